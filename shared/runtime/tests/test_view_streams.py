@@ -18,12 +18,13 @@ from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.reads import hindsight
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.matcher_host import views
+from graphtide_runtime.matcher_host import view_stream, views
+from graphtide_runtime.sequencing.ordered_records import Packing
 from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
-from graphtide_wire import ordered
+from graphtide_wire import dead_letters, ordered
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -218,3 +219,13 @@ def test_who_reads_a_view_is_told_that_time_has_passed() -> None:
     reader.assign({TopicPartition(TOPICS.ordered(VIEW), 0): 0})
     (_, last) = (ordered.figures(each.headers) for each in reader.poll(0, 10**6))
     assert (last.records, last.watermark, last.last_ts, last.number) == (0, 50, 1, 1)
+
+
+def test_an_edge_that_no_record_takes_is_put_aside_and_the_rest_goes_on() -> None:
+    with patch.object(view_stream, "Packing", lambda topic, unit, **more: Packing(topic, unit, most_bytes=3_000, **more)):
+        world = world_of(NEAR, [edge(0, 1, "u", "v" * 4_000), edge(1, 2, "x", "y")])
+    assert [[each["src"] for each in edges] for _, edges in written(world)] == [["x"]]
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(TOPICS.dead_letters(VIEW), 0): 0})
+    (aside,) = (dead_letters.decode(record) for record in reader.poll(0, 10))
+    assert (aside.code, b"v" * 4_000 in aside.raw) == ("too-large", True)

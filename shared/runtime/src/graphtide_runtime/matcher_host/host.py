@@ -123,7 +123,7 @@ class MatcherHost:
         """
         transactor, reader = self._log.transactor(self._records.group), self._log.reader(self._records.group)
         side = self._log.reader(None)
-        views = Views(self._log, self._records.topics, side)
+        views = Views(self._log, self._records.topics, side, self._clock)
         self._opened = _Opened(transactor, reader, side, Follower(self._log, self._records.plans), views)
         transactor.open()
         self._desired, self._refusals, self._standings, self._works, self._figures = {}, {}, {}, {}, {}

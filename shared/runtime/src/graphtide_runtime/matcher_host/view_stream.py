@@ -85,6 +85,7 @@ class ViewStream:
         source_epoch: of the stream that the view reads, from which the newest edges follow; None before the first.
         newest: time of the newest edge of the epoch.
         passed: no edge of the epoch before this time follows, as readers know.
+        too_large: edges that no record takes, to be put aside.
     """
 
     topic: str
@@ -96,6 +97,7 @@ class ViewStream:
     source_epoch: int | None = None
     newest: int = MIN_EVENT_TIME
     passed: int = MIN_EVENT_TIME
+    too_large: list[bytes] = field(default_factory=list)
     _edges: OrderedDict[str, _Edge] = field(default_factory=OrderedDict)
 
     @classmethod
@@ -144,8 +146,9 @@ class ViewStream:
         batch = decoder.decode(b"".join(lines))
         watermark = max(figures.watermark, self.newest)
         stretch = Stretch(self.epoch, not goes_on, [batch], watermark, self.number - batch.edges)
-        messages, _, _ = self._packing(figures.epoch).pack([stretch], self.ordinal, Onward())
-        self.ordinal += len(batch)
+        messages, packed, too_large = self._packing(figures.epoch).pack([stretch], self.ordinal, Onward())
+        self.ordinal += packed
+        self.too_large += too_large
         self.passed = self.newest
         return messages
 

@@ -6,20 +6,26 @@ Invariant: a view's stream is read from the log after the view was given to this
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import StreamName
 from graphtide_core.plans import GraphPlan
 from graphtide_core.ports.log import TopicPartition
+from graphtide_wire.dead_letters import ErrorCode
+from graphtide_wire.ordered import ARROW_STREAM
+from graphtide_wire.topics import MOST_ORDERED_BYTES
 
 from graphtide_runtime.matcher_host.view_stream import Reach, ViewStream
 from graphtide_runtime.registered_reaches import RegisteredReaches
+from graphtide_runtime.sequencing.dead_letters import letter
 from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS
+from graphtide_runtime.sequencing.raw_decoding import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.ids import PatternName
+    from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, Message
     from graphtide_native.matcher import MatchRecord
     from graphtide_wire.ordered import OrderedFigures
@@ -28,14 +34,18 @@ if TYPE_CHECKING:
     from graphtide_runtime.matcher_host.assignment import Assignment
 
 
+_TOO_LARGE: Final = f"the edge takes more than the {MOST_ORDERED_BYTES} bytes of an ordered record"
+
+
 class Views:
     """The views of a host. Cost of a record: O(matches), and once a second the views of its stream."""
 
-    def __init__(self, log: Log, topics: Topics, reader: LogReader) -> None:
+    def __init__(self, log: Log, topics: Topics, reader: LogReader, clock: Clock) -> None:
         """Have none yet; `reader` is for looking at what is written, and nobody uses it meanwhile."""
         self._log = log
         self._topics = topics
         self._reader = reader
+        self._clock = clock
         self._reaches: RegisteredReaches | None = None
         self._running: dict[StreamName, dict[PatternName, Assignment]] = {}
         self._streams: dict[PatternName, ViewStream] = {}
@@ -86,12 +96,20 @@ class Views:
         for match in matches:
             if match.pattern.name in views:
                 told.setdefault(match.pattern.name, []).append(match)
-        messages = [each for name, own in told.items() for each in self._stream(views[name]).tell(figures, own)]
+        messages = [each for name, own in told.items() for each in self._told(views[name], figures, own)]
         is_new = self._epochs.get(stream) != figures.epoch
         if is_new or now - self._passed_at.get(stream, -math.inf) >= DEFAULT_HEARTBEAT_SECONDS:
             self._passed_at[stream], self._epochs[stream] = now, figures.epoch
             messages += [each for view in views.values() for each in self._stream(view).pass_time(figures)]
         return messages
+
+    def _told(self, view: Assignment, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
+        written = self._stream(view)
+        messages = written.tell(figures, matches)
+        too_large, written.too_large = written.too_large, []
+        topic = self._topics.dead_letters(StreamName(view.name))
+        refused = (Refused(ErrorCode.TOO_LARGE, _TOO_LARGE, edge) for edge in too_large)
+        return messages + [letter(topic, each, self._clock, content_type=ARROW_STREAM) for each in refused]
 
     def close(self) -> None:
         """Give back what it opened."""
