@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Final, Self
 
@@ -18,7 +19,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, EventTime, TimeUnit
-from graphtide_core.time_text import instant_of, ticks_alone
+from graphtide_core.time_text import instant_of, nanoseconds_of
 from graphtide_core.valid_results import ValidResults
 from graphtide_query import parse
 from graphtide_query.reads import hindsight
@@ -30,6 +31,7 @@ from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.match import IntervalMatch
     from graphtide_core.ports.log import Log, LogReader
     from graphtide_wire.control import PatternRecord
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
 _MOST_AT_ONCE: Final = 4
 """Answers that are worked out side by side."""
+
+_MOST_TEXTS: Final = 1_000
+"""Texts of queries that are kept parsed."""
 
 _CURSOR: Final = re.compile(r"([0-9]{1,18})\.(-?[0-9]{1,19})\.([0-9a-f]{32})")
 
@@ -145,7 +150,7 @@ class Results:
             era = era_of(reader, stream, None if status is None else status.position)
             unit = _unit(era, standing)
             at = _instant(asked, unit)
-            reach = None if version != record.version or stays(query) else hindsight(query, unit or TimeUnit.MILLISECOND)
+            reach = None if version != record.version or _stays(query) else hindsight(query, unit or TimeUnit.MILLISECOND)
             wanted = Stretch(record.name, version, record.created_at, era, at, reach)
             told = told_in(reader, ends, wanted, self._most)
             flaws = [*told.flaws, *_ahead(told, is_current=version == record.version)]
@@ -163,14 +168,20 @@ class Results:
         return reader.ends(places)
 
 
-def stays(query: GraphQuery) -> bool:
+def _stays(query: GraphQuery) -> bool:
     """Whether results of a query stay once they are told."""
     return all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
 
 
+@lru_cache(maxsize=_MOST_TEXTS)
+def _parsed(text: str) -> AnyPattern:
+    (pattern,) = parse(text)
+    return pattern
+
+
 def _query(record: PatternRecord) -> GraphQuery:
     try:
-        (pattern,) = parse(record.text)
+        pattern = _parsed(record.text)
     except InvalidPatternError as error:
         raise invalid_pattern(error.in_text(record.text)) from error
     if not isinstance(pattern, GraphQuery):
@@ -211,14 +222,11 @@ def _instant(asked: Asked, unit: TimeUnit | None) -> EventTime | None:
 
 
 def _time(text: str, unit: TimeUnit | None) -> EventTime:
-    ts = ticks_alone(text)
-    if ts is not None:
-        return ts
-    if unit is None:
+    if unit is None and nanoseconds_of(text) is not None:
         detail = "what the ticks of the stream are is not known before its first edge: give the time in ticks"
         raise ProblemError(422, "invalid-time", detail)
     try:
-        return instant_of(text, unit)
+        return instant_of(text, unit or TimeUnit.MILLISECOND)
     except ValueError as error:
         raise ProblemError(422, "invalid-time", str(error)) from error
 

@@ -1,4 +1,4 @@
-"""The verbs that talk to a server: apply, get, describe, pause, resume, delete, wait, tail."""
+"""The verbs that talk to a server: apply, get, describe, pause, resume, delete, wait, tail, results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query import parse, print_pattern
 from graphtide_query.families import AUTO, VARIANTS
 
-from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_patterns, time_unit
+from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_any_patterns, time_unit
+from graphtide.cli.status import say
 from graphtide.server import Access, Json, Server
 from graphtide.server_types import Limits, Pattern
 
@@ -40,7 +41,7 @@ def apply(
 
     Another pattern is a new version; the same one written another way changes nothing.
     """
-    patterns = read_patterns(pattern_file)
+    patterns = read_any_patterns(pattern_file)
     # A text by itself is registered as it was written, with its comments.
     texts = [pattern_file.read_text("utf-8")] if len(patterns) == 1 else [print_pattern(each) for each in patterns]
     more: dict[str, Json] = {"engine": engine_name(engine)} if engine is not None else {}
@@ -169,6 +170,33 @@ def tail(
             sys.stdout.flush()
             if number == count:
                 return
+
+
+def results(
+    name: Name,
+    *,
+    at: Annotated[
+        str | None,
+        typer.Option(help="The time: ticks, or a date. By default now, as far as the query has read.", show_default=False),
+    ] = None,
+    version: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="A version; by default that which is registered.", show_default=False)
+    ] = None,
+    server: Url = URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
+    """Write the results of a streaming graph query that are valid at a time, one JSON object a line.
+
+    Why they may not be all, or may change, goes to standard error.
+    """
+    with Server(Access(server, api_key, token)) as there:
+        notes: dict[str, None] = {}
+        for page in there.results(name, at, version):
+            sys.stdout.writelines(f"{bytes(each).decode()}\n" for each in page.results)
+            notes |= dict.fromkeys(page.notes)
+    for note in notes:
+        say(f"note: {note}")
 
 
 def _limits(limits: Limits) -> str:
