@@ -328,6 +328,22 @@ def test_a_bound_that_is_met_is_said() -> None:
         assert flaw == "only 2 matches of all patterns were looked at, back to what was told at 26"
 
 
+def test_an_instant_long_ago_is_found_without_a_look_at_all_that_came_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(told_module, "_AT_ONCE", 4)
+    world = World(most=Most(matches=50))
+    world.edges(*range(1, 201))
+    for at in range(1, 201):
+        world.told("match", at, "u", f"v{at}", at + 10)
+        world.tell(*[NOISE] * 3)
+    for at in (5, 100, 190):
+        assert sorted(each.first_ts for each in world.valid(at).found) == list(range(max(1, at - 9), at + 1))
+        assert world.valid(at).flaws == []
+    world.epoch = 1
+    world.edges()
+    world.edges(*range(1, 201))
+    assert "only 50 matches" in world.valid(100).flaws[0], "in a stream that began anew times are in no order"
+
+
 def test_an_epoch_knows_nothing_of_those_before() -> None:
     world = World()
     world.edges(1, 3, 900)
