@@ -23,6 +23,7 @@ from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.patterns import Patterns
 from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
+from graphtide_admin_api.application.results import Results
 from graphtide_admin_api.application.stream_schemas import StreamSchemas
 from graphtide_admin_api.application.view import View, Viewer
 from graphtide_admin_api.entrypoints.app import application
@@ -83,6 +84,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         view=view,
         patterns=Patterns(log, topics, clock, view, registry),
         recent=recent,
+        results=Results(log, topics, recent),
         streams=Streams(log, topics),
         schemas=StreamSchemas(log, topics, view),
         operations=operations,

@@ -8,16 +8,19 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
 
+import msgspec
 from graphtide_core.any_pattern import AnyPattern
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 
+from graphtide.readers.times import ticks
 from graphtide.sending import Sending, line_of
 from graphtide.server import Access, Server
 from graphtide.server_errors import NOT_FOUND, NotFoundError
-from graphtide.server_types import MatchAt
+from graphtide.server_types import MatchAt, ResultRecord, Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -258,6 +261,33 @@ class Client:
     def newest_matches(self, name: str, most: int = 100) -> list[MatchAt]:
         """Return the newest matches and retractions of all versions of a pattern, the newest first. Raises as `get`."""
         return list(self._server.matches(name, most))
+
+    def results(self, name: str, at: int | str | datetime | None = None, *, version: int | None = None) -> Results:
+        """Return the results of a streaming graph query that are valid at an instant.
+
+        Args:
+            name: the query's.
+            at: ticks of the stream, or a date and time, which the server reads where it is a text; now, as far as the query has
+                read, if not given.
+            version: of the query; that which is registered if not given.
+
+        Raises:
+            NotFoundError: there is no such query, or no such version.
+            RefusedError: the pattern is no graph query (`no-graph-query`), or that is no time of its stream (`invalid-time`).
+            UnavailableError: the server is not reached, or works out too many of these at once.
+            ValueError: the `datetime` is no whole number of ticks.
+        """
+        asked = None if at is None else str(ticks(at, self._unit) if isinstance(at, datetime) else at)
+        pages = list(self._server.results(name, asked, version))
+        first, last = pages[0], pages[-1]
+        return Results(
+            first.version,
+            first.at,
+            last.read_to,
+            [msgspec.json.decode(each, type=ResultRecord) for page in pages for each in page.results],
+            complete=all(page.complete for page in pages),
+            notes=tuple(dict.fromkeys(note for page in pages for note in page.notes)),
+        )
 
     def dead_letters(self, stream: str | None = None, most: int = 100) -> list[DeadLetterAt]:
         """Return the newest records that could not be used, of one stream or of each, the newest of each stream first."""

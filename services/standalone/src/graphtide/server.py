@@ -25,6 +25,7 @@ from graphtide.server_types import (
     Page,
     Pattern,
     PatternsPage,
+    ResultsPage,
     SentPage,
     Stream,
     StreamDetails,
@@ -42,6 +43,7 @@ _SILENCE_SECONDS: Final = 60.0
 """A stream of events that gives no sign of life for so long is dead: the server gives one every quarter of it."""
 
 _LONGEST_PAGE: Final = 1_000
+_RESULTS_OF_A_PAGE: Final = 10_000
 
 _Page = TypeVar("_Page", bound=Page)
 
@@ -133,6 +135,12 @@ class Server:
         asked = {"limit": str(min(most, _LONGEST_PAGE))}
         found = (each for page in self._pages(f"{_path(name)}/matches", asked, MatchesPage) for each in page.matches)
         return islice(found, most)
+
+    def results(self, name: str, at: str | None, version: int | None) -> Iterator[ResultsPage]:
+        """Yield the results that are valid at an instant, page by page."""
+        asked = {} if at is None else {"at": at}
+        asked |= {} if version is None else {"version": str(version)}
+        return self._pages(f"{_path(name)}/results", asked | {"limit": str(_RESULTS_OF_A_PAGE)}, ResultsPage)
 
     def dead_letters(self, stream: str | None, most: int) -> Iterator[DeadLetterAt]:
         """Yield the newest records that could not be used, of one stream or of each, the newest first."""

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import httpx2
 import pytest
 from graphtide.cli.app import app
+from graphtide.client import Client
 from graphtide.server import Access, Server
+from graphtide.server_errors import NotFoundError, RefusedError
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, TransientError
 from graphtide_core.ids import StreamName
+from graphtide_core.match import MatchKind, result_id
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
@@ -181,6 +184,41 @@ def test_tail_writes_matches_after_a_place(there: There) -> None:
         ("0-2", 2),
         ("0-3", 3),
     ]
+
+
+def test_results_that_are_valid_at_a_time_are_written_with_what_may_be_missing(there: There) -> None:
+    there.run("apply", there.file("QUERY p near(x, y) <- a+(x, y). ON s WINDOW(10)"))
+    for target in "vw":
+        id = result_id("p", 1, "near", ("u", target))
+        times = {"detected_at": 1, "first_ts": 1, "last_ts": 1}
+        told = {
+            "match_id": id,
+            "query": "p",
+            "kind": "match",
+            **times,
+            "src": "u",
+            "dst": target,
+            "label": "near",
+            "valid": [1, 11],
+        }
+        there.log.writer().write([matches.encode(TOPICS.matches, json.dumps(told).encode(), 1, None)])
+    line = ["results", "p", "--at", "5", "--server", there.url, "--api-key", "root"]
+    ended = CliRunner().invoke(app, line, catch_exceptions=False)
+    assert [json.loads(each)["valid"] for each in ended.stdout.splitlines()] == [[1, 11]] * 2
+    assert "note: the query has read its stream up to 1: edges up to 5 may come" in ended.stderr
+    assert isinstance(there.fails("results", "p", "--at", "soon"), FatalError)
+    with Client(there.url, api_key="root") as client:
+        found = client.results("p", datetime.fromtimestamp(0.005, UTC))
+        assert (found.version, found.at, found.read_to, found.complete, len(found.notes)) == (1, 5, 1, False, 1)
+        assert {(each.src, each.dst, each.valid, each.kind) for each in found.results} == {
+            ("u", target, (1, 11), MatchKind.MATCH) for target in "vw"
+        }
+        assert len(set(found.results)) == 2
+        assert client.results("p").at == 1
+        with pytest.raises(NotFoundError):
+            client.results("p", version=2)
+        with pytest.raises(RefusedError, match="no time of a stream"):
+            client.results("p", "soon")
 
 
 def test_a_pattern_is_paused_resumed_and_deleted(there: There) -> None:

@@ -236,6 +236,35 @@ class IntervalMatch:
         """None."""
         return {}
 
+    def to_json(self) -> str:
+        """Return the match record: one JSON object without line breaks."""
+        record: dict[str, object] = {
+            "match_id": self.match_id,
+            "query": self.query,
+            "kind": self.kind.value,
+            "detected_at": self.detected_at,
+            "first_ts": self.first_ts,
+            "last_ts": self.last_ts,
+        }
+        is_edge = len(self.bindings) == _EDGE
+        record |= {"src": self.source, "dst": self.target} if is_edge else {"bindings": dict(self.bindings)}
+        record |= {"label": self.label, "valid": self.valid}
+        if self.nth:
+            record["nth"] = self.nth
+        if self.path is not None:
+            record["path"] = [_step(step) for step in self.path]
+        if self.completeness is not Completeness.EXACT:
+            record["completeness"] = self.completeness.value
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+
+
+_EDGE: Final = 2
+"""Vertices of a result that is an edge."""
+
+
+def _step(step: PathStep) -> object:
+    return {"label": step.label, "src": step.source, "dst": step.target} if isinstance(step, DerivedEdge) else step
+
 
 def result_id(query: str, version: int, label: str, vertices: Iterable[str]) -> MatchId:
     """Hash what tells a result of a graph query apart: its label and its vertices. As `match_id` otherwise."""

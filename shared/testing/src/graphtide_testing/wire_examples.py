@@ -304,7 +304,7 @@ EXAMPLES = [
     Example(
         "match-backfilled",
         matches.as_backfilled(matches.encode("t", BODY, 2, TimeUnit.MILLISECOND)),
-        match_event(BODY, MatchKind.MATCH),
+        replace(match_event(BODY, MatchKind.MATCH), is_backfilled=True),
         matches.decode,
     ),
     Example(

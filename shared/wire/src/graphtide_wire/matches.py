@@ -68,7 +68,10 @@ class MatchHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchEvent:
-    """A match, or what else is told of one, as consumers get it; `body` is the match record, one JSON object."""
+    """A match, or what else is told of one, as consumers get it; `body` is the match record, one JSON object.
+
+    `is_backfilled` is whether it was found in history, so that it does not stand in the order of detection.
+    """
 
     match_id: MatchId
     pattern: PatternName
@@ -76,6 +79,7 @@ class MatchEvent:
     kind: MatchKind
     body: bytes
     traceparent: str | None = None
+    is_backfilled: bool = False
 
 
 def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, traceparent: str | None = None) -> Message:
@@ -147,6 +151,7 @@ def decode(record: Record) -> MatchEvent:
         kind=kind,
         body=record.value or b"",
         traceparent=names.text(headers, TRACEPARENT),
+        is_backfilled=BACKFILLED in headers,
     )
 
 

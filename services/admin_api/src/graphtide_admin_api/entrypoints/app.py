@@ -14,7 +14,17 @@ from graphtide_runtime.serving.protecting import protect
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_runtime.version import version_of
 
-from graphtide_admin_api.entrypoints import health, looking, matchers, matches, operations, patterns, stream_schemas, streams
+from graphtide_admin_api.entrypoints import (
+    health,
+    looking,
+    matchers,
+    matches,
+    operations,
+    patterns,
+    results,
+    stream_schemas,
+    streams,
+)
 from graphtide_admin_api.entrypoints.problems import handle
 
 if TYPE_CHECKING:
@@ -40,10 +50,13 @@ _PROBLEMS: Final = described(
         421: "This service has another name: `unknown-host`.",
         422: (
             "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `invalid-range`, "
-            "`unknown-parameter`, `invalid-request`."
+            "`invalid-time`, `no-graph-query`, `unknown-parameter`, `invalid-request`."
         ),
         428: "Say which state is to be changed: `precondition-required`.",
-        429: "You call too often, or too much is under way: `too-many-requests`, `too-many-streams`, `too-many-simulations`.",
+        429: (
+            "You call too often, or too much is under way: `too-many-requests`, `too-many-streams`, `too-many-simulations`, "
+            "`too-many-results`."
+        ),
         503: "It cannot be said now; try again: `unavailable`, `simulation-too-long`.",
     }
 )
@@ -92,7 +105,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     handle(app)
     serve_page(app)
     _tell_of_tickets(app)
-    for each in (patterns, looking, matches, streams, stream_schemas, matchers, operations, health):
+    for each in (patterns, looking, matches, results, streams, stream_schemas, matchers, operations, health):
         app.include_router(each.router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
     protect(app, protection)

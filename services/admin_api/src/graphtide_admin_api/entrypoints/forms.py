@@ -67,6 +67,18 @@ _MATCH: Final = {
     "edges": {"x": "e1", "y": "e2"},
     "vertices": {"a": "10.0.0.7", "b": "203.0.113.1", "c": "203.0.113.2"},
 }
+_RESULT: Final = {
+    "match_id": "67213523c5049fe4b389d4eb2eeafcbb",
+    "query": "notify",
+    "kind": "match",
+    "detected_at": 4000,
+    "first_ts": 4000,
+    "last_ts": 4000,
+    "src": "ann",
+    "dst": "m1",
+    "label": "notify",
+    "valid": [4000, 86_400_000],
+}
 _STREAM: Final = {
     "name": "flows",
     "partitions": 4,
@@ -417,6 +429,27 @@ class MatchesOut(BaseModel):
     model_config = _like({"matches": [{"place": "0-17", "match": _MATCH}], "next": "0-17"})
 
     matches: list[MatchOut]
+    next: Next = None
+
+
+class ResultsOut(BaseModel):
+    """Results of a graph query that are valid at one instant, by `match_id`; times are ticks of the stream.
+
+    `complete` is whether these are all of them, with those of the other pages, and stay so; `notes` say why they may not be.
+    """
+
+    model_config = _like(
+        {"version": 1, "at": 6500, "read_to": 7000, "results": [_RESULT], "complete": True, "notes": [], "next": None}
+    )
+
+    version: int
+    at: int | None = Field(description="the instant; null where none was given, and the query has not read its stream")
+    read_to: int | None = Field(description="time of the newest edge that the query is known to have read")
+    results: list[JsonValue] = Field(
+        description="match records of kind `match`; of kind `extend` where `valid` may have begun before what was looked at"
+    )
+    complete: bool
+    notes: list[str]
     next: Next = None
 
 

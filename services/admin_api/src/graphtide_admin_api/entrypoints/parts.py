@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.patterns import Patterns
     from graphtide_admin_api.application.reading import Streams
+    from graphtide_admin_api.application.results import Results
     from graphtide_admin_api.application.stream_schemas import StreamSchemas
     from graphtide_admin_api.application.view import View
 
@@ -54,6 +55,7 @@ class Parts:
     view: View
     patterns: Patterns
     recent: RecentMatches
+    results: Results
     streams: Streams
     schemas: StreamSchemas
     operations: Operations

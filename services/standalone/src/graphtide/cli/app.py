@@ -118,6 +118,12 @@ VERBS: Final = {
         "Write the last matches of a pattern, and then new ones as they are reported, one JSON object a line.",
         _WITH_A_SERVER,
     ),
+    "results": Verb(
+        "graphtide.cli.server",
+        "results",
+        "Write the results of a streaming graph query that are valid at a time, one JSON object a line.",
+        _WITH_A_SERVER,
+    ),
     "pause": Verb(
         "graphtide.cli.server",
         "pause",

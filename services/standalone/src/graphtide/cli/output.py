@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 import typer
 from graphtide_core.errors import FatalError
 from graphtide_core.graph_query import GraphQuery
-from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, EventTime
+from graphtide_core.time_text import instant_of
 
 from graphtide.cli.arguments import STANDARD
 
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
     from graphtide.edge_lines import EdgeLines
     from graphtide.match_files import MatchTableFile
     from graphtide.options import MatchOptions
-    from graphtide.valid_results import ValidResults
+    from graphtide.valid_results import ValidResultsSink
 
 
-_INTEGER = re.compile(r"[+-]?\d{1,19}")
 _COLUMNS = 2
 """Columns of a result that is an edge."""
 
@@ -107,23 +105,19 @@ def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: Match
 
 def valid_results(
     at: str, patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, options: MatchOptions
-) -> ValidResults:
+) -> ValidResultsSink:
     """Return what keeps the results that are valid at a time, of graph queries alone, to be written as lines."""
-    from graphtide.readers.times import ticks  # noqa: PLC0415 - as above
-    from graphtide.valid_results import ValidResults  # noqa: PLC0415 - as above
+    from graphtide.valid_results import ValidResultsSink  # noqa: PLC0415 - as above
 
     try:
-        instant = int(at) if _INTEGER.fullmatch(at) else ticks(at, options.time_unit)
+        instant = instant_of(at, options.time_unit)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--at") from error
-    if not isinstance(instant, int) or not MIN_EVENT_TIME <= instant <= MAX_EVENT_TIME:
-        message = f"{at!r} is no time of a stream: give ticks, or a date and time such as 2024-01-31T12:00:00Z"
-        raise typer.BadParameter(message, param_hint="--at")
     for pattern in patterns:
         if not isinstance(pattern, GraphQuery):
             message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
             raise typer.BadParameter(message, param_hint="--at")
-    return ValidResults(EventTime(instant), _lines(sink, "results that are valid at a time"))
+    return ValidResultsSink(instant, _lines(sink, "results that are valid at a time"))
 
 
 def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, at: str | None) -> EdgeLines:

@@ -1,4 +1,4 @@
-"""The verbs that talk to a server: apply, get, describe, pause, resume, delete, wait, tail."""
+"""The verbs that talk to a server: apply, get, describe, pause, resume, delete, wait, tail, results."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from graphtide_query import parse, print_pattern
 from graphtide_query.families import AUTO, VARIANTS
 
 from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_any_patterns, time_unit
+from graphtide.cli.status import say
 from graphtide.server import Access, Json, Server
 from graphtide.server_types import Limits, Pattern
 
@@ -169,6 +170,33 @@ def tail(
             sys.stdout.flush()
             if number == count:
                 return
+
+
+def results(
+    name: Name,
+    *,
+    at: Annotated[
+        str | None,
+        typer.Option(help="The time: ticks, or a date. By default now, as far as the query has read.", show_default=False),
+    ] = None,
+    version: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="A version; by default that which is registered.", show_default=False)
+    ] = None,
+    server: Url = URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
+    """Write the results of a streaming graph query that are valid at a time, one JSON object a line.
+
+    Why they may not be all, or may change, goes to standard error.
+    """
+    with Server(Access(server, api_key, token)) as there:
+        notes: dict[str, None] = {}
+        for page in there.results(name, at, version):
+            sys.stdout.writelines(f"{bytes(each).decode()}\n" for each in page.results)
+            notes |= dict.fromkeys(page.notes)
+    for note in notes:
+        say(f"note: {note}")
 
 
 def _limits(limits: Limits) -> str:

@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from graphtide_core.time_text import nanoseconds_of
+
 if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,18}))?(Z|[+-]\d\d:?\d\d)?")
 _NUMPY = re.compile(r"datetime64\[(\d*)(\w+)\]")
 _UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1, "m": 60 * 10**9, "h": 3600 * 10**9, "D": 86_400 * 10**9}
 
@@ -29,7 +30,7 @@ def ticks(value: object, unit: TimeUnit) -> object:
     if isinstance(value, datetime):
         nanoseconds = _of_datetime(value)
     elif isinstance(value, str):
-        nanoseconds = _of_text(value)
+        nanoseconds = nanoseconds_of(value)
     elif type(value).__name__ == "datetime64":
         nanoseconds = _of_numpy(value)
     else:
@@ -51,19 +52,6 @@ def _of_datetime(moment: datetime) -> Fraction:
     whole = (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000
     # Of pandas, which counts finer than its base class.
     return Fraction(whole + getattr(moment, "nanosecond", 0))
-
-
-def _of_text(text: str) -> Fraction | None:
-    found = _ISO.fullmatch(text)
-    if found is None:
-        return None
-    whole, fraction, zone = found.groups()
-    try:
-        moment = datetime.fromisoformat(whole + (zone or ""))
-    except ValueError:
-        return None
-    rest = Fraction(int(fraction), 10 ** len(fraction)) if fraction else Fraction(0)
-    return _of_datetime(moment) + rest * 10**9
 
 
 def _of_numpy(value: Any) -> Fraction | None:

@@ -1,0 +1,214 @@
+"""What a query told up to an instant, read back from the log as far as it can matter.
+
+All that is told of a query stands in one partition, for its key is the query's name, and in the order of detection, but for
+what was found in history, which comes whenever that is. Where a stream never began anew, the place of the instant is found by
+bisection; else what came after it is passed over. Cost: O(log matches) looks of bounded length, and O(matches of all patterns
+from the stretch on); both have a bound, and where one is met it is said.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from graphtide_core.errors import FatalError, PoisonRecordError
+from graphtide_core.match import Completeness
+from graphtide_runtime.telemetry import events
+from graphtide_runtime.window_log import between
+from graphtide_wire import graph_results, matches
+
+from graphtide_admin_api.application.pages import backwards
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from graphtide_core.match import IntervalMatch
+    from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_core.time import EventTime
+
+    from graphtide_admin_api.application.eras import Era
+
+_LOG = structlog.get_logger()
+
+_AT_ONCE: Final = 1_024
+_PROBED_AT_ONCE: Final = 64
+_MOST_PROBED: Final = 4_096
+"""Matches of others that a look passes over to find one of the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """How much a request looks at.
+
+    Attributes:
+        matches: of all patterns.
+        bytes: of those that are of the query, which are held at once.
+    """
+
+    matches: int = 200_000
+    bytes: int = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Which part of what a query told is wanted.
+
+    Attributes:
+        name: of the query.
+        version: of the query; others count for nothing.
+        created_at: when the name was registered; nothing was told of it before.
+        era: the epoch of the stream that is read; None where the stream has no edges.
+        at: the instant; None is the time up to which the query is known to have read.
+        reach: how many ticks before the instant something can have been told that matters, exclusively; None is all.
+    """
+
+    name: str
+    version: int
+    created_at: datetime
+    era: Era | None
+    at: EventTime | None
+    reach: int | None
+
+
+@dataclass(slots=True)
+class Told:
+    """What was told in a stretch, the oldest first, and what may be missing in it.
+
+    Attributes:
+        at: the instant; None where none was given, and nothing is known that would be one.
+        read_to: time up to which the query is known to have read its stream; None if nothing is known.
+        records: what was told.
+        flaws: why records are missing, where some may be.
+    """
+
+    at: EventTime | None
+    read_to: EventTime | None
+    records: list[IntervalMatch] = field(default_factory=list)
+    flaws: list[str] = field(default_factory=list)
+
+    def add(self, flaw: str) -> None:
+        """Say why records may be missing, once."""
+        if flaw not in self.flaws:
+            self.flaws.append(flaw)
+
+
+def told_in(reader: LogReader, ends: Mapping[TopicPartition, tuple[int, int]], wanted: Stretch, most: Most) -> Told:
+    """Return what was told in a stretch.
+
+    Args:
+        reader: of the log.
+        ends: where the partitions begin and end in which it may stand, as they were before anybody looked at the stream.
+        wanted: the stretch.
+        most: how much may be looked at.
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    told = Told(wanted.at, None if wanted.era is None else wanted.era.read_to)
+    reading = _Reading(reader, wanted, most, told)
+    for place, (first, end) in ends.items():
+        reading.read(place, first, end)
+    told.records.reverse()
+    told.at = told.read_to if told.at is None else told.at
+    if any(each.completeness is not Completeness.EXACT for each in told.records):
+        told.add("at a limit the query gave up results (SHED)")
+    return told
+
+
+class _Reading:
+    """Reads one stretch."""
+
+    def __init__(self, reader: LogReader, wanted: Stretch, most: Most, told: Told) -> None:
+        self._reader = reader
+        self._wanted = wanted
+        self._most = most
+        self._told = told
+        self._key = wanted.name.encode()
+        self._looked_at = self._bytes = 0
+        self._seen: int | None = None
+
+    def read(self, place: TopicPartition, first: int, end: int) -> None:
+        """Take what is of the stretch in a partition, the newest first."""
+        oldest: Record | None = None
+        for oldest in backwards(self._reader, place, first, self._end(place, first, end), _AT_ONCE):
+            self._looked_at += 1
+            found = self._own(oldest)
+            if found is not None and not self._take(found, len(oldest.value or b"")):
+                return
+            if self._looked_at >= self._most.matches or self._bytes >= self._most.bytes:
+                self._cut()
+                return
+        first = self._reader.ends([place])[place][0]
+        created = self._wanted.created_at.timestamp() * 1000
+        if first > 0 and (oldest is None or oldest.timestamp >= created):
+            self._told.add("the log does not keep all that was told before: its matches have left by their age")
+
+    def _take(self, found: IntervalMatch, size: int) -> bool:
+        """Take what was told before all that was taken, if it is of the stretch; return whether to go on."""
+        told_at, era = found.detected_at, self._wanted.era
+        if era is not None and era.epoch > 0 and (not era.has(told_at) or (self._seen is not None and told_at > self._seen)):
+            # Times of an epoch do not go back: it is of an epoch before.
+            return False
+        told = self._told
+        read_to = told_at if told.read_to is None else max(told_at, told.read_to)
+        at = read_to if told.at is None else told.at
+        if self._seen is None:
+            told.at, told.read_to = at, read_to
+        self._seen = told_at
+        if told_at > at:
+            return True
+        if self._wanted.reach is not None and told_at <= at - self._wanted.reach:
+            return False
+        told.records.append(found)
+        self._bytes += size
+        return True
+
+    def _cut(self) -> None:
+        since = "" if self._seen is None else f", back to what was told at {self._seen}"
+        self._told.add(f"only {self._looked_at:,} matches of all patterns were looked at{since}")
+
+    def _end(self, place: TopicPartition, first: int, end: int) -> int:
+        """Return an offset from which on all that the query told was told after the instant."""
+        at, era = self._wanted.at, self._wanted.era
+        if at is None or (era is not None and (era.epoch > 0 or era.read_to is None or at >= era.read_to)):
+            return end
+        low, high = first, end
+        while high - low > _AT_ONCE:
+            middle = (low + high) // 2
+            try:
+                found, is_all = self._first_own(place, middle, high)
+            except FatalError:
+                return high
+            if found is not None and found.detected_at <= at:
+                low = middle + 1
+            elif found is not None or is_all:
+                high = middle
+            else:
+                return high
+        return high
+
+    def _first_own(self, place: TopicPartition, start: int, end: int) -> tuple[IntervalMatch | None, bool]:
+        """Return the first that is of the query from an offset to below another, and whether none is where none was found."""
+        with closing(between(self._reader, place, start, end, _PROBED_AT_ONCE)) as records:
+            for record in islice(records, _MOST_PROBED):
+                found = self._own(record)
+                if found is not None:
+                    return found, False
+            return None, next(records, None) is None
+
+    def _own(self, record: Record) -> IntervalMatch | None:
+        """Return what a record tells, if it is of the query's version and in the order of detection."""
+        if record.key != self._key:
+            return None
+        try:
+            event = matches.decode(record)
+            is_own = event.version == self._wanted.version and not event.is_backfilled
+            return graph_results.result_of(event) if is_own else None
+        except PoisonRecordError as error:
+            _LOG.warning(events.MATCH_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+            self._told.add("a match cannot be read")
+            return None

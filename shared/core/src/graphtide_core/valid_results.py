@@ -1,0 +1,73 @@
+"""What of streaming graph queries is valid at an instant: the state of knowledge once all that was told up to it was taken.
+
+A result is what was told last of it: until when it is valid, as far as edges up to the instant say. Invariant: whoever takes
+only what was told from some time on, which is a longest window before the instant or more, has the same results, but for since
+when they are valid (ADR 28). Cost: a look-up for each record; memory: the results that are valid at one instant, twice at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.match import MatchKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.ids import MatchId
+    from graphtide_core.match import IntervalMatch
+    from graphtide_core.time import EventTime
+
+_FEW: Final = 4096
+"""Results that are kept without a look whether they have ended."""
+
+
+class ValidResults:
+    """Takes what is told of results, in its order, and gives those that are valid at an instant once all was taken."""
+
+    def __init__(self, at: EventTime) -> None:
+        """Prepare for an instant."""
+        self.at = at
+        self._known: dict[MatchId, IntervalMatch] = {}
+        self._most = _FEW
+
+    def take(self, found: IntervalMatch) -> None:
+        """Take what is told next; what is told after the instant counts for nothing."""
+        if found.detected_at > self.at:
+            return
+        before = self._known.pop(found.match_id, None)
+        since = found if before is None or found.kind is MatchKind.MATCH else before
+        if found.kind is MatchKind.RETRACT:
+            # It is valid up to where what is withdrawn begins, by derivations of which no path is known.
+            until = found.valid[0]
+            if until <= found.detected_at:
+                return
+            kind = MatchKind.EXTEND if before is None else before.kind
+            found = replace(found, kind=kind, valid=(_begin(since), until), first_ts=since.first_ts, path=None)
+        elif before is not None:
+            found = replace(found, kind=since.kind, valid=(_begin(since), found.valid[1]), first_ts=since.first_ts)
+        self._known[found.match_id] = found
+        if len(self._known) > self._most:
+            self._known = {id: each for id, each in self._known.items() if _is_valid(each, found.detected_at)}
+            self._most = max(_FEW, 2 * len(self._known))
+
+    def results(self) -> Iterator[IntervalMatch]:
+        """Yield the results that are valid at the instant, in the order in which they became valid, as far as that is known.
+
+        Each is of kind `match`; of kind `extend` where it became valid before anything that was taken: `valid` then begins
+        where it was told of first.
+        """
+        valid = [each for each in self._known.values() if _is_valid(each, self.at)]
+        for each in sorted(valid, key=lambda each: (each.first_ts, each.query, each.label, tuple(each.bindings.values()))):
+            yield replace(each, detected_at=each.first_ts, nth=0)
+
+
+def _begin(told: IntervalMatch) -> EventTime:
+    """Return since when a result is valid by what was told of it; what a retraction withdraws begins later."""
+    return told.detected_at if told.kind is MatchKind.RETRACT else told.valid[0]
+
+
+def _is_valid(result: IntervalMatch, at: EventTime) -> bool:
+    until = result.valid[1]
+    return until is None or until > at
