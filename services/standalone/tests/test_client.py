@@ -18,11 +18,12 @@ from graphtide import (
     RefusedError,
     RefusedPatternError,
     ServerError,
+    Session,
     UnavailableError,
     parse,
 )
 from graphtide.dev.deployment import DevOptions, application
-from graphtide.server_types import AttributeSchema, DeadLetterAt
+from graphtide.server_types import AttributeSchema, DeadLetterAt, Event
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, TransientError
@@ -322,3 +323,24 @@ def test_lists_come_page_by_page_and_an_odd_answer_is_said_to_be_one() -> None:
         with pytest.raises(ServerError, match="the server answered 502, and not as a graphtide server does") as odd:
             client.streams()
         assert odd.value.code == "not-graphtide"
+
+
+@pytest.mark.parametrize(
+    ("text", "stream", "name", "value"),
+    [
+        ("PATTERN p MATCH (x)-[e:a]->(x) ON s WINDOW 5", ["a"], "edges", {"e": "0"}),
+        ("PATTERN p MATCH (x)-[e:a]->(y) UNDER DUAL SIMULATION ON s WINDOW 5", ["a"], "edges", {"e": ("0",)}),
+        ("PATTERN p SEQ(one:a, other:a) ON s WITHIN 5", ["a", "a"], "events", {"one": "0", "other": "1"}),
+        ("QUERY p Answer(x, y) <- a+(x, y). ON s WINDOW(5)", ["a"], "valid", (0, 5)),
+        ("QUERY p Answer(x, y, z) <- a(x, y), a(y, z). ON s WINDOW(5)", ["a"], "bindings", {"x": "v", "y": "v", "z": "v"}),
+        ("QUERY p Answer(x, y) <- a+(x, y) AS w. ON s WINDOW(5) RETURN w", ["a"], "path", ("0",)),
+    ],
+)
+def test_records_of_every_family_are_read(text: str, stream: list[str], name: str, value: object) -> None:
+    is_of_events = "SEQ" in text
+    ends = {} if is_of_events else {"src": "v", "dst": "v"}
+    records = [{"ts": ts, "type" if is_of_events else "label": label, **ends} for ts, label in enumerate(stream)]
+    session = Session(text)
+    lines = b"".join(batch.to_json_lines() for batch in session._run(session._open(records)))  # noqa: SLF001 - as it is sent
+    read = Event("0-0", lines.splitlines()[0].decode()).match
+    assert (read.query, getattr(read, name)) == ("p", value)

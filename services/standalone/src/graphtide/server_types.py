@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime  # noqa: TC003 - msgspec reads annotations while the program runs
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from graphtide_core.match import Completeness, MatchKind
@@ -133,8 +133,25 @@ class DeadLetterAt(msgspec.Struct, frozen=True):
         return base64.b64decode(self.raw_base64) if self.raw_base64 is not None else (self.raw or "").encode()
 
 
+class PathEdge(msgspec.Struct, frozen=True):
+    """An edge of a path that the query derives."""
+
+    label: str
+    src: str
+    dst: str
+
+
+Ids = str | tuple[str, ...]
+"""An id, or several where a part of a pattern stands for several."""
+
+
 class MatchRecord(msgspec.Struct, frozen=True):
-    """A match or a retraction; times are as the stream counts them. Hashable, and equal by value."""
+    """What was told of a match, of any family; times are as the stream counts them. Hashable, and equal by value.
+
+    A match of edges has `edges` and `vertices` by name, one of events `events`, and `count` where it counts. A result of
+    a graph query has `label`, the interval `valid`, and `src` and `dst`, or `bindings` where it is no edge; `path` where
+    it tells one.
+    """
 
     match_id: str
     query: str
@@ -142,13 +159,23 @@ class MatchRecord(msgspec.Struct, frozen=True):
     detected_at: int
     first_ts: int
     last_ts: int
-    edges: dict[str, str]
-    vertices: dict[str, str]
+    edges: dict[str, Ids] = {}
+    vertices: dict[str, Ids] = {}
     completeness: Completeness = Completeness.EXACT
+    events: dict[str, Ids] = {}
+    fields: dict[str, Any] = {}
+    count: int | None = None
+    src: str | None = None
+    dst: str | None = None
+    bindings: dict[str, str] = {}
+    label: str | None = None
+    valid: tuple[int, int | None] | None = None
+    nth: int = 0
+    path: tuple[str | PathEdge, ...] | None = None
 
     def __hash__(self) -> int:
         """Return a hash; equal records have equal ones, though mappings have none."""
-        return hash((self.match_id, self.kind, self.detected_at))
+        return hash((self.match_id, self.kind, self.detected_at, self.nth))
 
 
 class Event(NamedTuple):
@@ -168,14 +195,6 @@ class MatchAt(msgspec.Struct, frozen=True):
 
     place: str
     match: MatchRecord
-
-
-class PathEdge(msgspec.Struct, frozen=True):
-    """An edge of a path that the query derives."""
-
-    label: str
-    src: str
-    dst: str
 
 
 class ResultRecord(msgspec.Struct, frozen=True):
