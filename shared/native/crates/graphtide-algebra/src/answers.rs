@@ -13,7 +13,9 @@ use crate::relation::{ENDED, Values};
 /// A change of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Number of the output.
+    /// Place of the query.
+    pub member: u32,
+    /// Number of the output of that query.
     pub output: u32,
     /// What happened to it.
     pub kind: Kind,
@@ -34,8 +36,8 @@ pub struct Answers {
 /// A result whose end changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Changed<'a> {
-    /// Number of the output.
-    pub output: u32,
+    /// Place of the query, and number of the output of that.
+    pub output: (u32, u32),
     /// Its vertices.
     pub values: &'a [Vertex],
     /// The end from before; [`ENDED`] if it was past.
@@ -55,9 +57,14 @@ impl Answers {
         self.found.clear();
     }
 
+    /// Puts what was found from a place on in the order of the queries and of their outputs.
+    pub fn sort(&mut self, from: usize) {
+        self.found[from..].sort_by_key(|answer| (answer.member, answer.output));
+    }
+
     /// Takes a change at an instant; `is_appended` if results are told when they become valid alone.
     pub fn push(&mut self, changed: Changed<'_>, now: Time, is_appended: bool, path: impl FnOnce() -> Option<Vec<Walked>>) {
-        let Changed { output, values, before, after } = changed;
+        let Changed { output: (member, output), values, before, after } = changed;
         let kind = match (before, after) {
             (ENDED, _) => Kind::Match,
             _ if after > before => Kind::Extend,
@@ -70,6 +77,6 @@ impl Answers {
             Kind::Retract => ((now.max(after), before), None),
             _ => ((now, after), path()),
         };
-        self.found.push(Answer { output, kind, values: values.into(), valid, path });
+        self.found.push(Answer { member, output, kind, values: values.into(), valid, path });
     }
 }

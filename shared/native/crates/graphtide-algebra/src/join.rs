@@ -110,6 +110,11 @@ impl Join {
         self.parts.iter().map(|part| part.operand)
     }
 
+    /// The indexes that it reads: the operand, and the number of the index there.
+    pub fn indexes(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.parts.iter().flat_map(|part| part.indexes.iter().map(|access| (part.operand, access.index)))
+    }
+
     /// Takes what a record added to its operands.
     pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
         let mut found: Vec<(Values, Time)> = Vec::new();

@@ -1,8 +1,9 @@
 //! The algebra family: streaming graph queries over windows, by operators that keep validity intervals [PACACI22].
 //!
 //! A [plan](plan) is a list of operators, each after its operands: edges of a window ([`scan`]), unions, joins ([`join`]) and
-//! regular paths ([`path`]). An operator keeps its tuples in a [`relation`](relation), with the instant at which each ends. A
-//! [`Query`] takes records in the order of the stream, lets each pass through the operators, and tells the [`answers`].
+//! regular paths ([`path`]). An operator keeps its tuples in a [`relation`](relation), with the instant at which each ends. Queries
+//! that have operators in common share them ([`sharing`]). [`Queries`] take records in the order of the stream, let each pass through
+//! the operators, and tell the [`answers`].
 //!
 //! Invariant: at the instant of the last record, the tuples of an operator that end later are those that the one-time query gives
 //! on the edges valid then, and each ends when the last of its derivations does. All derivations that are alive are valid now, so
@@ -15,11 +16,14 @@ pub mod lane;
 pub mod operator;
 pub mod path;
 pub mod plan;
-pub mod query;
+pub mod queries;
 pub mod relation;
 pub mod scan;
+pub mod sharing;
+mod upkeep;
 mod wheel;
 
 pub use answers::{Answer, Answers};
 pub use plan::{InvalidPlan, PlanSpec};
-pub use query::{Options, Query, Taken};
+pub use queries::{Options, Queries, Taken};
+pub use sharing::linked;

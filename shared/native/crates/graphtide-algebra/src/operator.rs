@@ -33,6 +33,8 @@ pub enum Operator {
     Join(Join),
     /// Pairs with a path between them.
     Path(Box<AnyPath>),
+    /// One that no query needs any more.
+    Gone,
 }
 
 /// What a record does: either tuples end later by it, or earlier.
@@ -74,6 +76,7 @@ impl Operator {
             Self::Union(union) => Some(&union.relation),
             Self::Join(join) => Some(&join.relation),
             Self::Path(path) => path.relation(),
+            Self::Gone => None,
         }
     }
 
@@ -84,17 +87,23 @@ impl Operator {
             Self::Union(union) => Some(&mut union.relation),
             Self::Join(join) => Some(&mut join.relation),
             Self::Path(path) => path.relation_mut(),
+            Self::Gone => None,
         }
     }
 
     /// Numbers of its operands.
     pub fn operands(&self) -> Vec<usize> {
         match self {
-            Self::Scan(_) => Vec::new(),
+            Self::Scan(_) | Self::Gone => Vec::new(),
             Self::Union(union) => union.operands.clone(),
             Self::Join(join) => join.operands().collect(),
             Self::Path(path) => path.operands(),
         }
+    }
+
+    /// The indexes that it reads: the operand, and the number of the index there.
+    pub fn indexes(&self) -> Vec<(usize, usize)> {
+        if let Self::Join(join) = self { join.indexes().collect() } else { Vec::new() }
     }
 
     /// Takes what a record did to its operands.
@@ -107,7 +116,7 @@ impl Operator {
         meter: &mut Meter<'_>,
     ) {
         match (self, direction) {
-            (Self::Scan(_), _) => {}
+            (Self::Scan(_) | Self::Gone, _) => {}
             (Self::Union(union), Direction::Rise) => union.rise(operands, now, meter),
             (Self::Union(union), Direction::Fall) => union.fall(operands, now, meter),
             (Self::Join(join), Direction::Rise) => join.rise(operands, names, now, meter),
@@ -115,6 +124,11 @@ impl Operator {
             (Self::Path(path), Direction::Rise) => path.rise(operands, names, now, meter),
             (Self::Path(path), Direction::Fall) => path.fall(operands, now, meter),
         }
+    }
+
+    /// Whether the record changed what it gives.
+    pub fn has_changed(&self) -> bool {
+        self.relation().is_some_and(|relation| !relation.changed().is_empty())
     }
 
     /// Begins a record.
@@ -131,7 +145,7 @@ impl Operator {
     pub fn expire(&mut self, now: Time, names: &mut VertexTable, mut f: impl FnMut(&[Vertex])) {
         match self {
             Self::Scan(scan) => scan.expire(now, names, f),
-            Self::Union(_) | Self::Join(_) | Self::Path(_) => {
+            Self::Union(_) | Self::Join(_) | Self::Path(_) | Self::Gone => {
                 if let Some(relation) = self.relation_mut() {
                     relation.expire(now, |_, values| f(values));
                 }
@@ -152,6 +166,7 @@ impl Operator {
             Self::Union(union) => union.relation.bytes(),
             Self::Join(join) => join.bytes(),
             Self::Path(path) => path.bytes(),
+            Self::Gone => 0,
         }
     }
 }

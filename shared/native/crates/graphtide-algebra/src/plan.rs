@@ -211,7 +211,43 @@ impl InputSpec {
     }
 }
 
+impl OutputSpec {
+    /// The same by other numbers of operators.
+    #[must_use]
+    pub fn renumbered(&self, operators: &[usize]) -> Self {
+        let path = |path: &TracedPath| TracedPath {
+            operator: operators[path.operator],
+            join: path.join.map(|join| operators[join]),
+            ends: path.ends,
+        };
+        Self { operator: operators[self.operator], paths: self.paths.iter().map(path).collect(), ..self.clone() }
+    }
+}
+
 impl OperatorSpec {
+    /// The same by other numbers of inputs and operators.
+    #[must_use]
+    pub fn renumbered(&self, inputs: &[usize], operators: &[usize]) -> Self {
+        let mut other = self.clone();
+        match &mut other {
+            Self::Scan { input } => *input = inputs[*input],
+            Self::Union { operands } => operands.iter_mut().for_each(|operand| *operand = operators[*operand]),
+            Self::Join(join) => join.parts.iter_mut().for_each(|part| part.operand = operators[part.operand]),
+            Self::Path(path) => path.symbols.iter_mut().for_each(|(operand, _)| *operand = operators[*operand]),
+        }
+        other
+    }
+
+    /// Numbers of its operands.
+    pub fn operands(&self) -> Vec<usize> {
+        match self {
+            Self::Scan { .. } => Vec::new(),
+            Self::Union { operands } => operands.clone(),
+            Self::Join(join) => join.parts.iter().map(|part| part.operand).collect(),
+            Self::Path(path) => path.symbols.iter().map(|&(operand, _)| operand).collect(),
+        }
+    }
+
     /// Returns its arity.
     fn check(&self, arities: &[usize], inputs: usize) -> Result<usize, InvalidPlan> {
         let of = |operand: usize| arities.get(operand).copied().ok_or(InvalidPlan("an operand does not come before"));

@@ -42,6 +42,8 @@ pub enum View {
 #[derive(Debug)]
 struct Index {
     columns: SmallVec<[u8; 2]>,
+    /// Whether somebody reads it; else it is empty.
+    is_read: bool,
     buckets: HashMap<Values, Vec<Tuple>, FxBuildHasher>,
     /// Where each tuple stands in its bucket.
     places: Vec<u32>,
@@ -87,9 +89,16 @@ impl Relation {
         if let Some(known) = self.indexes.iter().position(|index| index.columns.as_slice() == columns) {
             return known;
         }
-        let index = Index { columns: columns.into(), buckets: HashMap::default(), places: Vec::new() };
+        let index = Index { columns: columns.into(), is_read: true, buckets: HashMap::default(), places: Vec::new() };
         self.indexes.push(index);
         self.indexes.len() - 1
+    }
+
+    /// Gives up the indexes that nobody reads any more.
+    pub fn retain_indexes(&mut self, is_read: impl Fn(usize) -> bool) {
+        for (_, index) in self.indexes.iter_mut().enumerate().filter(|(number, _)| !is_read(*number)) {
+            (index.is_read, index.buckets, index.places) = (false, HashMap::default(), Vec::new());
+        }
     }
 
     /// Begins a record: what changed before is history.
@@ -198,6 +207,11 @@ impl Relation {
         }
     }
 
+    /// When something is to be looked at that may have ended.
+    pub fn next_look(&self) -> Option<Time> {
+        self.wheel.next()
+    }
+
     /// Tuples that are numbered.
     pub fn len(&self) -> usize {
         self.numbers.len()
@@ -248,7 +262,7 @@ impl Relation {
             &columns[start..start + *arity]
         };
         numbers.insert_unique(hashed, tuple, |&tuple| hash(of(tuple)));
-        for index in indexes {
+        for index in indexes.iter_mut().filter(|index| index.is_read) {
             index.insert(tuple, of(tuple));
         }
         tuple
@@ -260,7 +274,7 @@ impl Relation {
         if let Ok(entry) = self.numbers.find_entry(hash(values), |&other| other == tuple) {
             entry.remove();
         }
-        for index in &mut self.indexes {
+        for index in self.indexes.iter_mut().filter(|index| index.is_read) {
             index.remove(tuple, values);
         }
         self.ends[tuple as usize] = ENDED;

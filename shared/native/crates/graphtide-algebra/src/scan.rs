@@ -152,6 +152,18 @@ impl Scan {
         });
     }
 
+    /// Gives up all tuples with their uses of vertices.
+    pub fn give_up(&self, names: &mut VertexTable) {
+        for tuple in self.relation.tuples() {
+            self.relation.get(tuple).iter().for_each(|&vertex| names.release(vertex));
+        }
+    }
+
+    /// Whether it is asked which edges its tuples stand for.
+    pub fn keeps_edges(&self) -> bool {
+        self.supports.is_some()
+    }
+
     /// The edge that a pair of vertices stands for longest.
     pub fn edge(&self, source: Vertex, target: Vertex) -> Option<EdgeRef> {
         let tuple = self.relation.find(&[source, target])?;

@@ -25,6 +25,11 @@ impl Wheel {
         (*entry.key() < now).then(|| entry.remove())
     }
 
+    /// When the oldest bucket is to be looked at.
+    pub fn next(&self) -> Option<Time> {
+        self.buckets.first_key_value().map(|(&at, _)| at)
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.buckets.values().map(|bucket| 64 + bucket.capacity() * size_of::<u32>()).sum()

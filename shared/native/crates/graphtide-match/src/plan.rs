@@ -159,6 +159,11 @@ pub struct GraphQuerySpec {
 }
 
 impl GraphQuerySpec {
+    /// Refuses a plan that could not run.
+    pub fn check(&self) -> Result<(), InvalidPlan> {
+        self.plan.check().map_err(|error| InvalidPlan { pattern: self.name.clone(), reason: error.to_string() })
+    }
+
     /// The names under which it tells of results.
     pub fn names(&self) -> PatternNames {
         let outputs = self.plan.outputs.iter().map(|each| (each.label.clone(), each.columns.clone(), each.is_appended));

@@ -292,7 +292,8 @@ impl PyMatcher {
         let subgraphs = matcher.queries().map(|(number, query, unit)| Ok((number, describe(py, matcher, query, unit)?)));
         let events =
             matcher.event_queries().map(|(number, query, unit)| Ok((number, describe_events(py, number, query, unit)?)));
-        let graphs = matcher.graph_queries().map(|(number, query, unit)| Ok((number, describe_graph(py, query, unit)?)));
+        let graphs =
+            matcher.graph_queries().map(|(number, query, unit)| Ok((number, describe_graph(py, number, query, unit)?)));
         let mut told: Vec<(PatternId, Bound<'py, PyDict>)> = subgraphs.chain(events).chain(graphs).collect::<PyResult<_>>()?;
         told.sort_by_key(|&(number, _)| number);
         Ok(told.into_iter().map(|(_, dict)| dict).collect())
@@ -306,7 +307,7 @@ impl PyMatcher {
                 (Some((query, unit)), _) => describe(py, matcher, query, unit),
                 (None, Some((query, unit))) => describe_events(py, number, query, unit),
                 (None, None) => match matcher.graph_query(number) {
-                    Some((query, unit)) => describe_graph(py, query, unit),
+                    Some((query, unit)) => describe_graph(py, number, query, unit),
                     None => return None,
                 },
             };
@@ -466,8 +467,9 @@ fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit:
     Ok(dict)
 }
 
-/// Describes a graph query; what it holds are tuples of its operators, and chunks of ends of paths.
-fn describe_graph<'py>(py: Python<'py>, query: &Query, unit: &GraphUnit) -> PyResult<Bound<'py, PyDict>> {
+/// Describes a graph query: what it holds, tuples of its operators and chunks of ends of paths, it may hold together with others of
+/// its unit; of the unit's bytes and work it has a share.
+fn describe_graph<'py>(py: Python<'py>, number: PatternId, query: &Query, unit: &GraphUnit) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", &query.names.name)?;
     for nothing in ["candidates", "discarded", "timeouts", "suppressed"] {
@@ -479,13 +481,13 @@ fn describe_graph<'py>(py: Python<'py>, query: &Query, unit: &GraphUnit) -> PyRe
     dict.set_item("retractions", query.reports.retractions)?;
     dict.set_item("limited", unit.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
-    dict.set_item("work", unit.work)?;
+    dict.set_item("work", unit.work_share())?;
     dict.set_item("paused", unit.is_paused())?;
-    let Usage { live, peak, bytes } = unit.usage();
+    let Usage { live, peak, bytes } = unit.usage_of(number);
     dict.set_item("partial_matches", live)?;
     dict.set_item("peak_partial_matches", peak)?;
     dict.set_item("state_bytes", bytes)?;
-    let items = unit.held().into_iter().enumerate().map(|(operator, live)| (format!("o{operator}"), live, live, live, 0));
+    let items = unit.held(number).into_iter().enumerate().map(|(operator, live)| (format!("o{operator}"), live, live, live, 0));
     dict.set_item("items", items.collect::<Vec<(String, usize, usize, usize, u64)>>())?;
     Ok(dict)
 }

@@ -392,6 +392,11 @@ impl AnyPath {
         any!(self, own => own.relation.as_mut())
     }
 
+    /// No operator reads it any more.
+    pub fn end_reading(&mut self) {
+        any!(self, own => own.relation = None);
+    }
+
     /// What the record changed, where nobody reads it but who tells results.
     pub fn changes(&self) -> &[Change] {
         any!(self, own => &own.changes)

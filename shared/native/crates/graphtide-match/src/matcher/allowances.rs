@@ -25,7 +25,7 @@ pub enum Payer {
     Engine(UnitId),
     /// A unit of event patterns.
     Events(u32),
-    /// A graph query.
+    /// A unit of graph queries.
     Graph(u32),
 }
 

@@ -101,8 +101,7 @@ impl Figures {
         }
     }
 
-    fn of_graph(query: &Query, unit: &GraphUnit) -> Self {
-        let Usage { live, .. } = unit.usage();
+    fn of_graph(number: PatternId, query: &Query, unit: &GraphUnit) -> Self {
         Self {
             candidates: query.reports.extensions,
             matches: query.reports.matches,
@@ -111,7 +110,7 @@ impl Figures {
             limited: unit.limited,
             // Told with the rest, as the bytes are: they change with every edge.
             work: 0,
-            live,
+            live: unit.live_of(number),
             bytes: 0,
             paused: unit.is_paused(),
         }
@@ -159,7 +158,7 @@ impl Matcher {
             let now = match (query.unit, query.events, query.graph) {
                 (Some(unit), ..) => Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings),
                 (None, Some(unit), _) => Figures::of_events(number, query, self.events.get(unit)),
-                (None, None, Some(unit)) => Figures::of_graph(query, self.graphs.get(unit)),
+                (None, None, Some(unit)) => Figures::of_graph(number, query, self.graphs.get(unit)),
                 (None, None, None) => continue,
             };
             let before = figures[number.place()];

@@ -499,7 +499,7 @@ impl EventUnit {
             }
             Some(Refusal::Ended(_)) => self.shed = true,
             None if is_limited => {
-                *outcome = self.at_limit(self.of_each(&Bounds::of(&self.limits).to_string()));
+                *outcome = self.at_limit(of_each(&Bounds::of(&self.limits).to_string(), self.members.len()));
             }
             None => {}
         }
@@ -511,17 +511,9 @@ impl EventUnit {
         let Some(bound) = self.limits.state_bytes.filter(|_| !self.is_paused()) else { return Ok(()) };
         let told: usize = self.members().map(|member| queries[member.place()].told_bytes()).sum();
         if (self.usage().bytes + told) as u64 >= bound.saturating_mul(size) {
-            self.at_limit(self.of_each(&format!("{bound} bytes of state")))
+            self.at_limit(of_each(&format!("{bound} bytes of state"), self.members.len()))
         } else {
             Ok(())
-        }
-    }
-
-    /// Words a bound that its patterns have each, and hold together.
-    fn of_each(&self, bound: &str) -> String {
-        match self.members.len() {
-            0 | 1 => bound.to_owned(),
-            several => format!("{bound} a pattern, for the {several} of its unit together"),
         }
     }
 
@@ -538,6 +530,14 @@ impl EventUnit {
             }
             LimitPolicy::Shed => Ok(()),
         }
+    }
+}
+
+/// Words a bound that so many patterns have each, and hold together.
+pub fn of_each(bound: &str, members: usize) -> String {
+    match members {
+        0 | 1 => bound.to_owned(),
+        several => format!("{bound} a pattern, for the {several} of its unit together"),
     }
 }
 

@@ -1,47 +1,57 @@
-//! Streaming graph queries in the pass: each has its operators and its edges, and the records that it asks for.
+//! Units of graph queries: each has operators that its queries share, the edges that these know, and the records that it asks for.
 //!
-//! A record goes to the queries that ask for edges of its label, a deletion to all. What a query tells goes to the batch at once,
-//! behind what was found before, for its tuples are its own: the store of the matcher knows nothing of them.
-//! Cost: a look-up of the label a record; else what the queries do.
+//! Queries that are given together, have the same limits and an operator in common that is no scan are one unit; one that comes
+//! later is a unit. A record goes once to the units that ask for edges of its label, a deletion to all. What a unit tells goes to
+//! the batch at once, behind what was found before, for its tuples are its own: the store of the matcher knows nothing of them. A
+//! query that goes takes along the operators that no other needs.
+//! Cost: a look-up of the label a record; else what the units do.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use graphtide_algebra::{Answers, Options, Query as GraphQuery};
+use graphtide_algebra::{Answers, Options, PlanSpec, Queries, linked};
 use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Refusal, Unhurried};
 use graphtide_engine::output::{Kind, MatchBatch, PathStep, Telling};
 use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::symbol::SharedSymbols;
+use hashbrown::{HashMap, HashSet};
+use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::Matcher;
 use super::allowances::{Allowances, Bounded, Payer};
-use super::event_units::Allowed;
+use super::event_units::{Allowed, of_each};
 use super::query::Query;
 use super::unit::LimitReached;
 use crate::plan::{GraphQuerySpec, InvalidPlan};
 
-/// A graph query with what it tells.
+/// Graph queries that share operators, with what they tell.
 #[derive(Debug)]
 pub struct GraphUnit {
-    number: PatternId,
-    /// What answers it; none once a limit stopped it, or it was removed.
-    query: Option<Box<GraphQuery>>,
+    /// By place: the number of a query; none once it was removed.
+    members: Vec<Option<PatternId>>,
+    /// The place of each query that is left.
+    places: HashMap<PatternId, u32, FxBuildHasher>,
+    /// What answers them; none once a limit stopped it.
+    queries: Option<Box<Queries>>,
     answers: Answers,
+    /// What it holds and held, once that was asked for since the last record.
+    measured: OnceLock<Usage>,
+    /// Of each query; the unit may take as much as all of them.
     limits: Limits,
     /// Times that an edge was not taken, or the work of a record was cut.
     pub limited: u64,
     /// The limit that was reached last; none if none was.
     pub limit: Option<String>,
     /// Steps that records took.
-    pub work: u64,
+    work: u64,
     /// Whether results may be missing.
     pub shed: bool,
-    is_vacant: bool,
 }
 
-/// Of what use a record is to a graph query.
+/// Of what use a record is to a unit.
 struct Use {
     /// It holds the edge, or held what was deleted.
     is_held: bool,
@@ -49,7 +59,7 @@ struct Use {
     is_wanted: bool,
 }
 
-/// All graph queries.
+/// All units of graph queries.
 #[derive(Debug, Default)]
 pub struct GraphUnits {
     units: Vec<GraphUnit>,
@@ -66,14 +76,14 @@ impl GraphUnits {
         self.units.is_empty()
     }
 
-    /// A query.
+    /// A unit.
     pub fn get(&self, unit: u32) -> &GraphUnit {
         &self.units[unit as usize]
     }
 
     /// Lets all know the labels that came since the last time.
     pub fn learn_names(&mut self) {
-        self.units.iter_mut().filter_map(|unit| unit.query.as_mut()).for_each(|query| query.learn_names());
+        self.units.iter_mut().filter_map(|unit| unit.queries.as_mut()).for_each(|queries| queries.learn_names());
     }
 
     /// The most that was held at once in each, added up: that bounds what was held in all.
@@ -86,40 +96,47 @@ impl GraphUnits {
         self.units.iter().map(|unit| unit.usage().bytes).sum()
     }
 
-    /// Does as the policies say where queries take more bytes than they may.
+    /// Does as the policies say where units take more bytes than they may.
     pub fn check_bytes(&mut self) -> Result<(), LimitReached> {
         self.units.iter_mut().try_for_each(GraphUnit::check_bytes)
     }
 
     /// Tells no more of a query.
-    pub fn remove(&mut self, unit: u32) {
+    pub fn remove(&mut self, unit: u32, query: PatternId) {
         let own = &mut self.units[unit as usize];
-        (own.query, own.is_vacant) = (None, true);
-        self.by_label.iter_mut().for_each(|units| units.retain(|&mut other| other != unit));
-        self.of_any_label.retain(|&other| other != unit);
+        own.remove(query);
+        // One that a limit paused asks for what it asked for before.
+        if !own.is_paused() {
+            self.by_label.iter_mut().for_each(|units| units.retain(|&mut other| other != unit));
+            self.of_any_label.retain(|&other| other != unit);
+            self.ask(unit);
+        }
     }
 
     fn put(&mut self, unit: GraphUnit) -> u32 {
-        let place = self.units.iter().position(|unit| unit.is_vacant).unwrap_or(self.units.len());
-        let number = place as u32;
-        if let Some(query) = &unit.query {
-            match query.asks() {
-                None => self.of_any_label.push(number),
-                Some(labels) => {
-                    for label in labels {
-                        let label = label as usize;
-                        self.by_label.resize_with(self.by_label.len().max(label + 1), SmallVec::new);
-                        self.by_label[label].push(number);
-                    }
-                }
-            }
-        }
+        let place = self.units.iter().position(GraphUnit::is_vacant).unwrap_or(self.units.len());
         if place < self.units.len() {
             self.units[place] = unit;
         } else {
             self.units.push(unit);
         }
-        number
+        self.ask(place as u32);
+        place as u32
+    }
+
+    /// Lets a unit have the records that its queries ask for.
+    fn ask(&mut self, number: u32) {
+        let Some(queries) = &self.units[number as usize].queries else { return };
+        match queries.asks() {
+            None => self.of_any_label.push(number),
+            Some(labels) => {
+                for label in labels {
+                    let label = label as usize;
+                    self.by_label.resize_with(self.by_label.len().max(label + 1), SmallVec::new);
+                    self.by_label[label].push(number);
+                }
+            }
+        }
     }
 
     /// Who is to have a record; of an edge, those that a limit paused, too.
@@ -133,19 +150,84 @@ impl GraphUnits {
 }
 
 impl GraphUnit {
+    fn new(queries: &[(PatternId, &GraphQuerySpec)], symbols: &SharedSymbols, allowed: Allowed) -> Result<Self, InvalidPlan> {
+        let (name, limits) = queries.first().map(|(_, spec)| (spec.name.clone(), spec.limits)).unwrap_or_default();
+        let most = limits.partial_matches.map(|bound| bound.saturating_mul(queries.len() as u64));
+        let most = most.map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
+        let plans: Vec<&PlanSpec> = queries.iter().map(|(_, spec)| &spec.plan).collect();
+        let own = Queries::new(&plans, symbols, Options { deletions: allowed.deletions, most });
+        let own = own.map_err(|error| InvalidPlan { pattern: name, reason: error.to_string() })?;
+        Ok(Self {
+            members: queries.iter().map(|&(number, _)| Some(number)).collect(),
+            places: queries.iter().map(|&(number, _)| number).zip(0..).collect(),
+            queries: Some(Box::new(own)),
+            answers: Answers::default(),
+            measured: OnceLock::new(),
+            limits,
+            limited: 0,
+            limit: None,
+            work: 0,
+            shed: false,
+        })
+    }
+
+    /// The place of a query, with what answers it.
+    fn place(&self, query: PatternId) -> Option<(&Queries, u32)> {
+        Some((self.queries.as_deref()?, *self.places.get(&query)?))
+    }
+
     /// What it holds and held.
     pub fn usage(&self) -> Usage {
-        self.query.as_ref().map_or_else(Usage::default, |query| query.usage())
+        *self.measured.get_or_init(|| self.queries.as_ref().map_or_else(Usage::default, |queries| queries.usage()))
+    }
+
+    /// Tuples and chunks of paths that a query holds, together with others of its unit.
+    pub fn live_of(&self, query: PatternId) -> usize {
+        self.place(query).map_or(0, |(queries, place)| queries.held_by(place).0)
+    }
+
+    /// What a query holds, together with others of its unit; and of the bytes of the unit an even share of those that are left.
+    pub fn usage_of(&self, query: PatternId) -> Usage {
+        self.place(query).map_or_else(Usage::default, |(queries, place)| {
+            let (live, peak) = queries.held_by(place);
+            Usage { live, peak, bytes: self.usage().bytes.div_ceil(self.places.len().max(1)) }
+        })
+    }
+
+    /// Steps of work of a query: an even share of those of the unit, of whose queries some may be gone.
+    pub fn work_share(&self) -> u64 {
+        self.work.div_ceil(self.members.len().max(1) as u64)
     }
 
     /// Whether a limit stopped it.
     pub fn is_paused(&self) -> bool {
-        self.query.is_none() && !self.is_vacant
+        self.queries.is_none() && !self.is_vacant()
     }
 
-    /// By operator of its plan: what it holds.
-    pub fn held(&self) -> Vec<usize> {
-        self.query.as_ref().map_or_else(Vec::new, |query| query.held().collect())
+    /// By operator of a query's plan: what it holds.
+    pub fn held(&self, query: PatternId) -> Vec<usize> {
+        self.place(query).map_or_else(Vec::new, |(queries, place)| queries.held(place).collect())
+    }
+
+    /// The first of its queries that are left.
+    fn first(&self) -> PatternId {
+        self.members.iter().find_map(|&member| member).unwrap_or(PatternId(0))
+    }
+
+    /// Whether none of its queries is left: then another may have its number.
+    fn is_vacant(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    fn remove(&mut self, query: PatternId) {
+        let Some(place) = self.places.remove(&query) else { return };
+        self.members[place as usize] = None;
+        self.measured.take();
+        if self.is_vacant() {
+            self.queries = None;
+        } else if let Some(queries) = &mut self.queries {
+            queries.remove(place);
+        }
     }
 
     fn take(
@@ -154,37 +236,40 @@ impl GraphUnit {
         (allowance, bounded): (u64, Bounded),
         meter: &mut Meter<'_>,
     ) -> Result<Use, LimitReached> {
-        let Some(query) = &mut self.query else { return Ok(Use { is_held: false, is_wanted: self.is_paused() }) };
-        let taken = query.push_row(batch, row, allowance, &mut self.answers, meter);
+        self.measured.take();
+        let Some(queries) = &mut self.queries else { return Ok(Use { is_held: false, is_wanted: self.is_paused() }) };
+        let taken = queries.push_row(batch, row, allowance, &mut self.answers, meter);
         match taken.refusal {
             Some(Refusal::Allowance) => self.at_limit(bounded.to_string())?,
             Some(Refusal::Ended(_)) => self.shed = true,
-            None if taken.is_limited => self.at_limit(Bounds::of(&self.limits).to_string())?,
+            None if taken.is_limited => self.at_limit(of_each(&Bounds::of(&self.limits).to_string(), self.members.len()))?,
             None => {}
         }
         Ok(Use { is_held: taken.is_kept, is_wanted: taken.is_kept || taken.is_limited })
     }
 
     /// Hands over what was found; returns how many results that are.
-    fn hand_over(&mut self, own: &mut Query, out: &mut MatchBatch) -> u64 {
+    fn hand_over(&mut self, own: &mut [Query], out: &mut MatchBatch) -> u64 {
         let mut matches = 0;
-        if let Some(query) = &self.query {
+        if let Some(queries) = &self.queries {
             for answer in self.answers.found() {
-                own.reports.count(answer.kind);
+                let Some(number) = self.members[answer.member as usize] else { continue };
+                let query = &mut own[number.place()];
+                query.reports.count(answer.kind);
                 matches += u64::from(answer.kind == Kind::Match);
-                let vertices = answer.values.iter().map(|&vertex| query.name(vertex));
+                let vertices = answer.values.iter().map(|&vertex| queries.name(vertex));
                 let path = answer.path.as_ref().map(|steps| {
-                    steps.iter().map(|step| match query.edge(step) {
+                    steps.iter().map(|step| match queries.edge(step) {
                         Some(id) => PathStep::Edge(id),
                         None => PathStep::Derived {
-                            operator: step.operand as u32,
-                            source: query.name(step.source),
-                            target: query.name(step.target),
+                            operator: queries.own_number(answer.member, step.operand).unwrap_or_default() as u32,
+                            source: queries.name(step.source),
+                            target: queries.name(step.target),
                         },
                     })
                 });
-                let head = (self.number, answer.kind, own.shed || self.shed);
-                let times = Telling { at: query.now(), nth: query.nth(), valid: answer.valid };
+                let head = (number, answer.kind, query.shed || self.shed);
+                let times = Telling { at: queries.now(), nth: queries.nth(answer.member), valid: answer.valid };
                 out.push_interval(head, (answer.output, vertices), times, path);
             }
         }
@@ -193,11 +278,11 @@ impl GraphUnit {
     }
 
     fn check_bytes(&mut self) -> Result<(), LimitReached> {
-        match self.limits.state_bytes {
-            Some(bound) if !self.is_paused() && self.usage().bytes as u64 >= bound => {
-                self.at_limit(format!("{bound} bytes of state"))
-            }
-            _ => Ok(()),
+        let Some(bound) = self.limits.state_bytes.filter(|_| self.queries.is_some()) else { return Ok(()) };
+        if self.usage().bytes as u64 >= bound.saturating_mul(self.members.len() as u64) {
+            self.at_limit(of_each(&format!("{bound} bytes of state"), self.members.len()))
+        } else {
+            Ok(())
         }
     }
 
@@ -207,9 +292,10 @@ impl GraphUnit {
         self.shed |= self.limits.policy != LimitPolicy::Fail;
         self.limit = Some(limit.clone());
         match self.limits.policy {
-            LimitPolicy::Fail => Err(LimitReached { pattern: self.number, limit }),
+            LimitPolicy::Fail => Err(LimitReached { pattern: self.first(), limit }),
             LimitPolicy::Pause => {
-                self.query = None;
+                self.queries = None;
+                self.measured.take();
                 Ok(())
             }
             LimitPolicy::Shed => Ok(()),
@@ -218,46 +304,63 @@ impl GraphUnit {
 }
 
 impl Matcher {
-    /// Makes a graph query ready under a number that is free.
-    pub(super) fn enrol_graph(
+    /// Makes units of graph queries, under their numbers.
+    pub(super) fn add_graphs(&mut self, specs: &[GraphQuerySpec]) -> Result<(), InvalidPlan> {
+        let mut by_limits: Vec<(Limits, Vec<(PatternId, &GraphQuerySpec)>)> = Vec::new();
+        let mut taken: HashSet<PatternId, FxBuildHasher> = HashSet::default();
+        for spec in specs {
+            spec.check()?;
+            let is_free =
+                |number: &PatternId| taken.insert(*number) && self.queries.get(number.place()).is_some_and(Query::is_vacant);
+            let number = spec.number.map(PatternId).filter(is_free);
+            let refused = || InvalidPlan { pattern: spec.name.clone(), reason: "it has no number, or that of another".into() };
+            let query = (number.ok_or_else(refused)?, spec);
+            match by_limits.iter_mut().find(|(limits, _)| *limits == spec.limits) {
+                Some((_, queries)) => queries.push(query),
+                None => by_limits.push((spec.limits, vec![query])),
+            }
+        }
+        for (_, queries) in by_limits {
+            let plans: Vec<&PlanSpec> = queries.iter().map(|(_, spec)| &spec.plan).collect();
+            for places in linked(&plans) {
+                let unit: Vec<(PatternId, &GraphQuerySpec)> = places.into_iter().map(|place| queries[place]).collect();
+                self.enrol_graphs(&unit, self.allowed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a unit of graph queries that have the same limits, under numbers that are free.
+    pub(super) fn enrol_graphs(
         &mut self,
-        spec: &GraphQuerySpec,
-        number: PatternId,
+        queries: &[(PatternId, &GraphQuerySpec)],
         allowed: Allowed,
     ) -> Result<u32, InvalidPlan> {
-        let bound = spec.limits.partial_matches.map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
-        let options = Options { deletions: allowed.deletions, most: bound };
-        let query = GraphQuery::new(&spec.plan, &self.symbols, options);
-        let query = query.map_err(|error| InvalidPlan { pattern: spec.name.clone(), reason: error.to_string() })?;
-        let unit = self.graphs.put(GraphUnit {
-            number,
-            query: Some(Box::new(query)),
-            answers: Answers::default(),
-            limits: spec.limits,
-            limited: 0,
-            limit: None,
-            work: 0,
-            shed: false,
-            is_vacant: false,
-        });
-        if self.allowances.is_none() && spec.limits.work.is_some() {
+        let unit = GraphUnit::new(queries, &self.symbols, allowed)?;
+        let work = unit.limits.work.map(|work| work.saturating_mul(queries.len() as u64));
+        let unit = self.graphs.put(unit);
+        if self.allowances.is_none() && work.is_some() {
             self.allowances = Some(Allowances::unbounded(self.units.len()));
         }
         if let Some(allowances) = &mut self.allowances {
-            allowances.open(Payer::Graph(unit), spec.limits.work);
+            allowances.open(Payer::Graph(unit), work);
         }
-        self.queries[number.place()] = Query { names: Arc::new(spec.names()), graph: Some(unit), ..Query::vacant() };
+        for (number, spec) in queries {
+            let names = Arc::new(spec.names());
+            self.queries[number.place()] = Query { names, graph: Some(unit), ..Query::vacant() };
+        }
         Ok(unit)
     }
 
-    /// Lets a graph query take records that came before it was made, of which nothing is told.
+    /// Lets a unit of graph queries take records that came before it was made, of which nothing is told.
     pub(super) fn bring_graph(&mut self, unit: u32, batches: &[&EdgeBatch], meter: &mut Meter<'_>) {
         let own = &mut self.graphs.units[unit as usize];
-        if let Some(query) = &mut own.query {
-            query.learn_names();
+        own.measured.take();
+        if let Some(queries) = &mut own.queries {
+            queries.learn_names();
             for batch in batches {
                 for row in 0..batch.len() {
-                    let taken = query.push_row(batch, row, u64::MAX, &mut own.answers, meter);
+                    let taken = queries.push_row(batch, row, u64::MAX, &mut own.answers, meter);
                     own.shed |= taken.refusal.is_some() || taken.is_limited;
                     own.answers.clear();
                 }
@@ -265,7 +368,7 @@ impl Matcher {
         }
     }
 
-    /// Lets graph queries have a record, and tell what it brings about; says whether one of them holds it.
+    /// Lets graph queries have a record, and tell what it brings about; says whether one of their units holds it.
     pub(super) fn answer(
         &mut self,
         batch: &EdgeBatch,
@@ -290,7 +393,7 @@ impl Matcher {
             if !self.graphs.units[unit as usize].answers.found().is_empty() {
                 self.hand_over(out, &mut Meter::unbounded(&Unhurried));
                 let (own, before) = (&mut self.graphs.units[unit as usize], out.len());
-                self.totals.matches += own.hand_over(&mut self.queries[own.number.place()], out);
+                self.totals.matches += own.hand_over(&mut self.queries, out);
                 self.occurrences += out.len() - before;
             }
             let taken = taken?;
@@ -303,13 +406,13 @@ impl Matcher {
         Ok(is_held)
     }
 
-    /// A graph query with what answers it; none if there is none of the number.
+    /// A graph query with its unit; none if there is none of the number.
     pub fn graph_query(&self, number: PatternId) -> Option<(&Query, &GraphUnit)> {
         let query = self.queries.get(number.place())?;
         Some((query, self.graphs.get(query.graph?)))
     }
 
-    /// The graph queries with their numbers and what answers them.
+    /// The graph queries with their numbers and units.
     pub fn graph_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &GraphUnit)> {
         let numbered = (0..).map(PatternId).zip(&self.queries);
         numbered.filter_map(|(number, query)| Some((number, query, self.graphs.get(query.graph?))))

@@ -175,7 +175,7 @@ impl Matcher {
     ) -> Result<PatternId, InvalidPlan> {
         self.check_changeable(&spec.name)?;
         let number = self.vacant_query();
-        let unit = self.enrol_graph(spec, number, self.allowed);
+        let unit = self.enrol_graphs(&[(number, spec)], self.allowed);
         let unit = unit.inspect_err(|_| self.blueprints.vacant_queries.push(number))?;
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
@@ -204,7 +204,7 @@ impl Matcher {
         }
         if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.graph) {
             self.check_changeable(&number.0.to_string())?;
-            self.graphs.remove(unit);
+            self.graphs.remove(unit, number);
             self.queries[number.place()] = Query::vacant();
             self.told.forget(number);
             self.blueprints.vacant_queries.push(number);

@@ -269,12 +269,7 @@ impl Matcher {
         for unit in &units {
             matcher.add_events(unit, matcher.allowed)?;
         }
-        for spec in &graph_queries {
-            let number =
-                spec.number.map(PatternId).filter(|number| matcher.queries.get(number.place()).is_some_and(Query::is_vacant));
-            let refused = || InvalidPlan { pattern: spec.name.clone(), reason: "it has no number, or that of another".into() };
-            matcher.enrol_graph(spec, number.ok_or_else(refused)?, matcher.allowed)?;
-        }
+        matcher.add_graphs(&graph_queries)?;
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
         matcher.dispatch.seal();
