@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.edge import Operation
-from graphtide_core.match import IntervalMatch, MatchKind
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.match import DerivedEdge, IntervalMatch, MatchKind
 from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_core.stream_window import WindowKind
-from graphtide_core.time import TimeUnit
+from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.translation import canonical
@@ -21,10 +22,6 @@ from graphtide_testing.strategies import StreamShape, edge_streams, random_strea
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, graph_queries, random_graph_query
 from hypothesis import given
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from graphtide_core.edge import Edge
-    from graphtide_core.graph_query import GraphQuery
 
 ENGINES = tuple(PathEngine)
 STREAM = StreamShape(labels=("a", "b", "c"), vertices=4)
@@ -134,3 +131,28 @@ def test_many_random_queries(engine: PathEngine) -> None:
         with_paths += found if plain and query.outputs[0].path is not None else 0
     assert told > 2_000, "the cases must have results"
     assert with_paths > 50, "and paths"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer(x, y) <- h(x, y) AS p.",
+        "Answer(x, z) <- h(x, y) AS p, b(y, z).",
+        "g(x, y) <- h(x, y). Answer(x, y) <- g(x, y) AS p.",
+    ],
+)
+def test_the_path_that_a_derived_edge_is_by_itself_is_that_edge(engine: PathEngine, text: str) -> None:
+    (query,) = parse(f"QUERY q h(x, y) <- a+(x, y). {text} ON s WINDOW(9) RETURN p")
+    assert isinstance(query, GraphQuery)
+    told = 0
+    for seed in range(20):
+        shape = StreamShape(labels=("a", "b"), vertices=4, deletions=False, duplicates=False, nameless=False)
+        told += sum(check(plan, random_stream(random.Random(seed), shape)) for plan in plans(query, engine))
+    assert told > 100, "there must be results"
+    feed = Feed(plans(query, engine)[0])
+    edges = (
+        Edge(EdgeId(f"e{n}"), EventTime(n), VertexId(f"v{n}"), VertexId(f"v{n + 1}"), "a" if n < 2 else "b") for n in range(3)
+    )
+    paths = {each.path for each in feed.matches(*edges) if isinstance(each, IntervalMatch)}
+    assert (DerivedEdge("h", VertexId("v0"), VertexId("v2")),) in paths

@@ -12,7 +12,7 @@ from graphtide_core.errors import LimitExceededError
 from graphtide_core.graph_query import GraphQuery, Output
 from graphtide_core.ids import EdgeId, PatternName, VertexId
 from graphtide_core.match import Completeness, DerivedEdge, IntervalMatch, MatchKind
-from graphtide_core.path_expression import Symbol, symbols
+from graphtide_core.path_expression import symbols
 from graphtide_core.plans import GraphPlan, PathEngine
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime, TimeUnit
@@ -86,13 +86,6 @@ def relatives(rng: random.Random, size: int) -> list[GraphQuery]:
     return [dataclasses.replace(query, name=PatternName(f"q{number}")) for number, query in enumerate(found)]
 
 
-def tells_steps(query: GraphQuery) -> bool:
-    """Return whether a query tells paths, and none that a head is by itself: of such it tells the steps of the head's path."""
-    name, inputs = query.outputs[0].path, {each.name for each in query.inputs}
-    told = [atom.expression for rule in query.rules for atom in rule.body if name is not None and atom.name == name]
-    return bool(told) and not any(isinstance(each, Symbol) and each.predicate not in inputs for each in told)
-
-
 def of(name: str, found: Iterable[Match]) -> list[Match]:
     return [each for each in found if each.query == name]
 
@@ -120,7 +113,7 @@ class Pass:
                 query, own = self.queries[name], of(name, found)
                 assert reported(own) == expected(query, oracle.push(edge))
                 self.told += len(own)
-                if tells_steps(query) and not self._deletions:
+                if query.outputs[0].path is not None and not self._deletions:
                     self._check_paths(query, own, oracle, known)
 
     def _check_paths(self, query: GraphQuery, own: Iterable[Match], oracle: GraphQueryOracle, known: dict[str, Edge]) -> None:

@@ -120,7 +120,7 @@ def _path(path: TracedPath, plan: AlgebraPlan) -> dict[str, object]:
     join = None if path.join is None else plan.operators[path.join]
     # Where no join says more, the path is from the first column to the second.
     ends = [0, 1] if not isinstance(join, JoinOperator) else [join.variables.index(end) for end in path.ends]
-    return {"operator": path.operator, "join": path.join, "ends": ends}
+    return {"operator": path.operator, "join": path.join, "ends": ends, "is_edge": path.is_edge}
 
 
 @dataclass(frozen=True, slots=True)

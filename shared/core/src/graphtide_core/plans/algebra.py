@@ -124,11 +124,13 @@ class TracedPath:
         operator: whose tuple it is; a PATH, or what else gives edges.
         join: the join whose variables are its ends; None where the ends are the columns of what is reported.
         ends: names of those.
+        is_edge: whether it is one edge, that tuple itself, though a PATH derive it.
     """
 
     operator: OperatorIndex
     join: OperatorIndex | None = None
     ends: tuple[str, str] = ("", "")
+    is_edge: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,9 @@ pub struct TracedPath {
     pub join: Option<usize>,
     /// The variables, or the columns.
     pub ends: (u8, u8),
+    /// Whether it is one edge, the operator's tuple itself, though that be a path.
+    #[serde(default)]
+    pub is_edge: bool,
 }
 
 /// A plan that nothing could run.
@@ -219,6 +222,7 @@ impl OutputSpec {
             operator: operators[path.operator],
             join: path.join.map(|join| operators[join]),
             ends: path.ends,
+            is_edge: path.is_edge,
         };
         Self { operator: operators[self.operator], paths: self.paths.iter().map(path).collect(), ..self.clone() }
     }

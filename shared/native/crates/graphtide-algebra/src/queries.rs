@@ -530,7 +530,7 @@ impl Queries {
                 }
             };
             match &self.operators[path.operator] {
-                Operator::Path(own) => own.walk(source, target),
+                Operator::Path(own) if !path.is_edge => own.walk(source, target),
                 _ => Some(vec![Walked { operand: path.operator, source, target }]),
             }
         })
@@ -555,9 +555,12 @@ fn keeps_steps(plan: &SharedPlan, options: Options) -> Vec<bool> {
     let is_scan = |operator: &OperatorSpec| matches!(operator, OperatorSpec::Scan { .. });
     let mut keeps: Vec<bool> = plan.operators.iter().map(|operator| options.deletions && is_scan(operator)).collect();
     for told in plan.members.iter().flat_map(|member| &member.outputs).flat_map(|output| &output.paths) {
+        let operands = match &plan.operators[told.operator] {
+            OperatorSpec::Path(_) if told.is_edge => continue,
+            OperatorSpec::Path(path) => path.symbols.as_slice(),
+            _ => &[],
+        };
         keeps[told.operator] = true;
-        let operands =
-            if let OperatorSpec::Path(path) = &plan.operators[told.operator] { path.symbols.as_slice() } else { &[] };
         for &(operand, _) in operands {
             keeps[operand] |= is_scan(&plan.operators[operand]);
         }

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Algebra, Filter, Path, Pattern, Union, WScan
-from graphtide_core.path_expression import reversed_expression, symbols
+from graphtide_core.path_expression import Symbol, reversed_expression, symbols
 from graphtide_core.plans.algebra import (
     AlgebraPlan,
     JoinOperator,
@@ -198,10 +198,11 @@ def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], comp
         atom = next(atom for atom in rule.body if atom.name == output.path)
         expression = rule_expression(rule, known, output.path)
         told = atom_expression(atom, known, is_told=True)
+        is_edge = isinstance(atom.expression, Symbol) and not atom.expression.is_inverse
         if not isinstance(expression, Pattern) or expression == told:
             # A rule that only renames a predicate has no join, though what it renames may be one.
             walked = compiler.operator(expression)
-            yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]))
+            yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]), is_edge)
         else:
             names, walked = _Names(), compiler.operator(told)
-            yield TracedPath(walked, compiler.operator(expression), (names.of(atom.source), names.of(atom.target)))
+            yield TracedPath(walked, compiler.operator(expression), (names.of(atom.source), names.of(atom.target)), is_edge)
