@@ -129,9 +129,6 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
     rng = Random(seed)
     for text in (*QUERIES, VIEW, PATTERN, OFFER):
         whole.register(text)
-    # Of streams that are merged is read what comes from the reach before the worker's first look on.
-    ingestion = whole.services["ingestion"]
-    whole.wait_until(lambda: '"test.sequencer.s.t"' in ingestion.output.read_text(), "the streams are being merged")
     for number in range(40):
         if number % 8 == 7:
             victim = whole.services[rng.choice(KILLED)]

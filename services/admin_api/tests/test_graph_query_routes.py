@@ -177,10 +177,14 @@ def test_a_view_takes_over_a_stream_that_was_made_for_its_readers_and_none_that_
 
 
 def test_a_query_over_several_streams_starts_where_that_ends_which_they_are_merged_to(deployment: Deployment) -> None:
+    s = StreamName("s")
+    deployment.log.admin().ensure(TOPICS.of_stream(s))
+    deployment.writer.write([Message(TOPICS.ordered(s), None, edges, partition=0) for edges in (b"some", b"edges")])
     assert register(deployment, SEVERAL).status_code == 201
     (record,) = deployment.registered()
     assert record is not None
     assert (record.stream, record.reads.streams, record.start) == ("other.s", ("s", "other"), 0)
+    assert record.source_ends == (2, 0)
     topics, merged = deployment.log.admin().topics(), StreamName("other.s")
     assert {TOPICS.ordered(merged), TOPICS.raw(StreamName("s")), TOPICS.raw(StreamName("other"))} <= set(topics)
     # Too many together have a name that is too long for a log.

@@ -134,12 +134,12 @@ class Stage:
         self.register("all", FOREVER)
         self.restart()
 
-    def register(self, name: str, reach: str) -> None:
+    def register(self, name: str, reach: str, **more: Any) -> None:
         """Register a pattern that reads all streams so far back."""
         reads = ReadsForm(tuple(self.names), ReachForm(reach), None, ())
         text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {self.names[0]} WINDOW 1"
         writer = self.log.writer()
-        writer.write([registering(TOPICS, registration(text, self.clock.now(), reads=reads))])
+        writer.write([registering(TOPICS, registration(text, self.clock.now(), reads=reads, **more))])
         writer.flush(5)
         writer.close()
 
@@ -623,6 +623,35 @@ def test_a_merged_stream_begins_where_the_reach_of_its_patterns_begins() -> None
         b.send(ts + 1)
     b.send(200)
     assert stage.run(100).out() == [edge for edge in stage.expected() if 98 - 10 < edge.ts <= 98]
+
+
+def test_what_comes_after_a_registration_is_merged_however_late_that_begins() -> None:
+    stage = Stage()
+    a, b = stage.sources[A], stage.sources[B]
+    for ts in range(0, 100, 2):
+        if ts == 20:
+            ends = tuple(len(stage.read(TOPICS.ordered(name))) for name in stage.names)
+            stage.register("all", "10", source_ends=ends)
+            # One that comes later changes nothing about it; nor does one whose record does not say.
+            stage.register("late", "4", source_ends=(1_000, 1_000))
+            stage.register("mute", "2")
+        a.send(ts)
+        b.send(ts + 1)
+    stage.run(100)
+    stage.end()
+    assert stage.out() == [edge for edge in stage.expected() if edge.ts > 18 - 10]
+
+
+def test_what_comes_after_a_registration_is_merged_though_it_is_older_than_the_reach() -> None:
+    stage = Stage()
+    a, b = stage.sources[A], stage.sources[B]
+    a.send(100)
+    stage.register("all", "10", source_ends=(1, 0))
+    b.send(3, 4)
+    b.send(200)
+    a.send(300)
+    stage.end()
+    assert stage.out() == stage.expected()
 
 
 def test_a_merged_stream_that_begins_in_a_later_epoch_says_so() -> None:

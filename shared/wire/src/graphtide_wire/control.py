@@ -66,7 +66,8 @@ class PatternRecord(msgspec.Struct, frozen=True):
     `start` is where the ordered stream ended then: matches are reported from there on. `registration` is the version that the
     name was registered with: texts that replace one another share it, and a pattern registered after a deletion has its own.
     `reads` is what the text reads: whoever knows it need not know the language. A record without it cannot be read.
-    `view` is true where its results are a stream that is called as it is, and not there elsewhere.
+    `view` is true where its results are a stream that is called as it is, and not there elsewhere. `source_ends` are, where it
+    reads several streams, the offsets at which the ordered edges of each ended when its text was registered, in their order.
     """
 
     name: Name
@@ -83,6 +84,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     start: Count | None = None
     registration: Count = 0
     view: bool | msgspec.UnsetType = msgspec.UNSET
+    source_ends: tuple[Count, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class PatternText(msgspec.Struct, frozen=True):

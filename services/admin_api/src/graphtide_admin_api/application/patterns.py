@@ -14,10 +14,10 @@ from graphtide_admin_api.domain.problems import ProblemError, no_pattern
 from graphtide_admin_api.domain.registration import Moment, Wish, changed, check_match, read, registered, renewed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from graphtide_core.ports.clock import Clock
-    from graphtide_core.ports.log import Log
+    from graphtide_core.ports.log import Log, LogReader
     from graphtide_wire.control import PatternRecord
     from graphtide_wire.topics import Topics
 
@@ -164,27 +164,30 @@ class Patterns:
             reader.close()
 
     def _moment(self, stream: str) -> Moment:
-        """Return the time, and where the stream ends; its topics are made if nobody did, of a merged one with its streams'.
+        """Return the time, and where the stream ends, and those that it is merged from; topics are made if nobody did.
 
         Asked for within a change: a stream that is deleted before begins at 0 again.
         """
         name = StreamName(stream)
-        made = self._log.admin().topics()
+        made, names = self._log.admin().topics(), tuple(dict.fromkeys((*sources(name), name)))
         try:
-            wanted = [each for each in dict.fromkeys((*sources(name), name)) if not self._is_of_view(each, made)]
-            specs = [spec for each in wanted for spec in self._topics.of_stream(each)]
+            specs = [spec for each in names if not self._is_of_view(each, made) for spec in self._topics.of_stream(each)]
+            places = {each: TopicPartition(self._topics.ordered(each), 0) for each in names}
         except InvalidQueryError as error:
             raise ProblemError(422, "invalid-pattern", str(error)) from error
         self._log.admin().ensure(specs)
-        place = TopicPartition(self._topics.ordered(name), 0)
         reader = self._log.reader(None)
         try:
             # A topic that was just made may need a moment to find its leader.
             for seconds in _PAUSES:
                 try:
-                    return Moment(self._clock.now(), {name: reader.ends([place])[place][1]})
+                    return self._ends(reader, places)
                 except TransientError:
                     self._clock.sleep(seconds)
-            return Moment(self._clock.now(), {name: reader.ends([place])[place][1]})
+            return self._ends(reader, places)
         finally:
             reader.close()
+
+    def _ends(self, reader: LogReader, places: Mapping[StreamName, TopicPartition]) -> Moment:
+        ends = reader.ends(places.values())
+        return Moment(self._clock.now(), {name: ends[place][1] for name, place in places.items()})

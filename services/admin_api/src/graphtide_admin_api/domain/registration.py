@@ -22,7 +22,7 @@ from graphtide_query.views import refuse_view_cycles
 from graphtide_wire.control import LimitsForm, PatternOptions, PatternRecord, encode_pattern
 from graphtide_wire.reads_form import form_of
 from graphtide_wire.topics import check_ordered, check_stream
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern, place_of
@@ -58,7 +58,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something is registered: by the clock, and the offset at which each stream's ordered edges end."""
+    """When something is registered: by the clock, and the offset at which each stream's ordered edges end, merged or not."""
 
     now: datetime
     ends: dict[str, int]
@@ -154,6 +154,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             start=moment.ends.get(stream),
             registration=version,
             view=is_view(pattern) or UNSET,
+            source_ends=_source_ends(pattern, moment),
         )
     )
 
@@ -173,7 +174,8 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         new = replace(new, reads=form_of(reads_of(pattern)), view=is_view(pattern) or UNSET)
         if wish.text != record.text:
             stream = ordered_stream(pattern)
-            new = replace(new, text=wish.text, stream=stream, version=version, start=moment.ends.get(stream))
+            ends = _source_ends(pattern, moment)
+            new = replace(new, text=wish.text, stream=stream, version=version, start=moment.ends.get(stream), source_ends=ends)
     if wish.limits is not None:
         new = replace(new, limits=wish.limits)
     if wish.engine is not None:
@@ -184,6 +186,12 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         starts = record.state == "paused" and wish.state == "active"
         new = replace(new, state=wish.state, start=moment.ends.get(new.stream) if starts else new.start)
     return record if new == record else _marked(replace(new, updated_at=moment.now))
+
+
+def _source_ends(pattern: AnyPattern, moment: Moment) -> tuple[int, ...] | UnsetType:
+    """Return where the streams end that a pattern reads, if they are several: a merge that begins later goes back there."""
+    streams = reads_of(pattern).streams
+    return tuple(moment.ends.get(each, 0) for each in streams) if len(streams) > 1 else UNSET
 
 
 def is_view(pattern: AnyPattern) -> bool:

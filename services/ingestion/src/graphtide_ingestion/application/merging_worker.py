@@ -27,17 +27,22 @@ from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import Instant, first_since, last_before, newest_before
 from graphtide_wire.dead_letters import ErrorCode, Source
 from graphtide_wire.ordered import ARROW_STREAM
+from graphtide_wire.reads_form import reads_of
 from graphtide_wire.topics import MOST_ORDERED_BYTES
+from msgspec import UnsetType
 
 from graphtide_ingestion.application.merger_figures import MergerFigures
-from graphtide_ingestion.application.registered_reach import RegisteredReach
+from graphtide_ingestion.application.registered_merges import readers_of
 from graphtide_ingestion.domain.merged_position import MergedPosition, merged_position
 from graphtide_ingestion.domain.stream_merger import StreamMerger
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
+    from graphtide_wire.control import PatternRecord
     from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
 
@@ -199,24 +204,26 @@ class MergingWorker:
             self._doubts.refuse(place, contradiction, transactor)
 
     def _begin(self, reader: LogReader, last: OrderedFigures | None) -> None:
-        """Begin where nothing was ever committed: where the patterns' reach begins, or where the merged stream ends."""
-        ends = reader.ends(self._places.values())
+        """Begin where nothing was ever committed: a reach of the patterns before they came, or where the merged stream ends.
+
+        What came since the first of them was registered is merged, however late this is.
+        """
+        ends = {name: reader.ends([place])[place][1] for name, place in self._places.items()}
         if last is not None:
             instant: Instant | None = Instant(last.epoch, last.last_ts)
         else:
-            instant = self._reach_begins(reader, {place: end for place, (_, end) in ends.items()})
+            patterns = readers_of(self._log, self._topics, self._stream)
+            ends = {name: min([end, *_ends_at_registration(patterns, name)]) for name, end in ends.items()}
+            reach = max((reads_of(each.reads).reach.ticks(self._options.unit) for each in patterns), default=1)
+            instant = self._reach_begins(reader, ends, max(1, reach))
         for name, place in self._places.items():
-            start = 0 if instant is None else first_since(reader, place, instant, ends[place][1])
-            self._merger.start_at(name, start)
+            self._merger.start_at(name, 0 if instant is None else first_since(reader, place, instant, ends[name]))
 
-    def _reach_begins(self, reader: LogReader, ends: dict[TopicPartition, int]) -> Instant | None:
-        """Return where the longest reach begins that ends where the stream that is least far is; None if all are empty."""
-        newest = [found for place, end in ends.items() if (found := newest_before(reader, place, end)) is not None]
-        if not newest:
-            return None
-        registered = RegisteredReach(self._log, self._topics.patterns, self._stream, self._options.unit)
-        registered.close()
-        return min(newest).back(max(1, registered.longest[0]))
+    def _reach_begins(self, reader: LogReader, ends: Mapping[StreamName, int], reach: int) -> Instant | None:
+        """Return where a reach begins that ends where the stream ends that is least far; None if all are empty so far."""
+        found = (newest_before(reader, self._places[name], end) for name, end in ends.items())
+        newest = min((each for each in found if each is not None), default=None)
+        return None if newest is None else newest.back(reach)
 
     def _assign(self, reader: LogReader) -> None:
         """Read each stream from where it goes on; from its first record where that has been let go."""
@@ -291,6 +298,14 @@ class MergingWorker:
         reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"
         topic = self._topics.dead_letters(self._stream)
         return letter(topic, Refused(ErrorCode.TOO_LARGE, reason, edge), self._clock, content_type=ARROW_STREAM)
+
+
+def _ends_at_registration(patterns: Iterable[PatternRecord], stream: StreamName) -> Iterator[int]:
+    """Yield where a stream ended when patterns were registered that read it, of those whose records say so."""
+    for each in patterns:
+        if not isinstance(each.source_ends, UnsetType):
+            known = zip(each.reads.streams, each.source_ends, strict=False)
+            yield from (end for name, end in known if name == stream)
 
 
 def _known(position: Position | None) -> tuple[int, MergedPosition] | None:

@@ -1,7 +1,8 @@
-"""The merged streams that registered patterns read."""
+"""The merged streams that registered patterns read, and the patterns that read one."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidQueryError, TransientError
@@ -12,7 +13,24 @@ from graphtide_wire import control
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, Record
+    from graphtide_wire.control import PatternRecord
     from graphtide_wire.topics import Topics
+
+
+def readers_of(log: Log, topics: Topics, stream: StreamName) -> list[PatternRecord]:
+    """Return the registered patterns that read a merged stream; one that cannot be read counts as none.
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    found: dict[bytes, PatternRecord] = {}
+    with closing(Follower(log, topics.patterns)) as follower:
+        for record in follower.to_the_end():
+            key, reads = record.key or b"", control.registered_reads(record.value)
+            found.pop(key, None)
+            if reads is not None and reads.stream == stream:
+                found[key] = control.decode_pattern(record.value)
+    return list(found.values())
 
 
 class RegisteredMerges:

@@ -14,6 +14,7 @@ from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
 from graphtide_runtime.doubts import Doubts
+from graphtide_runtime.registered_reaches import RegisteredReaches
 from graphtide_runtime.sequencing.dead_letters import letter, letter_of
 from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
 from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
@@ -28,7 +29,6 @@ from graphtide_runtime.window_log import between, last_before
 from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
-from graphtide_ingestion.application.registered_reach import RegisteredReach
 from graphtide_ingestion.application.sequencer_figures import SequencerFigures
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class SequencingWorker:
         self._id = sequencer_of(topics, stream)
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
-        self._registered: RegisteredReach | None = None
+        self._registered: RegisteredReaches | None = None
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._windows = (0, 0)
@@ -126,8 +126,8 @@ class SequencingWorker:
         if not self._places:
             message = f"there is no topic {self._topics.raw(self._stream)}"
             raise TransientError(message)
-        self._registered = RegisteredReach(self._log, self._topics.patterns, self._stream, self._options.unit)
-        self._windows = self._registered.longest
+        self._registered = RegisteredReaches(self._log, self._topics.patterns)
+        self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._dirty_since = None
         starts, unread = self._restore(reader)
@@ -270,10 +270,11 @@ class SequencingWorker:
             return
         self._patterns_at = now + self._options.patterns_seconds
         self._registered.poll()
-        if self._registered.longest == self._windows:
+        longest = self._registered.longest(self._stream, self._options.unit)
+        if longest == self._windows:
             return
         if self._dirty_since is not None:
             self._commit()
-        self._windows = ticks, edges = self._registered.longest
+        self._windows = ticks, edges = longest
         _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=ticks, window_edges=edges)
         self._know_duplicates(reader, {self._places[number]: offset for number, offset in self._stream_sequencer.next.items()})
