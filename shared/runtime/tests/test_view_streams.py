@@ -12,7 +12,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.match import MatchKind
-from graphtide_core.ports.log import TopicPartition
+from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_query import parse, parse_subgraphs
@@ -208,6 +208,24 @@ def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_s
     other.send([edge(4, 2, "b", "c")])
     other.settle()
     assert [(figures.epoch, int(figures.first_ts)) for figures, _ in written(world)][3:] == [(2, 1), (2, 2)]
+
+
+def test_records_of_a_views_stream_that_nobody_can_read_are_passed_over() -> None:
+    world = world_of(NEAR, [edge(0, 1, "u", "v")])
+    topic = TOPICS.ordered(VIEW)
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(topic, 0): 0})
+    (genuine,) = reader.poll(0, 10)
+    world.writer.write([Message(topic, None, b"nothing", headers, partition=0) for headers in ((), genuine.headers)])
+    bad = reader.ends([TopicPartition(topic, 0)])[TopicPartition(topic, 0)][1] - 1
+    world.host = None
+    world.send([edge(1, 3, "v", "w")])
+    world.settle()
+    reader.assign({TopicPartition(topic, 0): bad + 1})
+    decoder = ArrowDecoder(Symbols(), (), {})
+    edges = [edge for each in reader.poll(0, 10) if each.value for edge in decoder.decode(each.value).to_records()]
+    assert {(each["src"], each["dst"]) for each in edges} == {("v", "w"), ("u", "w")}
+    assert len(bodies(world, VIEW)) == 3, "the view goes on"
 
 
 def test_who_reads_a_view_is_told_that_time_has_passed() -> None:

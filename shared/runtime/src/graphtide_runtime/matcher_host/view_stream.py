@@ -1,8 +1,6 @@
 """The stream of a view: what the view tells, as ordered edges of a stream that is called as the view is.
 
-An edge comes when a result becomes valid, at the time at which that is told, and is deleted when a deletion withdraws the
-result. That a result is valid for longer or shorter, and that it ends, is no record: who reads the stream says by a window how
-long an edge counts.
+Which edge a result is, and when it comes and is deleted, is as in `graphtide_core.result_edges`.
 The host writes edges in the transaction of the matches that they follow from. Where the stream stands is in its last record;
 which edge a result has that is withdrawn is in the records of its reach: the longest of the patterns that read the stream, and
 the view's own, for who may come. What was there before is not deleted, for nobody has it any more. So a host that comes back
@@ -20,6 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+import structlog
+from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.match import MatchKind
 from graphtide_core.result_edges import edge_id
 from graphtide_core.time import MIN_EVENT_TIME, EventTime
@@ -29,6 +29,7 @@ from graphtide_wire import ordered
 from graphtide_runtime.sequencing.heartbeats import Told
 from graphtide_runtime.sequencing.ordered_records import Packing, Stretch
 from graphtide_runtime.sequencing.tracing import Onward
+from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import Instant, between, first_since, last_before, last_numbered
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import MatchRecord
     from graphtide_native.records import EdgeBatch
     from graphtide_wire.ordered import OrderedFigures
+
+_LOG = structlog.get_logger()
 
 _ID: Final = 32
 """Characters of a result's id."""
@@ -102,7 +105,7 @@ class ViewStream:
 
     @classmethod
     def read(cls, reader: LogReader, partition: TopicPartition, unit: TimeUnit, reach: Reach) -> ViewStream:
-        """Return the stream as the log has it.
+        """Return the stream as the log has it; records that somebody else wrote, and nobody can read, are passed over.
 
         Complexity: O(log records) reads, and those of the reach.
 
@@ -122,8 +125,11 @@ class ViewStream:
         decoder = ArrowDecoder(Symbols(), (), {}, ticks_per_second(unit))
         with closing(between(reader, partition, start, end)) as records:
             for record in records:
-                figures = ordered.figures(record.headers)
-                stream._recall(figures, decoder.decode(record.value or b""))
+                try:
+                    figures = ordered.figures(record.headers)
+                    stream._recall(figures, decoder.decode(record.value or b""))
+                except (UnreadableStreamError, PoisonRecordError) as error:
+                    _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         return stream
 
     def tell(self, figures: OrderedFigures, matches: Iterable[MatchRecord]) -> list[Message]:
