@@ -20,7 +20,7 @@ from graphtide.readers.times import ticks
 from graphtide.sending import Sending, line_of
 from graphtide.server import Access, Server
 from graphtide.server_errors import NOT_FOUND, NotFoundError
-from graphtide.server_types import MatchAt, ResultRecord, Results
+from graphtide.server_types import MatchAt, MatchRecord, Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -284,7 +284,7 @@ class Client:
             first.version,
             first.at,
             last.read_to,
-            [msgspec.json.decode(each, type=ResultRecord) for page in pages for each in page.results],
+            [msgspec.json.decode(each, type=MatchRecord) for page in pages for each in page.results],
             complete=all(page.complete for page in pages),
             notes=tuple(dict.fromkeys(note for page in pages for note in page.notes)),
         )

@@ -197,33 +197,6 @@ class MatchAt(msgspec.Struct, frozen=True):
     match: MatchRecord
 
 
-class ResultRecord(msgspec.Struct, frozen=True):
-    """A result of a graph query that is valid at an instant; times are as the stream counts them.
-
-    An edge has `src` and `dst`, another result `bindings`. `valid` is [from, to); `to` is None where results stay. Its `kind`
-    is `match`, or `extend` where it may have been valid before. A path has ids of edges, and edges that the query derives.
-    Hashable, and equal by value.
-    """
-
-    match_id: str
-    query: str
-    kind: MatchKind
-    detected_at: int
-    first_ts: int
-    last_ts: int
-    label: str
-    valid: tuple[int, int | None]
-    src: str | None = None
-    dst: str | None = None
-    bindings: dict[str, str] | None = None
-    path: tuple[str | PathEdge, ...] | None = None
-    completeness: Completeness = Completeness.EXACT
-
-    def __hash__(self) -> int:
-        """Return a hash; equal records have equal ones, though mappings have none."""
-        return hash((self.match_id, self.valid))
-
-
 class RejectedEdge(msgspec.Struct, frozen=True):
     """An edge that could not be used: its number among those sent, from 1 on, and why."""
 
@@ -274,7 +247,7 @@ class Results(msgspec.Struct, frozen=True):
         version: of the query.
         at: the instant; None where none was given, and the query has not read its stream.
         read_to: time of the newest edge that the query is known to have read; None if there is none.
-        results: by `match_id`.
+        results: by `match_id`, each of kind `match`, or `extend` where it may have been valid before `valid` begins.
         complete: whether these are all, and stay so.
         notes: why they may not be.
     """
@@ -282,7 +255,7 @@ class Results(msgspec.Struct, frozen=True):
     version: int
     at: int | None
     read_to: int | None
-    results: list[ResultRecord]
+    results: list[MatchRecord]
     complete: bool
     notes: tuple[str, ...]
 

@@ -81,16 +81,7 @@ class SubgraphMatch:
 
     def to_json(self) -> str:
         """Return the match record: one JSON object without line breaks."""
-        record: dict[str, object] = {
-            "match_id": self.match_id,
-            "query": self.query,
-            "kind": self.kind.value,
-            "detected_at": self.detected_at,
-            "first_ts": self.first_ts,
-            "last_ts": self.last_ts,
-            "edges": dict(self.edges),
-            "vertices": dict(self.vertices),
-        }
+        record = {**_head(self), "edges": dict(self.edges), "vertices": dict(self.vertices)}
         if self.fields:
             record["fields"] = dict(self.fields)
         if self.completeness is not Completeness.EXACT:
@@ -238,14 +229,7 @@ class IntervalMatch:
 
     def to_json(self) -> str:
         """Return the match record: one JSON object without line breaks."""
-        record: dict[str, object] = {
-            "match_id": self.match_id,
-            "query": self.query,
-            "kind": self.kind.value,
-            "detected_at": self.detected_at,
-            "first_ts": self.first_ts,
-            "last_ts": self.last_ts,
-        }
+        record = _head(self)
         is_edge = len(self.bindings) == _EDGE
         record |= {"src": self.source, "dst": self.target} if is_edge else {"bindings": dict(self.bindings)}
         record |= {"label": self.label, "valid": self.valid}
@@ -260,6 +244,18 @@ class IntervalMatch:
 
 _EDGE: Final = 2
 """Vertices of a result that is an edge."""
+
+
+def _head(match: SubgraphMatch | IntervalMatch) -> dict[str, object]:
+    """Return what the record of a match of either family begins with."""
+    return {
+        "match_id": match.match_id,
+        "query": match.query,
+        "kind": match.kind.value,
+        "detected_at": match.detected_at,
+        "first_ts": match.first_ts,
+        "last_ts": match.last_ts,
+    }
 
 
 def _step(step: PathStep) -> object:
