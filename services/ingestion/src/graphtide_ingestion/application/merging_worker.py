@@ -31,6 +31,7 @@ from graphtide_wire.reads_form import reads_of
 from graphtide_wire.topics import MOST_ORDERED_BYTES
 from msgspec import UnsetType
 
+from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.merger_figures import MergerFigures
 from graphtide_ingestion.application.registered_merges import readers_of
 from graphtide_ingestion.domain.merged_position import MergedPosition, merged_position
@@ -106,7 +107,7 @@ class MergingWorker:
         self._paused: set[StreamName] = set()
         self._figures = MergerFigures(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
-        self._dirty_since: float | None = None
+        self._timer = CommitTimer(clock)
         self._doubts = Doubts(self._id, self._merged_place)
 
     @property
@@ -135,7 +136,8 @@ class MergingWorker:
                 message = f"there is no topic {place.topic}"
                 raise TransientError(message)
         self._merger = StreamMerger(sources(self._stream), self._options.unit)
-        self._dirty_since, self._paused = None, set()
+        self._paused = set()
+        self._timer.stop()
         last = last_before(reader, self._merged_place, reader.ends([self._merged_place])[self._merged_place][1])
         self._restore(reader, self._transactor, last)
         told = None if last is None else Told.by(last)
@@ -146,7 +148,7 @@ class MergingWorker:
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
         reader, merger = self._opened()
-        records = reader.poll(self._patience(), self._options.most_records)
+        records = reader.poll(self._timer.left(self._linger(), self._options.poll_seconds), self._options.most_records)
         self._figures.polled(records, self._clock.now())
         for record in records:
             merger.take(self._names[record.topic], record)
@@ -154,10 +156,9 @@ class MergingWorker:
             if merger.output.edges >= self._options.most_edges * _MOST_ORDERED_RECORDS:
                 self._commit()
         if records or not merger.output.is_empty:
-            self._note_work()
+            self._timer.start()
         self._read_those_behind(reader)
-        now = self._clock.monotonic()
-        if self._is_due(now) or self._heartbeats.is_due(merger, now):
+        if self._timer.has_run(self._linger()) or self._heartbeats.is_due(merger, self._clock.monotonic()):
             self._commit()
 
     def close(self) -> None:
@@ -249,22 +250,8 @@ class MergingWorker:
             reader.resume([self._places[name] for name in self._paused - full])
             self._paused = full
 
-    def _patience(self) -> float:
-        """Return how long a round may wait for records."""
-        if self._dirty_since is None:
-            return self._options.poll_seconds
-        left = self._dirty_since + self._linger() - self._clock.monotonic()
-        return max(0.0, min(self._options.poll_seconds, left))
-
     def _linger(self) -> float:
         return _QUIET_COMMIT_SECONDS if self._merger.output.is_empty else self._options.linger_seconds
-
-    def _note_work(self) -> None:
-        if self._dirty_since is None:
-            self._dirty_since = self._clock.monotonic()
-
-    def _is_due(self, now: float) -> bool:
-        return self._dirty_since is not None and now - self._dirty_since >= self._linger()
 
     def _commit(self) -> None:
         """Let everything go out in one transaction with the positions."""
@@ -286,7 +273,7 @@ class MergingWorker:
         for stretch in output.stretches:
             if stretch.begins:
                 _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)
-        self._dirty_since = None
+        self._timer.stop()
 
     def _letter(self, aside: PutAside) -> Message:
         record = aside.record

@@ -28,6 +28,7 @@ from graphtide_runtime.telemetry import events
 from graphtide_runtime.window_log import between, last_before
 from graphtide_wire.dead_letters import ErrorCode
 
+from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
 from graphtide_ingestion.application.sequencer_figures import SequencerFigures
 
@@ -98,7 +99,7 @@ class SequencingWorker:
         self._windows = (0, 0)
         self._figures = SequencerFigures(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
-        self._dirty_since: float | None = None
+        self._timer = CommitTimer(clock)
         self._patterns_at = 0.0
         self._doubts = Doubts(self._id, TopicPartition(self._packing.topic, 0))
 
@@ -129,7 +130,7 @@ class SequencingWorker:
         self._registered = RegisteredReaches(self._log, self._topics.patterns)
         self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
-        self._dirty_since = None
+        self._timer.stop()
         starts, unread = self._restore(reader)
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
         self._doubt(last, self._transactor)
@@ -143,19 +144,18 @@ class SequencingWorker:
         """Read, decide, and commit if it is time."""
         reader, sequencer = self._opened()
         as_of = self._clock.monotonic()
-        records = reader.poll(self._patience(), self._options.most_records)
+        records = reader.poll(self._timer.left(self._linger(), self._options.poll_seconds), self._options.most_records)
         self._figures.polled(records, self._clock.now())
         for group in grouped(records):
             sequencer.take(group, self._clock.monotonic())
-            self._note_work()
-            if self._is_full() or self._waits_since(_LONGEST_ROUND_SECONDS):
+            self._timer.start()
+            if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
                 self._commit()
         # Not now: a commit may have taken long, and who spoke meanwhile was not read.
         sequencer.look_around(as_of, at_end=reader.at_end())
         if not sequencer.output.is_empty:
-            self._note_work()
-        now = self._clock.monotonic()
-        if self._is_due() or self._heartbeats.is_due(sequencer, now):
+            self._timer.start()
+        if self._timer.has_run(self._linger()) or self._heartbeats.is_due(sequencer, self._clock.monotonic()):
             self._commit()
         self._follow_patterns(reader)
 
@@ -210,31 +210,13 @@ class SequencingWorker:
             raise RuntimeError(message)
         return self._reader, self._stream_sequencer
 
-    def _patience(self) -> float:
-        """Return how long a round may wait for records."""
-        if self._dirty_since is None:
-            return self._options.poll_seconds
-        left = self._dirty_since + self._linger() - self._clock.monotonic()
-        return max(0.0, min(self._options.poll_seconds, left))
-
     def _linger(self) -> float:
         return _QUIET_COMMIT_SECONDS if self._stream_sequencer.output.is_empty else self._options.linger_seconds
-
-    def _note_work(self) -> None:
-        if self._dirty_since is None:
-            self._dirty_since = self._clock.monotonic()
 
     def _is_full(self) -> bool:
         output = self._stream_sequencer.output
         most_edges = self._options.most_edges * _MOST_ORDERED_RECORDS
         return output.edges >= most_edges or output.raw_bytes >= self._options.most_raw_bytes
-
-    def _is_due(self) -> bool:
-        return self._waits_since(self._linger())
-
-    def _waits_since(self, seconds: float) -> bool:
-        """Whether what is to be committed waits for so long."""
-        return self._dirty_since is not None and self._clock.monotonic() - self._dirty_since >= seconds
 
     def _commit(self) -> None:
         """Let everything go out in one transaction with the positions."""
@@ -256,7 +238,7 @@ class SequencingWorker:
         for stretch in output.stretches:
             if stretch.begins:
                 _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)
-        self._dirty_since = None
+        self._timer.stop()
 
     def _too_large(self, raw: bytes) -> Message:
         reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"
@@ -273,7 +255,7 @@ class SequencingWorker:
         longest = self._registered.longest(self._stream, self._options.unit)
         if longest == self._windows:
             return
-        if self._dirty_since is not None:
+        if self._timer.runs:
             self._commit()
         self._windows = ticks, edges = longest
         _LOG.info(events.SEQUENCER_WINDOW_CHANGED, stream=self._stream, ticks=ticks, window_edges=edges)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import EdgeBatch
-from graphtide_runtime.sequencing.ordered_records import Stretch
+from graphtide_runtime.sequencing.ordered_records import GoingOut, Stretch
 from graphtide_runtime.sequencing.traces import Traces
 from graphtide_runtime.window_log import Instant
 
@@ -46,32 +46,14 @@ MOST_WAITING_RECORDS: Final = 4_096
 
 
 @dataclass(slots=True)
-class Merged:
-    """What is to go out in one transaction; there is always a stretch.
+class Merged(GoingOut[PutAside]):
+    """What goes out of a merger.
 
     Attributes:
-        stretches: the edges, by epochs.
-        put_aside: for the dead letters.
-        edges: how many go out.
-        records: that were read for it.
         traces: of its edges, whose ordinals are their places since the merger began, where there are some.
     """
 
-    stretches: list[Stretch] = field(default_factory=lambda: [Stretch()])
-    put_aside: list[PutAside] = field(default_factory=list)
-    edges: int = 0
-    records: int = 0
     traces: Traces = field(default_factory=Traces)
-
-    @property
-    def batches(self) -> list[EdgeBatch]:
-        """All edges."""
-        return [batch for stretch in self.stretches for batch in stretch.batches]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is to be written."""
-        return not self.put_aside and not any(stretch.begins or stretch.batches for stretch in self.stretches)
 
 
 class StreamMerger:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from graphtide_runtime.sequencing.heartbeats import Told
     from graphtide_runtime.sequencing.tracing import Onward
+
+_Aside = TypeVar("_Aside")
+"""What is put aside."""
 
 DEFAULT_MOST_EDGES: Final = 8_192
 """Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""
@@ -52,6 +55,33 @@ class Stretch:
     batches: list[EdgeBatch] = field(default_factory=list)
     watermark: int | None = None
     number: int = 0
+
+
+@dataclass(slots=True)
+class GoingOut(Generic[_Aside]):
+    """What is to go out in one transaction; there is always a stretch.
+
+    Attributes:
+        stretches: the edges, by epochs.
+        put_aside: for the dead letters.
+        edges: how many go out.
+        records: that were read for it.
+    """
+
+    stretches: list[Stretch] = field(default_factory=lambda: [Stretch()])
+    put_aside: list[_Aside] = field(default_factory=list)
+    edges: int = 0
+    records: int = 0
+
+    @property
+    def batches(self) -> list[EdgeBatch]:
+        """All edges."""
+        return [batch for stretch in self.stretches for batch in stretch.batches]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be written."""
+        return not self.put_aside and not any(stretch.begins or stretch.batches for stretch in self.stretches)
 
 
 @dataclass(frozen=True, slots=True)

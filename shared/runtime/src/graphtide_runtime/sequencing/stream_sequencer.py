@@ -36,7 +36,7 @@ places, as they might have anyway.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -45,7 +45,7 @@ from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
 
-from graphtide_runtime.sequencing.ordered_records import Stretch
+from graphtide_runtime.sequencing.ordered_records import GoingOut, Stretch
 from graphtide_runtime.sequencing.positions import PartitionPosition
 from graphtide_runtime.sequencing.progress import FrozenProgress, Progress
 from graphtide_runtime.sequencing.raw_decoding import Ahead, RawDecoder, Refused
@@ -99,30 +99,18 @@ class PutAside:
 
 
 @dataclass(slots=True)
-class Output:
-    """What is to go out in one transaction; there is always a stretch."""
+class Output(GoingOut[PutAside]):
+    """What goes out of a sequencer.
 
-    stretches: list[Stretch] = field(default_factory=lambda: [Stretch()])
-    put_aside: list[PutAside] = field(default_factory=list)
-    edges: int = 0
+    Attributes:
+        raw_bytes: of the records read for it, as a measure of its size.
+        read: edges read for it, good or bad.
+        duplicates: edges dropped for it, because their ids were there.
+    """
+
     raw_bytes: int = 0
-    """Bytes of the records read for it, as a measure of its size."""
-    records: int = 0
-    """Raw records read for it."""
     read: int = 0
-    """Edges read for it, good or bad."""
     duplicates: int = 0
-    """Edges dropped for it, because their ids were there."""
-
-    @property
-    def batches(self) -> list[EdgeBatch]:
-        """All edges."""
-        return [batch for stretch in self.stretches for batch in stretch.batches]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is to be written."""
-        return not self.put_aside and not any(stretch.begins or stretch.batches for stretch in self.stretches)
 
 
 class FrozenSequencer(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from graphtide_wire.ordered import TracedRows
 
@@ -13,23 +13,12 @@ from graphtide_runtime.telemetry import spans
 from graphtide_runtime.telemetry.tracing import context_of, of_messaging, span, traceparent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from graphtide_native.records import EdgeBatch
 
+    from graphtide_runtime.sequencing.ordered_records import GoingOut
     from graphtide_runtime.sequencing.traces import Traces
-
-
-class GoingOut(Protocol):
-    """What goes out in one transaction: batches, how many edges are in them, and records that were read for it."""
-
-    edges: int
-    records: int
-
-    @property
-    def batches(self) -> Sequence[EdgeBatch]:
-        """All edges."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +54,7 @@ def _later(together: str, own: str) -> str:
 
 
 @contextmanager
-def sequencing(topic: str, stream: str, output: GoingOut, traces: Traces) -> Iterator[Onward]:
+def sequencing(topic: str, stream: str, output: GoingOut[Any], traces: Traces) -> Iterator[Onward]:
     """Make a span around a transaction, if edges that are traced go out by it: in the trace of the newest, linked to all.
 
     Args:
