@@ -163,6 +163,7 @@ lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 .PHONY: types
 types: setup  ## check types: mypy, and the stub of the extension against the extension
 	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests) e2e_tests packaging
+	$(foreach bench,$(wildcard services/*/bench shared/*/bench),$(BIN)/mypy $(bench) &&) true
 	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
 
 .PHONY: imports

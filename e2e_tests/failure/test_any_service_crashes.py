@@ -7,7 +7,6 @@ before is dropped as a duplicate.
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
@@ -59,13 +58,10 @@ def test_services_killed_at_random_times(whole: Whole, seed: int) -> None:
         whole.register(text)
     for number in range(REQUESTS):
         if number % 6 == 5:
-            victim = whole.services[rng.choice(SERVICES)]
-            victim.kill()
-            victim.start()
-            time.sleep(rng.random())
+            whole.restart_one(SERVICES, rng)
         edges = edges_of(rng, number)
         sent += edges
-        whole.send("s", "".join(json.dumps(edge) + "\n" for edge in edges).encode())
+        whole.send_records("s", edges)
     whole.settle("s")
 
     ordered = whole.ordered_edges("s")

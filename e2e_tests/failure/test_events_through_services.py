@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -58,10 +57,6 @@ def records_of(rng: Random, number: int) -> list[dict[str, object]]:
     return made
 
 
-def lines(records: Sequence[dict[str, object]]) -> bytes:
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
-
-
 def told(whole: Whole, name: str | None = None) -> Counter[tuple[str, str, str]]:
     found = (json.loads(record) for record in whole.matches())
     return Counter((each["query"], each["match_id"], each["kind"]) for each in found if name in (None, each["query"]))
@@ -89,12 +84,9 @@ def test_event_patterns_are_exact_while_services_are_killed(whole: Whole, seed: 
         whole.register(text)
     for number in range(40):
         if number % 8 == 7:
-            victim = whole.services[rng.choice(KILLED)]
-            victim.kill()
-            victim.start()
-            time.sleep(rng.random())
-        whole.send("s", lines(records_of(rng, number)))
-    whole.send("s", lines([FLUSH]))
+            whole.restart_one(KILLED, rng)
+        whole.send_records("s", records_of(rng, number))
+    whole.send_records("s", [FLUSH])
     whole.settle("s")
     wanted = expected(PATTERNS, whole.ordered_edges("s", ["n"]))
     assert {name for name, _, _ in wanted} == {pattern.name for text in PATTERNS for pattern in graphtide.parse(text)}
@@ -107,7 +99,7 @@ def test_what_must_not_come_is_settled_in_a_quiet_stream_under_a_live_clock(tmp_
     try:
         whole.start()
         whole.register("PATTERN silent SEQ(a:A, NOT b:B) ON s WITHIN 3s")
-        whole.send("s", lines([{"id": "a", "ts": 1_000, "type": "A"}]))
+        whole.send_records("s", [{"id": "a", "ts": 1_000, "type": "A"}])
         # At 4 s of the stream's time nothing can come any more; that nobody sends anything is what lets time pass.
         whole.wait_until(lambda: whole.pattern("silent")["figures"]["matches"] == 1, "the match is told", PATIENCE)
         (found,) = (json.loads(record) for record in whole.matches())
@@ -139,36 +131,32 @@ def test_a_thousand_patterns_while_some_come_and_go_and_services_are_killed(whol
         listed = whole.control.get("/api/v1/patterns").json()["patterns"]
         return sum(each["state"] == "running" for each in listed)
 
-    def readings(number: int) -> bytes:
-        return lines(
-            [
-                {"id": f"e{place}", "ts": place * 2, "type": f"s{rng.randrange(40)}", "n": rng.randrange(60)}
-                for place in range(number * 20, number * 20 + 20)
-            ]
-        )
+    def readings(number: int) -> list[dict[str, object]]:
+        return [
+            {"id": f"e{place}", "ts": place * 2, "type": f"s{rng.randrange(40)}", "n": rng.randrange(60)}
+            for place in range(number * 20, number * 20 + 20)
+        ]
 
     register([f"p{place}" for place in range(1_000)])
     whole.wait_until(lambda: running() == 1_000, "all run", 600)
     number = 0
     for _ in range(30):
-        whole.send("s", readings(number))
+        whole.send_records("s", readings(number))
         number += 1
     for step in range(10):
         register([f"p{1_000 + place}" for place in range(step * 10, step * 10 + 10)])
         for place in range(step * 5, step * 5 + 5):
             whole.control.delete(f"/api/v1/patterns/p{place}", headers={"If-Match": "*"}).raise_for_status()
         for _ in range(5):
-            whole.send("s", readings(number))
+            whole.send_records("s", readings(number))
             number += 1
-        victim = whole.services[rng.choice(KILLED)]
-        victim.kill()
-        victim.start()
+        whole.restart_one(KILLED, rng)
         whole.wait_until(lambda: whole.control.get("/readyz").status_code == 200, "the API answers")
     whole.wait_until(lambda: running() == 1_050, "all that are left run", 600)
     for _ in range(30):
-        whole.send("s", readings(number))
+        whole.send_records("s", readings(number))
         number += 1
-    whole.send("s", lines([FLUSH]))
+    whole.send_records("s", [FLUSH])
     whole.settle("s")
     ordered = whole.ordered_edges("s", ["n"])
     found = told(whole)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from itertools import pairwise
 from random import Random
@@ -78,10 +77,6 @@ def purchases_of(rng: Random, number: int) -> list[dict[str, object]]:
     ]
 
 
-def lines(records: Sequence[dict[str, object]]) -> bytes:
-    return "".join(json.dumps(record) + "\n" for record in records).encode()
-
-
 def row(record: dict[str, Any]) -> tuple[str, ...]:
     return tuple(record["bindings"].values()) if "bindings" in record else (record["src"], record["dst"])
 
@@ -131,20 +126,17 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
         whole.register(text)
     for number in range(40):
         if number % 8 == 7:
-            victim = whole.services[rng.choice(KILLED)]
-            victim.kill()
-            victim.start()
-            time.sleep(rng.random())
+            whole.restart_one(KILLED, rng)
             whole.wait_until(lambda: whole.control.get("/readyz").status_code == 200, "the API answers")
             changed = rng.choice(NAMES)
             body = {"engine": rng.choice(("s-path", "delta-tree"))}
             answer = whole.control.patch(f"/api/v1/patterns/{changed}", json=body, headers={"If-Match": "*"})
             assert answer.status_code == 200, answer.text
-        whole.send("s", lines(records_of(rng, number)))
-        whole.send("t", lines(purchases_of(rng, number)))
+        whole.send_records("s", records_of(rng, number))
+        whole.send_records("t", purchases_of(rng, number))
     # What is merged goes out when both streams are known to be past it.
     for stream in ("s", "t"):
-        whole.send(stream, lines([{"id": "end", "ts": 10_000, "label": "end", "src": "v", "dst": "w"}]))
+        whole.send_records(stream, [{"id": "end", "ts": 10_000, "label": "end", "src": "v", "dst": "w"}])
     whole.settle("s")
     several = {"s": whole.ordered_edges("s"), "t": whole.ordered_edges("t")}
     both = len(several["s"]) + len(several["t"]) - 2

@@ -43,7 +43,7 @@ def test_a_reset_frees_a_stream_and_holds_over_restarts(whole: Whole) -> None:
         for ts in times:
             edges.append({"ts": ts, "src": f"v{sent}", "dst": f"v{sent + 1}", "label": "x", "id": f"e{sent}"})
             sent += 1
-        whole.send("s", "".join(json.dumps(edge) + "\n" for edge in edges).encode())
+        whole.send_records("s", edges)
 
     def reset() -> None:
         """Ask until there is an answer, which after a restart takes a while: a request that names the epoch may be repeated."""

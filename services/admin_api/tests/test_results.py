@@ -16,7 +16,7 @@ from graphtide_admin_api.application.simulating import simulate
 from graphtide_admin_api.application.told import Most
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.standing import Standing
-from graphtide_core.ids import StreamName
+from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.match import result_id
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.stream_window import WindowKind
@@ -81,7 +81,7 @@ class World:
 
     def __post_init__(self) -> None:
         (self.query,) = parse(self.text)
-        self.stream = StreamName(self.query.inputs[0].window.stream)  # type: ignore[union-attr]
+        self.stream = ordered_stream(self.query)
         self.log = MemoryLog()
         self.log.admin().ensure([*TOPICS.of_deployment(partitions=2), *TOPICS.of_stream(self.stream)])
         self.seen: Any = self.log
@@ -155,7 +155,7 @@ class World:
 
 def rows(found: ValidAt) -> list[tuple[str, str, list[int | None], str]]:
     """Return ends, intervals and kinds."""
-    return [(*each.bindings.values(), list(each.valid), each.kind.value) for each in found.found]  # type: ignore[misc]
+    return [(each.source, each.target, list(each.valid), each.kind.value) for each in found.found]
 
 
 def expected(query: GraphQuery, edges: Iterable[Edge], at: int) -> dict[tuple[str, ...], int]:

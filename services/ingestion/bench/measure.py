@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -39,6 +40,7 @@ from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.synchronize import Event
 
     from graphtide_core.ports.log import Log
 
@@ -48,7 +50,7 @@ EDGES = 400_000
 FLOWS = StreamName("flows")
 
 
-def send(port: int, bodies: list[bytes], start: multiprocessing.Event) -> None:
+def send(port: int, bodies: list[bytes], start: Event) -> None:
     """Send the bodies one after the other over one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     start.wait()
@@ -160,9 +162,9 @@ def merging(log: Log, edges_in_a_record: int) -> float:
     return EDGES / seconds
 
 
-def report(what: str, measure: Callable[[], float]) -> None:
-    """Print the median of some runs, with the least and the greatest."""
-    found = sorted(measure() for _ in range(RUNS))
+def report(what: str, log: Callable[[], Log], measure: Callable[[Log], float]) -> None:
+    """Print the median of some runs, each over a log of its own, with the least and the greatest."""
+    found = sorted(measure(log()) for _ in range(RUNS))
     print(f"{what:48} {statistics.median(found):10,.0f} edges/s ({found[0]:,.0f} to {found[-1]:,.0f})", flush=True)  # noqa: T201 - a report
 
 
@@ -174,12 +176,12 @@ def main() -> None:
         return KafkaLog(KafkaConnection(sys.argv[1])) if len(sys.argv) > 1 else MemoryLog()
 
     for size in (4000, 100, 1):
-        report(f"sequencer, raw records of {size} edges", lambda size=size: sequencing(log(), size))
+        report(f"sequencer, raw records of {size} edges", log, partial(sequencing, edges_in_a_record=size))
     for size in (4000, 100):
-        report(f"merger, raw records of {size} edges", lambda size=size: merging(log(), size))
+        report(f"merger, raw records of {size} edges", log, partial(merging, edges_in_a_record=size))
     for size in (1_000, 10_000):
-        report(f"HTTP, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=False))
-        report(f"HTTP to ordered, bodies of {size} edges", lambda size=size: over_http(log(), size, sequence=True))
+        report(f"HTTP, bodies of {size} edges", log, partial(over_http, edges_in_a_body=size, sequence=False))
+        report(f"HTTP to ordered, bodies of {size} edges", log, partial(over_http, edges_in_a_body=size, sequence=True))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from graphtide_core.errors import PoisonRecordError
-from graphtide_core.ids import PatternName
+from graphtide_core.ids import MatchId, PatternName
 from graphtide_core.match import MatchKind
 from graphtide_wire.graph_results import result_of
 from graphtide_wire.matches import MatchEvent
@@ -20,7 +20,7 @@ WIDE = {name: value for name, value in RECORD.items() if name not in {"src", "ds
 
 
 def event(record: object) -> MatchEvent:
-    return MatchEvent("0" * 32, PatternName("q"), 3, MatchKind.EXTEND, json.dumps(record).encode())  # type: ignore[arg-type]
+    return MatchEvent(MatchId("0" * 32), PatternName("q"), 3, MatchKind.EXTEND, json.dumps(record).encode())
 
 
 @pytest.mark.parametrize("record", [RECORD, WIDE | {"bindings": {"z": "u", "a": "v", "b": "w"}, "valid": [4, None]}])

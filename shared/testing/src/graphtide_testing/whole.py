@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,9 @@ from graphtide_testing.servers.process import free_ports
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
+    from random import Random
 
     from graphtide_testing.servers.process import Usage
 
@@ -121,6 +123,17 @@ class Whole:
                 assert answer.status_code in {429, 503}, answer.text
             assert time.monotonic() - begun < PATIENCE, "ingestion does not answer"
             time.sleep(0.2)
+
+    def send_records(self, stream: str, records: Iterable[Mapping[str, object]]) -> None:
+        """Send edges, or deletions, as JSON."""
+        self.send(stream, "".join(json.dumps(record) + "\n" for record in records).encode())
+
+    def restart_one(self, names: Sequence[str], rng: Random) -> None:
+        """Kill one of these services and start it anew; return up to a second later, wherever it is by then."""
+        victim = self.services[rng.choice(names)]
+        victim.kill()
+        victim.start()
+        time.sleep(rng.random())
 
     def settle(self, stream: str) -> float:
         """Wait until every edge taken was put in order and matched; return how long that took, in seconds."""
