@@ -134,7 +134,7 @@ def likeness_of(text: str, limits: LimitsForm) -> Likeness | None:
 def _form(text: str) -> str | None:
     pattern = pattern_in(text)
     if isinstance(pattern, EventPattern | GraphQuery) or pattern.report is not Report.ALL:
-        # Event patterns share what they have in common, equal or not, and each graph query has a state of its own. Under
-        # simulation, what a pattern consumed, or told of, is its own.
+        # Event patterns and graph queries share what they have in common, equal or not. Under simulation, what a pattern
+        # consumed, or told of, is its own.
         return None
     return canonical_pattern(pattern)

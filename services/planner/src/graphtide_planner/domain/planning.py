@@ -109,7 +109,7 @@ def pattern_of(record: PatternRecord) -> AnyPattern:
 
     Raises:
         InvalidQueryError: the text is wrong, or not of the name and the stream it was registered for, or reads something else
-            than others take it to read, or several streams.
+            than others take it to read.
     """
     pattern = pattern_in(record.text)
     stream = ordered_stream(pattern)

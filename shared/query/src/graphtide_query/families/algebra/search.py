@@ -121,22 +121,6 @@ def estimated_cost(plan: Plan, steps: Mapping[Pattern, Steps], cost: AlgebraCost
     return total, held
 
 
-def _operators(plan: Plan) -> tuple[tuple[Algebra, ...], Set[Algebra]]:
-    """Return the operators of a plan, each once, and those that another one reads."""
-    every = tuple(dict.fromkeys(inner for expression in plan for inner in distinct(expression)))
-    return every, {below for each in every for below in operands(each)}
-
-
-def total(found: Found, cost: AlgebraCost) -> float:
-    """Return what a plan that was found costs by other estimates, its PATTERNs joined as they were: nanoseconds an edge."""
-    every, read = _operators(found.plan)
-    estimates = {
-        each: cost.joined(each, found.steps[each]) if isinstance(each, Pattern) and each in found.steps else cost.of(each)
-        for each in every
-    }
-    return sum(cost.total_of(estimate, is_read=each in read) for each, estimate in estimates.items())
-
-
 def best_steps(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
     """Return how the parts of a PATTERN are joined cheapest, and the estimate of that.
 
