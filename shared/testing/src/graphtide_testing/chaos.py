@@ -31,6 +31,7 @@ import httpx2
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.match import MatchKind
+from graphtide_core.plans import PathEngine
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_runtime.follower import Follower
@@ -51,14 +52,20 @@ if TYPE_CHECKING:
 
 STREAM: Final = StreamName("s")
 NAMES: Final = tuple(f"p{number}" for number in range(12))
+_SIMULATING: Final = (AUTO, "ddst-coloring", "ddst-signature")
+_ANSWERING: Final = (AUTO, *(engine.value for engine in PathEngine))
+_TWO_EDGES: Final = "PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y"
 ENGINES: Final = {
-    "": (AUTO, *FAMILIES["isomorphism"].names),
-    " UNDER DUAL SIMULATION REPORT INSTANCES": (AUTO, "ddst-coloring", "ddst-signature"),
-    " UNDER DUAL SIMULATION REPORT CHANGES": (AUTO, "ddst-coloring", "ddst-signature"),
+    f"{_TWO_EDGES} ON {STREAM} WINDOW {{window}}": (AUTO, *FAMILIES["isomorphism"].names),
+    f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT INSTANCES ON {STREAM} WINDOW {{window}}": _SIMULATING,
+    # Of changes each edge is told of once more when it leaves the window, and work goes with the window.
+    f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT CHANGES ON {STREAM} WINDOW {{short}}": _SIMULATING,
+    f"QUERY {{name}} two(a, c) <- k(a, b), k(b, c). ON {STREAM} WINDOW({{window}})": _ANSWERING,
+    f"QUERY {{name}} two(a, c) <- /:k :k/(a, c) AS way. ON {STREAM} WINDOW({{window}}) RETURN way": _ANSWERING,
 }
-"""Semantics under which each edge that follows another completes one match, and engines of each."""
+"""Texts by which each edge that follows another completes one match, and engines of each."""
 
-SHARDS: Final = {"matcher_timing": 2, "matcher_sjtree": 2, "matcher_simulation": 2}
+SHARDS: Final = {"matcher_timing": 2, "matcher_sjtree": 2, "matcher_simulation": 2, "matcher_algebra": 2}
 PRODUCERS: Final = 3
 PATIENCE: Final = 240.0
 _HEAR_SECONDS: Final = 1.0
@@ -123,7 +130,7 @@ class Chaos:
         self._registrations = Tail(self._log(), topics.patterns)
         self._others += [Tail(self._log(), topic) for topic in (topics.plans, topics.status)]
         # Its window makes the sequencer remember ids for longer than all of this takes.
-        self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9)})
+        self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9, next(iter(ENGINES)))})
 
     def run(self, kills: int) -> None:
         """Go on until so many processes were killed."""
@@ -160,7 +167,7 @@ class Chaos:
             if event.kind is MatchKind.RETRACT:
                 # What left a window: no edge is ever deleted.
                 continue
-            place = places.get(completed_by(event.body), _NOWHERE)
+            place = places.get(_completing_edge(event.body), _NOWHERE)
             got[event.pattern].append((event.version, place))
         self._hear()
         accounts = _accounts(self._heard)
@@ -243,8 +250,8 @@ class Chaos:
                     "PATCH", f"/api/v1/patterns/{name}", {"engine": self.rng.choice(self.rng.choice(list(ENGINES.values())))}
                 )
             case _:
-                semantics = self.rng.choice(list(ENGINES))
-                wish = {"text": _text(name, window, semantics), "engine": self.rng.choice(ENGINES[semantics])}
+                form = self.rng.choice(list(ENGINES))
+                wish = {"text": _text(name, window, form), "engine": self.rng.choice(ENGINES[form])}
                 self._ask("PUT", f"/api/v1/patterns/{name}", wish, only_if=self.rng.choice(["*", None]))
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, only_if: str | None = "*") -> None:
@@ -286,10 +293,14 @@ class Chaos:
         return KafkaLog(KafkaConnection(self.deployment.kafka.bootstrap))
 
 
-def _text(name: str, window: int, semantics: str = "") -> str:
-    # Of changes each edge is told of once more when it leaves the window, and work goes with the window.
-    window = window % 80 + 20 if semantics.endswith("CHANGES") else window
-    return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y{semantics} ON {STREAM} WINDOW {window}"
+def _text(name: str, window: int, form: str) -> str:
+    return form.format(name=name, window=window, short=window % 80 + 20)
+
+
+def _completing_edge(body: bytes) -> str:
+    """Return the id of the edge that completed a match; that of a result is the one that leads to its target."""
+    target = json.loads(body).get("dst")
+    return completed_by(body) if target is None else f"e{int(target[1:]) - 1}"
 
 
 def _read(log: KafkaLog, topic: str) -> list[Record]:
