@@ -156,3 +156,27 @@ def test_the_path_that_a_derived_edge_is_by_itself_is_that_edge(engine: PathEngi
     )
     paths = {each.path for each in feed.matches(*edges) if isinstance(each, IntervalMatch)}
     assert (DerivedEdge("h", VertexId("v0"), VertexId("v2")),) in paths
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Answer(x, y) <- a+(x, y) AS p WHERE x.id = "v0".',
+        'Answer(x, y) <- /(:a | :b)+/(x, y) AS p WHERE y.id = "v1".',
+        'Answer(x, y) <- /:a :b*/(x, y) AS p WHERE "v2" = y.id AND x.id = "v0".',
+        'Answer(x, x) <- /:a+ :b^?/("v0", x) AS p.',
+        'Answer(x, z) <- /(:a :b?)+/(x, "v1") AS p, c(x, z).',
+        'h(x, y) <- a(x, z), b(z, y). Answer(x, y) <- /(:h | :a)+/(x, y) AS p WHERE x.id = "v3".',
+    ],
+)
+def test_paths_that_are_told_from_a_vertex_that_is_known(engine: PathEngine, text: str) -> None:
+    (query,) = parse(f"QUERY q {text} ON s WINDOW(9) SLIDE(2) RETURN p")
+    assert isinstance(query, GraphQuery)
+    plain = StreamShape(labels=("a", "b", "c"), vertices=4, deletions=False, duplicates=False, nameless=False)
+    told = 0
+    for shape in (plain, STREAM):
+        for seed in range(40):
+            for plan in plans(query, engine):
+                told += check(plan, random_stream(random.Random(seed), shape))
+    assert told > 30, "there must be results"

@@ -6,9 +6,9 @@ import doctest
 import json
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans.algebra import JoinOperator, PathOperator, ScanOperator, UnionOperator
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime, TimeUnit
@@ -25,9 +25,6 @@ from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.planner import plan_all
 from graphtide_testing.algebra_text import read, written
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
-
-if TYPE_CHECKING:
-    from graphtide_core.graph_query import GraphQuery
 
 BUSY = StatisticsSnapshot(
     window=TimeRange(EventTime(0), EventTime(1_000)),
@@ -272,9 +269,22 @@ def test_a_path_from_one_vertex_beside_one_from_many_does_not_decide() -> None:
     assert weighed('r(x, y) <- a+("v", x), b+(x, y).')[0] == "s-path"
 
 
-def test_a_path_that_is_told_is_kept_from_many_vertices() -> None:
-    (query,) = parse('QUERY q r(y, y) <- a+("v", y) AS way. ON s WINDOW(500) RETURN way')
-    assert plan_all([query], Wish(), statistics=BUSY)[0].engine == "s-path"
+@pytest.mark.parametrize(
+    ("rule", "root", "is_reversed"),
+    [
+        ('r(y, y) <- a+("v", y) AS way.', "v", False),
+        ('r(x, x) <- a+(x, "v") AS way.', "v", True),
+        ('r(x, y) <- a+(x, y) AS way WHERE x.id = "v".', "v", False),
+        ('r(x, y) <- a+(x, y) AS way WHERE y.id = "v" AND x.id = "u".', "u", False),
+        ("r(x, y) <- a+(x, y) AS way.", None, False),
+    ],
+)
+def test_a_path_that_is_told_is_walked_from_the_end_that_is_known(rule: str, root: str | None, *, is_reversed: bool) -> None:
+    (query,) = parse(f"QUERY q {rule} ON s WINDOW(500) RETURN way")
+    assert isinstance(query, GraphQuery)
+    plan = plan_graph_query(query, Wish(), statistics=BUSY)
+    (path,) = (each for each in plan.physical.operators if isinstance(each, PathOperator))
+    assert (path.root, path.is_reversed) == (root, is_reversed)
 
 
 def test_an_engine_that_is_wished_is_weighed_against_none() -> None:

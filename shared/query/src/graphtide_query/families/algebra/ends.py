@@ -17,13 +17,15 @@ from graphtide_core.predicate import (
     Literal,
     Or,
 )
+from graphtide_core.regular_rule import Constant, Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from graphtide_core.algebra import Algebra
     from graphtide_core.ids import VertexId
     from graphtide_core.predicate import Expression
+    from graphtide_core.regular_rule import Term
 
 SOURCE: Final = Attribute("source", "id")
 TARGET: Final = Attribute("target", "id")
@@ -101,6 +103,20 @@ def known_vertex(condition: Expression) -> tuple[str, VertexId] | None:
             return variable, key  # type: ignore[return-value]  # as above
         case _:
             return None
+
+
+def known_vertices(conditions: Iterable[Expression]) -> dict[str, VertexId]:
+    """Return the keys of the variables of which a condition says which vertex they are."""
+    return dict(pair for pair in map(known_vertex, conditions) if pair is not None)
+
+
+def known_end(end: Term, known: Mapping[str, VertexId]) -> VertexId | None:
+    """Return the key of an end that is a constant, or a variable whose vertex is known."""
+    match end:
+        case Constant(key):
+            return key
+        case Variable(name):  # pragma: no branch - mypy knows that no case is left
+            return known.get(name)
 
 
 def _is(end: Attribute, key: VertexId) -> Expression:

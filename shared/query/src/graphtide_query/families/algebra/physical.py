@@ -30,9 +30,9 @@ from graphtide_core.regular_rule import Constant, Variable
 from graphtide_query.families.algebra.automaton import automaton_of
 from graphtide_query.families.algebra.path_forms import label_of
 from graphtide_query.families.algebra.translation import (
-    atom_expression,
     derived_predicates,
     rule_expression,
+    told_expression,
     told_paths,
 )
 
@@ -197,7 +197,7 @@ def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], comp
             continue
         atom = next(atom for atom in rule.body if atom.name == output.path)
         expression = rule_expression(rule, known, output.path)
-        told = atom_expression(atom, known, is_told=True)
+        told = told_expression(rule, atom, known)
         is_edge = isinstance(atom.expression, Symbol) and not atom.expression.is_inverse
         if not isinstance(expression, Pattern) or expression == told:
             # A rule that only renames a predicate has no join, though what it renames may be one.

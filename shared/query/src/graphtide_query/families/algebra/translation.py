@@ -2,7 +2,8 @@
 
 Each input becomes a WSCAN, with a FILTER over it if it asks for more than a label; each rule a PATTERN, rules of one head a
 UNION; each closure a PATH of one symbol. Longer path expressions are taken apart first: concatenation into a PATTERN, and
-alternation into a UNION; what may be empty is left out where it is, since the whole never is.
+alternation into a UNION; what may be empty is left out where it is, since the whole never is. A path that is
+told stays one PATH, from one end alone where the rule says which vertex that is: rules leave it as it is.
 
 Deviates from Algorithm SGQParser in that a rule which only gives another predicate a new name adds no operator, as in the
 paper's Example 8.
@@ -27,6 +28,8 @@ from graphtide_core.path_expression import (
     symbols,
 )
 from graphtide_core.regular_rule import Variable
+
+from graphtide_query.families.algebra.ends import known_end, known_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,7 +67,11 @@ def told_paths(query: GraphQuery) -> dict[str, str]:
 def rule_expression(rule: Rule, known: Mapping[str, Algebra], told: str | None = None) -> Algebra:
     """Return the expression of one rule over predicates that are known; `told` is the name of the path that is told."""
     parts = tuple(
-        Part(atom_expression(atom, known, is_told=told is not None and atom.name == told), atom.source, atom.target)
+        Part(
+            atom_expression(atom, known) if told is None or atom.name != told else told_expression(rule, atom, known),
+            atom.source,
+            atom.target,
+        )
         for atom in rule.body
     )
     if len(parts) == 1 and not rule.conditions and _is_plain(parts[0], rule.columns):
@@ -87,6 +94,15 @@ def atom_expression(atom: Atom, known: Mapping[str, Algebra], *, is_told: bool =
             return path_as_one(expression, known, atom.name)
         case expression:
             return path_in_parts(expression, known, atom.name)
+
+
+def told_expression(rule: Rule, atom: Atom, known: Mapping[str, Algebra]) -> Algebra:
+    """Return the expression of an atom of a rule whose path is told: from one end alone where the rule says which that is."""
+    found, vertices = atom_expression(atom, known, is_told=True), known_vertices(rule.conditions)
+    if not isinstance(found, Path) or isinstance(atom.expression, Symbol):
+        return found
+    source = known_end(atom.source, vertices)
+    return replace(found, source=source, target=None if source is not None else known_end(atom.target, vertices))
 
 
 def path_as_one(expression: PathExpression, known: Mapping[str, Algebra], label: str | None = None) -> Algebra:

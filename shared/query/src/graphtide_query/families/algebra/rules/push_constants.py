@@ -12,16 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Pattern
-from graphtide_core.regular_rule import Constant, Variable
 
-from graphtide_query.families.algebra.ends import bound, known_vertex
+from graphtide_query.families.algebra.ends import bound, known_end, known_vertices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from graphtide_core.algebra import Algebra
-    from graphtide_core.ids import VertexId
-    from graphtide_core.regular_rule import Term
 
 
 def push_constants(expression: Algebra) -> Iterator[Algebra]:
@@ -33,20 +30,12 @@ def push_constants(expression: Algebra) -> Iterator[Algebra]:
     """
     if not isinstance(expression, Pattern):
         return
-    known = dict(pair for pair in map(known_vertex, expression.conditions) if pair is not None)
+    known = known_vertices(expression.conditions)
     for place, part in enumerate(expression.parts):
-        source, target = _key(part.source, known), _key(part.target, known)
+        source, target = known_end(part.source, known), known_end(part.target, known)
         if source is None and target is None:
             continue
         operand = bound(part.operand, source, target)
         if operand != part.operand:
             parts = (*expression.parts[:place], replace(part, operand=operand), *expression.parts[place + 1 :])
             yield replace(expression, parts=parts)
-
-
-def _key(end: Term, known: Mapping[str, VertexId]) -> VertexId | None:
-    match end:
-        case Constant(key):
-            return key
-        case Variable(name):  # pragma: no branch - mypy knows that no case is left
-            return known.get(name)
