@@ -209,13 +209,14 @@ class MergingWorker:
 
         What came since the first of them was registered is merged, however late this is.
         """
-        ends = {name: reader.ends([place])[place][1] for name, place in self._places.items()}
+        known = reader.ends(self._places.values())
+        ends = {name: known[place][1] for name, place in self._places.items()}
         if last is not None:
             instant: Instant | None = Instant(last.epoch, last.last_ts)
         else:
             patterns = readers_of(self._log, self._topics, self._stream)
             ends = {name: min([end, *_ends_at_registration(patterns, name)]) for name, end in ends.items()}
-            reach = max((reads_of(each.reads).reach.ticks(self._options.unit) for each in patterns), default=1)
+            reach = max((reads_of(each.reads).reach.ticks(self._options.unit) for each in patterns), default=0)
             instant = self._reach_begins(reader, ends, max(1, reach))
         for name, place in self._places.items():
             self._merger.start_at(name, 0 if instant is None else first_since(reader, place, instant, ends[name]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import InvalidQueryError, TransientError
+from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError
 from graphtide_core.merged_streams import is_merged
 from graphtide_runtime.follower import Follower
 from graphtide_wire import control
+from graphtide_wire.reads_form import reads_of
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
@@ -26,10 +27,12 @@ def readers_of(log: Log, topics: Topics, stream: StreamName) -> list[PatternReco
     found: dict[bytes, PatternRecord] = {}
     with closing(Follower(log, topics.patterns)) as follower:
         for record in follower.to_the_end():
-            key, reads = record.key or b"", control.registered_reads(record.value)
+            key = record.key or b""
             found.pop(key, None)
-            if reads is not None and reads.stream == stream:
-                found[key] = control.decode_pattern(record.value)
+            with suppress(PoisonRecordError):
+                pattern = control.decode_pattern(record.value)
+                if reads_of(pattern.reads).stream == stream:
+                    found[key] = pattern
     return list(found.values())
 
 
