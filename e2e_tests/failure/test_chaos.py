@@ -23,5 +23,6 @@ def test_every_match_is_accounted_for_whoever_is_killed(tmp_path: Path, seed: in
         chaos.start()
         chaos.run(40)
         assert chaos.settle() == {}
+        assert chaos.answered > 0, "graph queries must be among the patterns"
     finally:
         chaos.end()

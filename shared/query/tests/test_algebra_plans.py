@@ -285,6 +285,7 @@ def test_a_path_that_is_told_is_walked_from_the_end_that_is_known(rule: str, roo
     plan = plan_graph_query(query, Wish(), statistics=BUSY)
     (path,) = (each for each in plan.physical.operators if isinstance(each, PathOperator))
     assert (path.root, path.is_reversed) == (root, is_reversed)
+    assert plan.engine == ("s-path" if root is None else "delta-tree")
 
 
 def test_an_engine_that_is_wished_is_weighed_against_none() -> None:

@@ -55,8 +55,9 @@ NAMES: Final = tuple(f"p{number}" for number in range(12))
 _SIMULATING: Final = (AUTO, "ddst-coloring", "ddst-signature")
 _ANSWERING: Final = (AUTO, *(engine.value for engine in PathEngine))
 _TWO_EDGES: Final = "PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y"
+_ISOMORPHIC: Final = f"{_TWO_EDGES} ON {STREAM} WINDOW {{window}}"
 ENGINES: Final = {
-    f"{_TWO_EDGES} ON {STREAM} WINDOW {{window}}": (AUTO, *FAMILIES["isomorphism"].names),
+    _ISOMORPHIC: (AUTO, *FAMILIES["isomorphism"].names),
     f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT INSTANCES ON {STREAM} WINDOW {{window}}": _SIMULATING,
     # Of changes each edge is told of once more when it leaves the window, and work goes with the window.
     f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT CHANGES ON {STREAM} WINDOW {{short}}": _SIMULATING,
@@ -130,7 +131,7 @@ class Chaos:
         self._registrations = Tail(self._log(), topics.patterns)
         self._others += [Tail(self._log(), topic) for topic in (topics.plans, topics.status)]
         # Its window makes the sequencer remember ids for longer than all of this takes.
-        self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9, next(iter(ENGINES)))})
+        self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9, _ISOMORPHIC)})
 
     def run(self, kills: int) -> None:
         """Go on until so many processes were killed."""
@@ -162,8 +163,10 @@ class Chaos:
         offsets = list(_completing(_read(log, self.deployment.topics.ordered(STREAM))))
         places = dict(offsets)
         got: dict[str, list[tuple[int, int]]] = {name: [] for name in (*NAMES, "keeper")}
+        answered = 0
         for record in _read(log, self.deployment.topics.matches):
             event = matches.decode(record)
+            answered += _is_result(event.body)
             if event.kind is MatchKind.RETRACT:
                 # What left a window: no edge is ever deleted.
                 continue
@@ -174,6 +177,7 @@ class Chaos:
         ordered = sorted(places.values())
         found = {name: account.flaws(got[name], ordered) for name, account in accounts.items()}
         self.matched = sum(map(len, got.values()))
+        self.answered = answered
         self.ordered = len(ordered)
         self.registered = sum(len(life.versions) for account in accounts.values() for life in account.registrations)
         return {name: flaws for name, flaws in found.items() if flaws}
@@ -297,10 +301,14 @@ def _text(name: str, window: int, form: str) -> str:
     return form.format(name=name, window=window, short=window % 80 + 20)
 
 
+def _is_result(body: bytes) -> bool:
+    """Whether a match record is of a graph query."""
+    return "valid" in json.loads(body)
+
+
 def _completing_edge(body: bytes) -> str:
     """Return the id of the edge that completed a match; that of a result is the one that leads to its target."""
-    target = json.loads(body).get("dst")
-    return completed_by(body) if target is None else f"e{int(target[1:]) - 1}"
+    return f"e{int(json.loads(body)['dst'][1:]) - 1}" if _is_result(body) else completed_by(body)
 
 
 def _read(log: KafkaLog, topic: str) -> list[Record]:
@@ -367,7 +375,7 @@ def main() -> None:
             chaos.end()
     sys.stdout.write(
         f"{chaos.fleet.killed} kills in {time.monotonic() - begun:.0f} s ({chaos.fleet.kills}), {chaos.ordered} edges, "
-        f"{chaos.registered} versions of patterns, {chaos.matched} matches; "
+        f"{chaos.registered} versions of patterns, {chaos.matched} matches, {chaos.answered} of them results of graph queries; "
         f"ended by themselves: {chaos.ended or 'none'}; wrong: {flaws or 'nothing'}\n"
     )
     sys.exit(1 if flaws else 0)

@@ -129,7 +129,10 @@ class Whole:
         self.send(stream, "".join(json.dumps(record) + "\n" for record in records).encode())
 
     def restart_one(self, names: Sequence[str], rng: Random) -> None:
-        """Kill one of these services and start it anew; return up to a second later, wherever it is by then."""
+        """Kill one of these services and start it anew.
+
+        Returns up to a second later, which the story decides: so what follows meets the service anywhere in its start.
+        """
         victim = self.services[rng.choice(names)]
         victim.kill()
         victim.start()

@@ -2,8 +2,8 @@
 
 Each input becomes a WSCAN, with a FILTER over it if it asks for more than a label; each rule a PATTERN, rules of one head a
 UNION; each closure a PATH of one symbol. Longer path expressions are taken apart first: concatenation into a PATTERN, and
-alternation into a UNION; what may be empty is left out where it is, since the whole never is. A path that is
-told stays one PATH, from one end alone where the rule says which vertex that is: rules leave it as it is.
+alternation into a UNION; what may be empty is left out where it is, since the whole never is. A path
+that is told stays one PATH, from one end alone where the rule says which vertex that is: no transformation changes it.
 
 Deviates from Algorithm SGQParser in that a rule which only gives another predicate a new name adds no operator, as in the
 paper's Example 8.
@@ -68,7 +68,7 @@ def rule_expression(rule: Rule, known: Mapping[str, Algebra], told: str | None =
     """Return the expression of one rule over predicates that are known; `told` is the name of the path that is told."""
     parts = tuple(
         Part(
-            atom_expression(atom, known) if told is None or atom.name != told else told_expression(rule, atom, known),
+            told_expression(rule, atom, known) if told is not None and atom.name == told else atom_expression(atom, known),
             atom.source,
             atom.target,
         )
