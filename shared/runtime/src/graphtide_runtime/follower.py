@@ -1,5 +1,7 @@
 """Reading a compacted topic: first all that is there, then what comes.
 
+A record with headers that cannot be read is skipped; the reader counts it.
+
 A follower keeps no values: whoever follows folds the changes into a state of its own, starting empty at every opening.
 
 A transaction that is open hides what others wrote after it, though that be committed, until it ends. Where several write to a
@@ -67,7 +69,7 @@ class Follower:
 
     def poll(self, timeout: float = 0.0) -> list[Record]:
         """Return what came since; wait for it up to `timeout` seconds."""
-        return self._reader.poll(timeout, _MOST)
+        return [record for record in self._reader.poll(timeout, _MOST) if not record.flaw]
 
     def close(self) -> None:
         """Give back the reader."""
@@ -83,7 +85,7 @@ def to_the_end(reader: LogReader, topic: str) -> Iterator[Record]:
     while True:
         records = reader.poll(_PATIENCE, _MOST)
         beat()
-        yield from records
+        yield from (record for record in records if not record.flaw)
         if reader.at_end():
             return
         if not records:

@@ -165,9 +165,12 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
     """Return what is known of a record, and its edges; where short headers are the same, there is mostly one origin for all.
 
     Raises:
-        PoisonRecordError: as `decode`; or the record is a command that is not known, is damaged or comes with edges.
+        PoisonRecordError: as `decode`; or the headers cannot be read; or the record is a command that is not known, is damaged
+            or comes with edges.
     """
     value, headers = record.value, record.headers
+    if record.flaw:
+        raise PoisonRecordError(record.flaw, value or b"")
     if value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)

@@ -32,7 +32,10 @@ class TopicPartition(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record that was read; `timestamp` in milliseconds, as the producer gave it. A value of None deletes its key."""
+    """A record that was read; `timestamp` in milliseconds, as the producer gave it. A value of None deletes its key.
+
+    `flaw` says why the headers cannot be read, and is empty if they can; such a record comes without any.
+    """
 
     topic: str
     partition: int
@@ -41,6 +44,7 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
+    flaw: str = ""
 
 
 class Message(NamedTuple):

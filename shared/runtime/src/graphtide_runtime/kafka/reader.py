@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Protocol, cast
+from operator import methodcaller
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
@@ -12,9 +13,12 @@ from graphtide_core.ports.log import Position, Record, TopicPartition
 from graphtide_runtime.kafka import groups
 from graphtide_runtime.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
 from graphtide_runtime.kafka.patience import patiently
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import metrics
+from graphtide_runtime.telemetry.instruments import add
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from confluent_kafka import KafkaError, Message
 
@@ -158,8 +162,23 @@ class _Read(Protocol):
     def headers(self) -> list[tuple[str, bytes | None]] | None: ...
 
 
+_headers: Final[Callable[[_Read], list[tuple[str, bytes | None]] | None]] = methodcaller("headers")
+"""Reads the headers of a message so that Python checks the answer.
+
+Where a name is not UTF-8, the client returns a list with a hole in it and sets an exception. The interpreter's own fast calls
+do not look for one and would read the hole, which ends the process (seen with confluent-kafka 2.16.1). This call raises.
+"""
+
+_FLAW: Final = "a header has a name that is not UTF-8"
+
+
 def _record(message: _Read) -> Record:
-    given = message.headers()
+    given, flaw = None, ""
+    try:
+        given = _headers(message)
+    except (SystemError, UnicodeError):
+        flaw = _FLAW
+        add(metrics.UNREADABLE_HEADERS, 1, {key.MESSAGING_DESTINATION: message.topic()})
     return Record(
         message.topic(),
         message.partition(),
@@ -168,4 +187,5 @@ def _record(message: _Read) -> Record:
         message.key(),
         message.value(),
         tuple([(name, value or b"") for name, value in given]) if given else (),
+        flaw,
     )

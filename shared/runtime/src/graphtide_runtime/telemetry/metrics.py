@@ -38,6 +38,20 @@ PROCESS_CPU = Metric("process.cpu.time", Kind.READ_COUNTER, "s", "Time of proces
 WORKER_FAILURES = Metric(
     "graphtide.worker.failures", Kind.COUNTER, "{failure}", "Times that a worker failed in passing.", (key.WORKER,)
 )
+UNREADABLE_HEADERS = Metric(
+    "graphtide.log.unreadable_headers",
+    Kind.COUNTER,
+    "{record}",
+    "Records with a header name that is not UTF-8. A raw one becomes a dead letter; elsewhere it is skipped.",
+    (key.MESSAGING_DESTINATION,),
+)
+RECORD_FAULTS = Metric(
+    "graphtide.worker.record_faults",
+    Kind.COUNTER,
+    "{fault}",
+    "Records on which a worker failed twice, by the part that was taken out: `tracing`, `record` or `pattern`.",
+    (key.WORKER, key.OUTCOME),
+)
 
 # Ingestion.
 RECEIVED_EDGES = Metric(
