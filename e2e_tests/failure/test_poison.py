@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
@@ -21,7 +21,7 @@ from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import Duration
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_planner.application.planner import Planner, Rounds
-from graphtide_planner.domain.planning import PlanningPolicy
+from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
@@ -30,8 +30,10 @@ from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.application.counter import Counter, CounterSettings
+from graphtide_testing.flawed import FLAWED, FlawedLog
 from graphtide_testing.poison import damaged, strange_record
 from graphtide_wire import control, raw
+from graphtide_wire.dead_letters import SOURCE_OFFSET
 from graphtide_wire.raw import RawEdges
 from graphtide_wire.topics import Topics
 from hypothesis import given
@@ -45,6 +47,18 @@ TOPICS, STREAM = Topics("test"), StreamName("s")
 CONTROL = (TOPICS.patterns, TOPICS.plans, TOPICS.status, TOPICS.statistics, TOPICS.matches)
 QUICK = HostSettings(linger_seconds=0.0, most_records=4, checkpoint_seconds=0.0, figures_seconds=0.0)
 AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
+TRACE: Final = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+TEXT: Final = f"PATTERN {{name}} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW 100"
+OF_OTHER_FAMILIES: Final = {
+    "simulated": (
+        f"PATTERN {{name}} MATCH (a)-[x:k]->(b)-[y:k]->(c) UNDER DUAL SIMULATION REPORT INSTANCES ON {STREAM} WINDOW 100",
+        "auto",
+    ),
+    "asked": (f"QUERY {{name}} two(a, c) <- k(a, b), k(b, c). ON {STREAM} WINDOW(100)", "auto"),
+    "seen": (f"PATTERN {{name}} SEQ(x:k, y:k) ON {STREAM} WITHIN 1", "auto"),
+}
+"""Patterns of the families beside isomorphism; each edge after the first completes a match of each."""
+
 # What is drawn depends on what the deployment wrote, in whatever order: Hypothesis is to know of the seed alone.
 CHOICES = st.integers(0, 2**32 - 1).map(Random)
 
@@ -56,12 +70,15 @@ class Deployment:
     """All workers, over one log."""
 
     def __init__(self) -> None:
-        self.log, self.checkpoints = MemoryLog(), MemoryCheckpoints()
+        self.log: Any = FlawedLog(MemoryLog())
+        self.checkpoints = MemoryCheckpoints()
         self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(STREAM, partitions=1)])
         self.writer, self.sent = self.log.writer(), 0
         self.workers: list[Worker] = []
         for number, engine in enumerate(("timing", "sj-tree", "filtering", "re-search")):
             self.register(f"p{number}", engine)
+        for name, (text, engine) in OF_OTHER_FAMILIES.items():
+            self.register(name, engine, text)
         for _ in range(3):
             self.open()
             self.send()
@@ -73,7 +90,7 @@ class Deployment:
         self.view, self.recent = View(TOPICS), RecentMatches()
         hosts = [
             MatcherHost(log, self.checkpoints, HostRecords(TOPICS, service, 0, clock), clock, QUICK)
-            for service in ("matcher_timing", "matcher_sjtree")
+            for service in sorted(set(SERVICES.values()))
         ]
         sequencing = Sequencing(ordering=Ordering(idle_seconds=0.0), linger_seconds=0.0, poll_seconds=0.0, patterns_seconds=0.0)
         counting = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=0.0)
@@ -94,12 +111,11 @@ class Deployment:
             for worker in self.workers:
                 worker.step()
 
-    def register(self, name: str, engine: str = "auto") -> None:
+    def register(self, name: str, engine: str = "auto", text: str = TEXT) -> None:
         """Register a pattern from where the stream ends."""
         place = TopicPartition(TOPICS.ordered(STREAM), 0)
         end = self.log.reader(None).ends([place])[place][1]
-        text = f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW 100"
-        record = registered(Wish(text, control.LimitsForm(), engine, "active"), 1, Moment(AT, {STREAM: end}))
+        record = registered(Wish(text.format(name=name), control.LimitsForm(), engine, "active"), 1, Moment(AT, {STREAM: end}))
         self.writer.write([Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))])
 
     def send(self, edges: int = 4) -> None:
@@ -110,13 +126,15 @@ class Deployment:
         ]
         self.sent += edges
         body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-        self.writer.write([raw.encode(TOPICS.raw(STREAM), RawEdges(body))._replace(partition=0)])
+        message = raw.encode(TOPICS.raw(STREAM), RawEdges(body, traceparent=TRACE))
+        self.writer.write([message._replace(partition=0)])
 
     def read(self, topic: str) -> list[Record]:
         """Return the records of a topic."""
         reader = self.log.reader(None)
         reader.assign({TopicPartition(topic, 0): 0})
-        return reader.poll(0, 10**6)
+        found: list[Record] = reader.poll(0, 10**6)
+        return found
 
     def matched(self, name: str) -> int:
         """Return how many matches of a pattern there are."""
@@ -153,6 +171,25 @@ def test_strange_records_of_a_stream_stop_nobody(topic: str, rng: Random) -> Non
     deployment.open()
     deployment.send()
     deployment.run()
+
+
+@pytest.mark.parametrize("topic", [*CONTROL, TOPICS.raw(STREAM), TOPICS.ordered(STREAM), TOPICS.hosts])
+def test_a_record_whose_headers_cannot_be_read_stops_nobody_in_any_topic(topic: str) -> None:
+    deployment = Deployment()
+    known = deployment.read(topic)
+    value, key = (known[-1].value, known[-1].key) if known else (b"", None)
+    for copy in (value, b"", None, b"\0" * 100, b"x" * 900_000):
+        deployment.writer.write([Message(topic, key, copy, FLAWED, partition=0)])
+    deployment.run(3)
+    deployment.open()
+    deployment.register("probe")
+    deployment.run()
+    deployment.send()
+    deployment.run(12)
+    assert deployment.matched("probe") == 4
+    # Each host that reads an ordered record writes a letter of it.
+    letters = {dict(record.headers)[SOURCE_OFFSET] for record in deployment.read(TOPICS.dead_letters(STREAM))}
+    assert len(letters) == (5 if topic in {TOPICS.raw(STREAM), TOPICS.ordered(STREAM)} else 0)
 
 
 @given(CHOICES)

@@ -64,8 +64,21 @@ def test_a_worker_is_ready_between_its_first_round_and_a_failure() -> None:
     found.append(pulse.ready())
     run(worker, worker.stop, PROMPT, pulse)
     reasons = [each.wrong for each in found]
-    assert reasons == ["it is not open yet", "it is not open yet", None, "the log is away", None]
+    away = "the log is away (stands still since 2026-01-01T00:00:00+00:00)"
+    assert reasons == ["it is not open yet", "it is not open yet", None, away, None]
     assert pulse.ready().wrong == "it was told to end"
+
+
+def test_a_worker_that_fails_again_and_again_says_since_when_it_stands_still() -> None:
+    clock = ManualClock()
+    pulse = Pulse("failing", clock)
+    for failure in range(3):
+        pulse.failed(f"failure {failure}")
+        clock.sleep(60)
+    assert pulse.ready().wrong == "failure 2 (stands still since 2026-01-01T00:00:00+00:00)"
+    pulse.did_round()
+    pulse.failed("another")
+    assert pulse.ready().wrong == "another (stands still since 2026-01-01T00:03:00+00:00)"
 
 
 def test_long_work_within_a_round_gives_signs_of_life_of_its_own() -> None:

@@ -87,11 +87,16 @@ def test_what_goes_wrong_while_closing_is_in_nobodys_way() -> None:
     assert worker.opened == 2
 
 
+def since(reason: str) -> str:
+    """Return what is said of a worker that fails from the first instant of a manual clock on."""
+    return f"{reason} (stands still since 2026-01-01T00:00:00+00:00)"
+
+
 def test_a_worker_that_waits_to_be_opened_again_is_not_ready_and_lives() -> None:
     worker, pulse = Failing(FencedError("another took it"), "step"), Pulse("failing", ManualClock())
     thread = Thread(target=run, args=(worker, worker.stop, Patience(), pulse), daemon=True)
     thread.start()
-    wait_until(lambda: pulse.ready() == Finding("failing", "another took it"), 30)
+    wait_until(lambda: pulse.ready() == Finding("failing", since("another took it")), 30)
     assert pulse.alive() == Finding("failing")
     worker.stop.set()
     thread.join(30)

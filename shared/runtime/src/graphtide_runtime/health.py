@@ -45,6 +45,7 @@ class Pulse:
         self._stuck_seconds = stuck_seconds
         self._beat_at = clock.monotonic()
         self._waits_for: str | None = "it is not open yet"
+        self._failing_since: str | None = None
         self._ended: str | None = None
         self._note: str | None = None
 
@@ -54,12 +55,14 @@ class Pulse:
 
     def did_round(self) -> None:
         """Note a round of an open worker."""
-        self._waits_for = None
+        self._waits_for = self._failing_since = None
         self.beat()
 
     def failed(self, reason: str) -> None:
-        """Note that the worker is to be opened again."""
-        self._waits_for = reason
+        """Note that the worker is to be opened again; it stands still since the first of failures in a row."""
+        if self._failing_since is None:
+            self._failing_since = self._clock.now().isoformat(timespec="seconds")
+        self._waits_for = f"{reason} (stands still since {self._failing_since})"
         self.beat()
 
     def note(self, note: str | None) -> None:

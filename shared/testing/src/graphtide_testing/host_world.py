@@ -91,8 +91,8 @@ class World:
         place = TopicPartition(TOPICS.ordered(self.stream), 0)
         return self.log.reader(None).ends([place])[place][1]
 
-    def send(self, edges: Sequence[Edge | Event]) -> None:
-        """Write edges or events as one ordered record."""
+    def send(self, edges: Sequence[Edge | Event], traceparent: str | None = None) -> None:
+        """Write edges or events as one ordered record, all of them in a trace if one is given."""
         if not edges:
             return
         decoder = JsonLinesDecoder(self.symbols, ATTRIBUTES, {})
@@ -107,6 +107,8 @@ class World:
             unit=TimeUnit.MILLISECOND,
             epoch=self.stream_epoch,
             number=self.number,
+            traceparent=traceparent,
+            traces=() if traceparent is None else (ordered.TracedRows(0, len(edges), traceparent),),
         )
         self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])

@@ -155,6 +155,34 @@ def decode(record: Record) -> MatchEvent:
     )
 
 
+class _Participants(msgspec.Struct, frozen=True):
+    """The members of a match record that name records of the stream, whatever its family."""
+
+    edges: dict[str, str | list[str]] = {}
+    events: dict[str, str | list[str]] = {}
+    path: list[str | dict[str, str]] = []
+
+
+PATH: Final = "path"
+"""The name under which `participants` has the steps of a path."""
+
+
+def participants(body: bytes) -> dict[str, str | tuple[str, ...]]:
+    """Return the ids of the edges or events that a match record of any family names, by their names in the pattern.
+
+    An edge of a component, an iteration of events and a path have several ids. Derived edges of a path have none. A result
+    without a path names no edge.
+
+    Raises:
+        PoisonRecordError: it is no match record.
+    """
+    found = decode_json(body, _Participants, "match record")
+    named = [*found.edges.items(), *found.events.items()]
+    several = {name: ids if isinstance(ids, str) else tuple(ids) for name, ids in named}
+    steps = tuple(step for step in found.path if isinstance(step, str))
+    return several | ({PATH: steps} if steps else {})
+
+
 def _instant(ts: int, unit: TimeUnit) -> str | None:
     """Return the time as RFC 3339 writes it, to the microsecond below; None outside the years 1 to 9999."""
     try:

@@ -26,9 +26,11 @@ from graphtide_wire import ordered
 from graphtide_wire.hosts import StreamPlace
 
 from graphtide_runtime.doubts import Doubts
+from graphtide_runtime.faults import is_foreseen, reason_of
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standing, State
 from graphtide_runtime.matcher_host.checkpoint_form import key_of
+from graphtide_runtime.matcher_host.faults import Faults, PlanFaultError
 from graphtide_runtime.matcher_host.figures import HostFigures
 from graphtide_runtime.matcher_host.grouping import flaw_of
 from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
@@ -37,7 +39,9 @@ from graphtide_runtime.matcher_host.stream_work import StreamWork
 from graphtide_runtime.matcher_host.tracing import matching
 from graphtide_runtime.matcher_host.views import Views
 from graphtide_runtime.resident import resident_bytes
-from graphtide_runtime.telemetry import events
+from graphtide_runtime.telemetry import attributes as key
+from graphtide_runtime.telemetry import events, metrics
+from graphtide_runtime.telemetry.instruments import add
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Assignment, Refusal
+    from graphtide_runtime.matcher_host.building import Built
     from graphtide_runtime.matcher_host.records import HostRecords
 
 _LOG = structlog.get_logger()
@@ -109,6 +114,7 @@ class MatcherHost:
         self._telemetry = HostFigures(records.group, clock)
         self._occupancy = Occupancy(clock)
         self._has_topic_of_costs = False
+        self._faults = Faults()
 
     @property
     def name(self) -> str:
@@ -221,9 +227,12 @@ class MatcherHost:
             self._refusals.pop(name, None)
             try:
                 wanted = self._records.assignment(record)
-            except PoisonRecordError as error:
-                _LOG.warning(events.PLAN_REFUSED, pattern=name, error=error.reason)
-                self._refusals[name] = self._records.refusal(record, error.reason)
+            except Exception as error:
+                if is_foreseen(error) and not isinstance(error, PoisonRecordError):
+                    raise
+                reason = error.reason if isinstance(error, PoisonRecordError) else reason_of(error)
+                _LOG.warning(events.PLAN_REFUSED, pattern=name, error=reason)
+                self._refusals[name] = self._records.refusal(record, reason)
                 wanted = None
             if wanted is not None:
                 self._desired[name] = wanted
@@ -264,7 +273,11 @@ class MatcherHost:
             running, newcomers = [*newcomers, *work.newcomers(names)], []
         if any(work.has_of(name) and self._moves(name) for name in names):
             work.hand_over(self._clock.monotonic())
-        missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
+        try:
+            missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
+        except BaseException as error:
+            self._judge_fault(error, work, running)
+            raise
         views = self._needed().views
         for name in names:
             views.end(name)
@@ -294,7 +307,12 @@ class MatcherHost:
     def _let_join(self) -> None:
         """Let newcomers read their past for a while, and say so of those that run now."""
         for work in self._works.values():
-            joined, missed = work.let_join(JOIN_SECONDS)
+            newcomers = work.newcomers(())
+            try:
+                joined, missed = work.let_join(JOIN_SECONDS)
+            except BaseException as error:
+                self._judge_fault(error, work, newcomers)
+                raise
             for each in joined:
                 self._needed().views.begin(each.assignment)
             if joined:
@@ -320,7 +338,7 @@ class MatcherHost:
             match judged(each, self._standings.get(each.name), work.position):
                 case Running() as plan:
                     unit = work.unit or (running[0].assignment.unit if running else each.unit)
-                    reason = None if work.has(plan) else flaw_of(plan.assignment, unit)
+                    reason = None if work.has(plan) else self._faults.reason(plan.assignment) or flaw_of(plan.assignment, unit)
                     if reason is None:
                         running.append(plan)
                     else:
@@ -388,6 +406,9 @@ class MatcherHost:
         """Match one ordered record; return what it brings about."""
         stream = self._records.stream_of(record)
         work = self._works[stream]
+        if (work.partition, record.offset) in self._faults.poison:
+            work.position = record.offset + 1
+            return [self._records.dead_letter(record, "a matcher failed on it twice, with no pattern to blame")]
         try:
             figures = ordered.figures(record.headers)
             with matching(record, figures, stream):
@@ -397,7 +418,49 @@ class MatcherHost:
             work.position = record.offset + 1
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
             return [self._records.dead_letter(record, str(error))]
+        except BaseException as error:
+            self._judge_fault(error, work, [] if work.built is None else work.built.stream_pass.running, record)
+            raise
         return messages
+
+    def _judge_fault(
+        self, error: BaseException, work: StreamWork, plans: Sequence[Running], record: Record | None = None
+    ) -> None:
+        """Note a fault; where it came again, find what fails, so that the next opening goes on without it.
+
+        Nothing is committed here: what was reported in this round is reported again after the opening.
+
+        Args:
+            error: the fault; the caller raises it.
+            work: of the stream.
+            plans: those that may be to blame.
+            record: on which they failed; None where it was in their past.
+        """
+        place = work.partition if record is None else (work.partition, record.offset)
+        if is_foreseen(error) or not self._faults.came_again(place):
+            return
+        if isinstance(error, PlanFaultError):
+            found = [(each, error.reason) for each in plans if each.assignment.name == error.name]
+        elif record is None:
+            found = work.failing(plans, work.position)
+        else:
+            past = [each.reported_to(record.offset) for each in plans]
+            found = work.failing(past, record.offset, lambda built: self._tried(built, record))
+        self._faults.condemn(found)
+        for plan, reason in found:
+            _LOG.error(events.PATTERN_FAILED, pattern=plan.assignment.name, stream=plan.assignment.stream, error=reason)
+        if not found and record is None:
+            work.drop_checkpoint()
+        if not found and record is not None:
+            self._faults.poison.add((work.partition, record.offset))
+            _LOG.error(events.RECORD_FAULT, topic=record.topic, offset=record.offset, error=reason_of(error))
+        taken_out = "pattern" if found else "record"
+        add(metrics.RECORD_FAULTS, len(found) or int(record is not None), {key.WORKER: self.name, key.OUTCOME: taken_out})
+
+    def _tried(self, built: Built, record: Record) -> None:
+        """Let a pass take a record apart from all others, and write what it finds; throw that away."""
+        figures = ordered.figures(record.headers)
+        self._records.matches(record, figures, built.take(record, figures))
 
     def _reported(self, record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
         self._telemetry.reported(matches)

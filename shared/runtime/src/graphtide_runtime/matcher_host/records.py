@@ -27,8 +27,10 @@ from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
 from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.topics import MOST_ORDERED_BYTES, check_ordered
 
+from graphtide_runtime.faults import reason_of
 from graphtide_runtime.matcher_host import tracing
 from graphtide_runtime.matcher_host.assignment import Assignment, Refusal, Standing, State
+from graphtide_runtime.matcher_host.faults import PlanFaultError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -210,12 +212,19 @@ class HostRecords:
         return Message(self.topics.hosts, host_records.host_key(said), host_records.encode_host(said))
 
     def matches(self, record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
-        """Return the matches that an ordered record completed, each in the trace of the edge that ended it."""
+        """Return the matches that an ordered record completed, each in the trace of the edge that ended it.
+
+        Raises:
+            PlanFaultError: a match cannot be written.
+        """
         topic, carried = self.topics.matches, tracing.traceparents(record, figures, matches, self.topics.matches)
-        return [
-            match_events.encode_known(topic, match.json, _head(match), figures.unit, traceparent)
-            for match, traceparent in zip(matches, carried, strict=True)
-        ]
+        messages: list[Message] = []
+        for match, traceparent in zip(matches, carried, strict=True):
+            try:
+                messages.append(match_events.encode_known(topic, match.json, _head(match), figures.unit, traceparent))
+            except Exception as error:
+                raise PlanFaultError(match.pattern.name, reason_of(error)) from error
+        return messages
 
     def dead_letter(self, record: Record, reason: str) -> Message:
         """Return an ordered record that cannot be read as a dead letter."""

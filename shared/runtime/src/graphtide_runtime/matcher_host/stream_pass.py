@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import PatternName
 from graphtide_core.pattern import Report
 from graphtide_core.plans import EventPlan, GraphPlan, GroupedPlan, Plan
@@ -20,6 +21,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
 
+from graphtide_runtime.faults import is_foreseen, reason_of
 from graphtide_runtime.matcher_host.grouping import groups, matched_by, without
 
 if TYPE_CHECKING:
@@ -439,7 +441,13 @@ class StreamPass:
         return self._running[self._places[name]].reports(offset) and name not in self._paused
 
     def _decoded(self, value: bytes) -> EdgeBatch:
-        batch = self._decoder.decode(value)
+        try:
+            batch = self._decoder.decode(value)
+        except Exception as error:
+            if is_foreseen(error):
+                raise
+            # The same bytes fail in the same way wherever they are read: the record is poison, the stream is not.
+            raise UnreadableStreamError(reason_of(error)) from error
         if self._decoder.has_operations() and not self.deletions:
             raise DeletionsBeganError
         return batch

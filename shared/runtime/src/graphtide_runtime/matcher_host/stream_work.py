@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import TransientError
 
+from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
+from graphtide_runtime.faults import failing, is_foreseen, reason_of
 from graphtide_runtime.matcher_host.assignment import State
 from graphtide_runtime.matcher_host.building import Builder
 from graphtide_runtime.matcher_host.checkpointing import Checkpointer
@@ -259,6 +261,34 @@ class StreamWork:
             self.built.stream_pass.position = self.position
             self._note_place()
 
+    def failing(
+        self, plans: Sequence[Running], position: int, then: Callable[[Built], object] = bool
+    ) -> list[tuple[Running, str]]:
+        """Return the plans that cannot be brought to a position, or on which `then` fails there, each with the reason.
+
+        Each try is a pass of its own, with the window read from the log: a checkpoint may be what is wrong. The pass that runs
+        is not touched.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+
+        def fault(some: Sequence[Running]) -> str | None:
+            nothing = MemoryCheckpoints()
+            builder = Builder(self._side, self.partition, Checkpointer(nothing, self._key), nothing)
+            try:
+                try:
+                    then(builder.build(some, position))
+                except DeletionsBeganError:
+                    then(builder.build(some, position, deletions=True))
+            except BaseException as error:
+                if is_foreseen(error):
+                    raise
+                return reason_of(error)
+            return None
+
+        return failing(plans, fault) if plans else []
+
     def grant(self, now: float) -> None:
         """Let the plans spend work for the time since the last call."""
         if self.built is not None:
@@ -325,6 +355,11 @@ class StreamWork:
         """Let event patterns have a plan in common where that is due, unless patterns are on their way."""
         if self.built is not None and not self._newcomers:
             self._regrouping.step(self.built.stream_pass, now)
+
+    def drop_checkpoint(self) -> None:
+        """Have the log read in place of the checkpoint at the next opening."""
+        with suppress(TransientError):
+            self._store.expire(self._key, 0)
 
     def end(self) -> None:
         """Let the checkpoint go in a while: no plan is left."""

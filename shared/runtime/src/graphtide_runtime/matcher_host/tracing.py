@@ -9,11 +9,13 @@ from contextlib import contextmanager, nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-import msgspec
+import structlog
 from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_wire.matches import participants
 
 from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import spans
+from graphtide_runtime.telemetry import events, metrics, spans
+from graphtide_runtime.telemetry.instruments import add
 from graphtide_runtime.telemetry.tracing import context_of, of_messaging, sampled_now, span, traceparent_of
 
 if TYPE_CHECKING:
@@ -26,14 +28,10 @@ if TYPE_CHECKING:
     from graphtide_wire.ordered import OrderedFigures
     from opentelemetry.trace import SpanContext
 
+_LOG = structlog.get_logger()
+
 MOST_SPANS: Final = 100
 """Spans of matches that one ordered record brings about; further matches carry the span of the edge that ended them."""
-
-
-class _Edges(msgspec.Struct):
-    """The edges of a match: one of a name, or of a component several."""
-
-    edges: dict[str, str | list[str]]
 
 
 def matching(record: Record, figures: OrderedFigures, stream: StreamName) -> AbstractContextManager[None]:
@@ -41,21 +39,36 @@ def matching(record: Record, figures: OrderedFigures, stream: StreamName) -> Abs
     return _matching(record, figures, stream) if figures.traces else nullcontext()
 
 
-def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord], topic: str) -> Iterator[str | None]:
-    """Yield, for each match that an ordered record brought about, the span that its record is to carry.
+def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord], topic: str) -> list[str | None]:
+    """Return, for each match that an ordered record brought about, the span that its record carries.
 
-    A match is in the trace of the edge that ended it. Where edges of the record are traced, this costs O(edges of the record).
+    A match is in the trace of the edge or event that ended it. A result of a graph query that names no edge is in that of the
+    last edge of the instant at which it was detected. Where edges of the record are traced, this costs O(edges of the record).
+    Tracing never stops a match: where it fails, the matches carry no trace, and the fault is logged and counted.
     """
+    if not figures.traces or not matches:
+        return [None] * len(matches)
+    try:
+        return list(_traceparents(record, figures, matches, topic))
+    except Exception as error:
+        _LOG.exception(events.TRACING_FAILED, topic=record.topic, offset=record.offset, error=repr(error))
+        add(metrics.RECORD_FAULTS, 1, {key.WORKER: record.topic, key.OUTCOME: "tracing"})
+        return [None] * len(matches)
+
+
+def _traceparents(record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord], topic: str) -> Iterator[str | None]:
     traced = figures.traces
-    if not traced or not matches:
-        yield from (None for _ in matches)
-        return
     batch = ArrowDecoder(Symbols(), [], {}).decode(record.value or b"")
-    rows = {each["id"]: row for row, each in enumerate(batch.to_records())}
+    rows: dict[str, int] = {}
+    instants: dict[int, int] = {}
+    for row, each in enumerate(batch.to_records()):
+        rows[each["id"]] = instants[each["ts"]] = row
     for number, match in enumerate(matches):
-        found = msgspec.json.decode(match.json, type=_Edges).edges.values()
-        edges = chain.from_iterable([each] if isinstance(each, str) else each for each in found)
-        last = max((rows[id] for id in edges if id in rows), default=-1)
+        named = participants(match.json)
+        ids = chain.from_iterable([each] if isinstance(each, str) else each for each in named.values())
+        last = max((rows[id] for id in ids if id in rows), default=-1)
+        if not named:
+            last = instants.get(match.detected_at, -1)
         origin = context_of(next((run.traceparent for run in traced if run.first <= last < run.first + run.rows), None))
         if origin is None or number >= MOST_SPANS:
             yield None if origin is None else traceparent_of(origin)

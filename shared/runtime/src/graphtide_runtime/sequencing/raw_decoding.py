@@ -10,7 +10,7 @@ sequencer can mix them. Cost: one pass of the decoder, more for a group that has
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,7 +20,8 @@ from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawFormat, RawOrigin, types_of
 
-from graphtide_runtime.sequencing.raw_groups import ResetRecord, UnreadableRecord
+from graphtide_runtime.faults import failing, is_foreseen, reason_of
+from graphtide_runtime.sequencing.raw_groups import RawGroup, ResetRecord, UnreadableRecord
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import Decoder, EdgeBatch
 
-    from graphtide_runtime.sequencing.raw_groups import RawGroup
+    from graphtide_runtime.sequencing.raw_groups import Member
 
 MOST_ATTRIBUTES: Final = 1_000
 """Attributes of a stream that are kept: a sender that invents names without end must not fill memory."""
@@ -142,6 +143,33 @@ class RawDecoder:
             return Decoded(
                 [_unreadable(record, origin, str(error)) for record, origin, _ in group.members], producer=group.producer
             )
+        except BaseException as error:
+            if is_foreseen(error):
+                raise
+            return self._without_those_that_fail(group, ordinal)
+
+    def _without_those_that_fail(self, group: RawGroup, ordinal: int) -> Decoded:
+        """Read a group on which the decoder failed: records on which it fails by themselves become dead letters."""
+
+        def fault(members: Sequence[Member]) -> str | None:
+            try:
+                self._decoded(RawGroup(list(members), group.size), ordinal)
+            except BaseException as error:
+                if is_foreseen(error):
+                    raise
+                return reason_of(error)
+            return None
+
+        reasons = {member.record.offset: reason for member, reason in failing(group.members, fault)}
+        good = [member for member in group.members if member.record.offset not in reasons]
+        decoded = self._decoded(RawGroup(good, group.size), ordinal) if good else Decoded([], producer=group.producer)
+        read, pieces, end = iter(decoded.pieces), list[Piece](), 0
+        for record, origin, _ in group.members:
+            reason = reasons.get(record.offset)
+            piece = next(read) if reason is None else _unreadable(record, origin, reason)._replace(end=end)
+            end = piece.end
+            pieces.append(piece)
+        return replace(decoded, pieces=pieces)
 
     def _decoded(self, group: RawGroup, ordinal: int) -> Decoded:
         like = group.members[0].origin

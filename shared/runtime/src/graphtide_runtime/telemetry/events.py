@@ -11,6 +11,7 @@ REQUEST_FAILED = Name("request.failed", "a request ended in an error that is the
 WORK_OPENED = Name("work.opened", "a worker is open: it has its state and does rounds")
 WORK_FAILED = Name("work.failed", "a worker failed; it is opened again after a while")
 CLOSE_FAILED = Name("close.failed", "a worker could not give back everything; it is opened again all the same")
+RECORD_FAULT = Name("record.fault", "a worker failed twice on one record; the part that failed was taken out, and it goes on")
 WORK_ENDED = Name("work.ended", "a worker was told to end, and did")
 
 # Records.
@@ -37,6 +38,8 @@ SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered 
 SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not tell which streams there are; asked again soon")
 
 # Matchers.
+PATTERN_FAILED = Name("pattern.failed", "a pattern failed on a record, and stopped; the others of its stream go on")
+TRACING_FAILED = Name("tracing.failed", "the traces of a record could not be carried to its matches; the matches went out")
 CHECKPOINT_NOT_SAVED = Name("checkpoint.not_saved", "a checkpoint could not be saved; the next one holds what it lacked")
 CHECKPOINT_UNAVAILABLE = Name("checkpoint.unavailable", "a checkpoint could not be read; the log is read instead")
 PLAN_REFUSED = Name("plan.refused", "a plan cannot be read")
