@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_admin_api.application.edges import Edges
@@ -87,6 +87,37 @@ def test_a_match_is_shown_with_its_edges(deployment: Deployment, stream: Stream)
     ):
         refused = deployment.http.get(f"/api/v1/patterns/p/matches/{place}")
         assert (refused.status_code, refused.json()["code"]) == answer
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ('"edges":{"x":["e1","e2"],"y":["gone"]}', {"x": ["e1", "e2"], "y": [None]}),
+        ('"events":{"x":"e1","y":["e2","e3"]}', {"x": "e1", "y": ["e2", "e3"]}),
+        ('"src":"a","dst":"b","valid":[1,9],"path":["e1",{"label":"l","src":"a","dst":"b"},"e3"]', {"path": ["e1", "e3"]}),
+        ('"src":"a","dst":"b","valid":[1,9]', {}),
+        ('"events":{"x":"e1"},"count":3', {"x": "e1"}),
+    ],
+)
+def test_matches_of_every_family_are_shown_with_what_they_name(
+    deployment: Deployment, stream: Stream, members: str, expected: dict[str, str | list[str | None]]
+) -> None:
+    is_event = "events" in members
+    ends: dict[str, Sequence[Value]] = {"src": [""] * 3, "dst": [""] * 3, ordered_body.EVENT: [True] * 3} if is_event else {}
+    stream.write((1, "e1"), (2, "e2"), (3, "e3"), **ends)
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    body = f'{{"match_id":"m","query":"p","kind":"match","detected_at":3,"first_ts":1,"last_ts":3,{members}}}'
+    deployment.writer.write([matches.encode(TOPICS.matches, body.encode(), 1, None)])
+    answer = deployment.http.get("/api/v1/patterns/p/matches/0-0")
+    assert answer.status_code == 200, answer.text
+
+    def ids(found: Any) -> Any:
+        return [each and each["id"] for each in found] if isinstance(found, list) else found["id"]
+
+    shown = answer.json()["edges"]
+    assert {name: ids(found) for name, found in shown.items()} == expected
+    found = deployment.http.get("/api/v1/streams/s/edges:find?id=e1").json()["edges"]
+    assert [each["src"] for each in found] == ["" if is_event else "from e1"]
 
 
 def test_edges_are_found_by_id_and_by_time_in_the_newest_epoch_that_has_them(deployment: Deployment, stream: Stream) -> None:

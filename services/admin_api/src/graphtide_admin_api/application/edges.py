@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
@@ -43,7 +43,10 @@ Value = bool | int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge as it was put in order; `is_made` says that its id is its place in the stream, because the sender gave none."""
+    """An edge as it was put in order; `is_made` says that its id is its place in the stream, because the sender gave none.
+
+    Of an event the label is its type, and the ends are empty.
+    """
 
     id: str
     ts: int
@@ -66,18 +69,20 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A match record, and its edges by their names in the pattern, if it names some; None where one was not found."""
+    """A match record, and its edges or events by their names in the pattern; None where one was not found.
+
+    A name has several edges in a component and in an iteration, and so has the path of a result.
+    """
 
     body: bytes
-    edges: dict[str, Edge | None]
+    edges: dict[str, Edge | list[Edge | None] | None]
 
 
 class _Match(msgspec.Struct, frozen=True):
-    """What a match record tells of its edges."""
+    """The times of a match record's edges."""
 
     first_ts: int
     last_ts: int
-    edges: dict[str, str] = {}
 
 
 class _Budget:
@@ -121,12 +126,13 @@ class Edges:
         record = self._at(TopicPartition(self._topics.matches, place.partition), place.offset)
         try:
             event = matches.decode(record) if record is not None else None
-            match = msgspec.json.decode(event.body, type=_Match) if event is not None else None
+            if event is None or event.pattern != pattern:
+                return None
+            match, named = msgspec.json.decode(event.body, type=_Match), matches.participants(event.body)
         except (PoisonRecordError, msgspec.DecodeError):
             return None
-        if event is None or match is None or event.pattern != pattern:
-            return None
-        ids, best = frozenset(match.edges.values()), dict[str, Edge]()
+        of_names = ([ids] if isinstance(ids, str) else ids for ids in named.values())
+        ids, best = frozenset(chain.from_iterable(of_names)), dict[str, Edge]()
         with closing(self._by_epochs(stream, ids, match.first_ts, match.last_ts + 1)) as epochs:
             for found in epochs:
                 # The newest edge of an id, in the epoch that has the most of them: ids may come again.
@@ -134,7 +140,10 @@ class Edges:
                 best = newest if len(newest) > len(best) else best
                 if len(best) == len(ids):
                     break
-        return Shown(event.body, {name: best.get(id) for name, id in match.edges.items()})
+        found_of = {
+            name: best.get(of) if isinstance(of, str) else [best.get(each) for each in of] for name, of in named.items()
+        }
+        return Shown(event.body, found_of)
 
     def _by_epochs(self, stream: str, ids: frozenset[str], since: int | None, until: int | None) -> Generator[Found]:
         """Yield what is found in each epoch that has any of these edges, the newest first; the last one where it is cut off."""

@@ -20,7 +20,7 @@ from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.edges import Edge
+from graphtide_admin_api.application.edges import Edge, Shown
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
 from graphtide_admin_api.domain.standing import Standing
@@ -376,7 +376,10 @@ class MatchOut(BaseModel):
 
 
 class EdgeOut(BaseModel):
-    """An edge as it was put in order; `made` says that its id is its place in the stream, because the sender gave none."""
+    """An edge as it was put in order; `made` says that its id is its place in the stream, because the sender gave none.
+
+    Of an event the label is its type, and the ends are empty.
+    """
 
     model_config = _like(_EDGE)
 
@@ -416,11 +419,24 @@ class EdgesOut(BaseModel):
 
 
 class MatchDetails(MatchOut):
-    """A match, and its edges by their names in the pattern; null where an edge is not in the log, or not any more."""
+    """A match, and its edges or events by their names in the pattern; null where one is not in the log, or not any more.
+
+    A name has a list of them in a component and in an iteration. The edges of a path that a result returns are under `path`.
+    """
 
     model_config = _like({"place": "0-17", "match": _MATCH, "edges": {"x": _EDGE, "y": None}})
 
-    edges: dict[str, EdgeOut | None]
+    edges: dict[str, EdgeOut | list[EdgeOut | None] | None]
+
+    @classmethod
+    def of(cls, place: str, shown: Shown) -> MatchDetails:
+        """Return a match as it is shown at a place."""
+
+        def out(edge: Edge | None) -> EdgeOut | None:
+            return None if edge is None else EdgeOut.of(edge)
+
+        edges = {name: [out(each) for each in of] if isinstance(of, list) else out(of) for name, of in shown.edges.items()}
+        return cls(place=place, match=msgspec.json.decode(shown.body), edges=edges)
 
 
 class MatchesOut(BaseModel):

@@ -19,7 +19,6 @@ from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.events import EventsResponse, EventStreams
 from graphtide_admin_api.entrypoints.forms import (
     CursorQuery,
-    EdgeOut,
     MatchDetails,
     MatchesOut,
     MatchOut,
@@ -93,8 +92,7 @@ def router(parts: Parts) -> APIRouter:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:
             raise ProblemError(404, "not-found", f"pattern {name!r} has no match at {place}")
-        edges = {each: None if edge is None else EdgeOut.of(edge) for each, edge in found.edges.items()}
-        return MatchDetails(place=place, match=msgspec.json.decode(found.body), edges=edges)
+        return MatchDetails.of(place, found)
 
     @routes.get(
         "/matches:stream", dependencies=sees, response_class=StreamingResponse, responses=_EVENTS, openapi_extra=_BY_TICKET
