@@ -114,6 +114,54 @@ def test_a_circle_of_views_is_refused_where_the_last_one_closes_it_and_not_befor
     assert register(deployment, query).status_code == 201, "what reads a view and is none closes no circle"
 
 
+READERS = {
+    "chain": "PATTERN chain MATCH (x)-[a:near]->(y)-[b:near]->(z) ON one WINDOW 10",
+    "kept": "PATTERN kept MATCH (x)-[a:near]->(y) UNDER DUAL SIMULATION ON one WINDOW 10",
+    "seen": "PATTERN seen SEQ(a:near, b:near) ON one WITHIN 10",
+    "far": "QUERY far far(x, y) <- near+(x, y). ON one WINDOW(5m)",
+    "both": SEVERAL.replace("QUERY q", "QUERY both").replace("ON other", "ON one"),
+    "two": view("two", "one"),
+}
+"""Patterns of every family, a query over two streams and a view, all of which read the view `one`."""
+
+
+@pytest.mark.parametrize("way", ["DELETE", "PUT", "PATCH"])
+def test_a_view_that_is_read_goes_only_by_force_and_then_its_readers_fail(deployment: Deployment, way: str) -> None:
+    assert register(deployment, view("one", "s")).status_code == 201
+    for text in READERS.values():
+        assert register(deployment, text).status_code == 201
+    assert register(deployment, "PATTERN other MATCH (x)-[a:near]->(y) ON s WINDOW 10").status_code == 201
+    before = deployment.registered()
+    body = {"text": "QUERY one far(x, y) <- near+(x, y). ON s WINDOW(5m)"}
+
+    def lose(query: str) -> Any:
+        given = None if way == "DELETE" else body
+        return deployment.http.request(way, f"/api/v1/patterns/one{query}", headers={"If-Match": "*"}, json=given)
+
+    refused = lose("")
+    assert (refused.status_code, refused.json()["code"]) == (409, "view-in-use")
+    assert all(repr(name) in refused.json()["detail"] for name in READERS)
+    assert "other" not in refused.json()["detail"]
+    assert deployment.registered() == before
+    assert lose("?force=true").is_success
+    for name in READERS:
+        found = deployment.http.get(f"/api/v1/patterns/{name}").json()
+        assert (found["state"], found["reason"]) == ("failed", "it reads the view 'one', which was deleted")
+    assert deployment.http.get("/api/v1/patterns/other").json()["state"] == "pending"
+    resumed = deployment.http.post("/api/v1/patterns/chain:resume", headers={"If-Match": "*"}).json()
+    assert (resumed["state"], resumed["reason"]) == ("pending", None)
+
+
+def test_a_view_is_replaced_by_another_view_and_deleted_when_its_readers_are_gone(deployment: Deployment) -> None:
+    assert register(deployment, view("one", "s")).status_code == 201
+    assert register(deployment, READERS["chain"]).status_code == 201
+    other = {"text": view("one", "t")}
+    assert deployment.http.put("/api/v1/patterns/one", json=other, headers={"If-Match": "*"}).status_code == 200
+    assert deployment.http.get("/api/v1/patterns/chain").json()["state"] == "pending"
+    assert deployment.http.delete("/api/v1/patterns/chain", headers={"If-Match": "*"}).status_code == 204
+    assert deployment.http.delete("/api/v1/patterns/one", headers={"If-Match": "*"}).status_code == 204
+
+
 def test_queries_are_tried_beside_patterns_without_anything_registered(deployment: Deployment) -> None:
     text = "QUERY p near(x, y) <- pays+(x, y). ON s WINDOW(10) PATTERN q MATCH (x)-[e:pays]->(y) ON s WINDOW 10"
     edges = [{"ts": 1, "label": "pays", "src": "v", "dst": "w"}, {"ts": 3, "label": "pays", "src": "w", "dst": "u"}]

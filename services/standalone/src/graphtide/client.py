@@ -176,17 +176,21 @@ class Client:
         """Let a pattern go on from now. Raises as `get`."""
         return self._server.act(name, "resume")
 
-    def delete(self, pattern: str | Pattern) -> None:
+    def delete(self, pattern: str | Pattern, *, force: bool = False) -> None:
         """Delete a pattern: as it was seen, or by its name, whatever it is by now; matches that were reported stay.
+
+        Args:
+            pattern: the pattern, or its name.
+            force: delete a view that patterns read; they fail then.
 
         Raises:
             NotFoundError: there is none.
-            RefusedError: it has changed since it was seen (`precondition-failed`).
+            RefusedError: it has changed since it was seen (`precondition-failed`), or patterns read it (`view-in-use`).
         """
         if isinstance(pattern, str):
-            self._server.delete(pattern)
+            self._server.delete(pattern, force=force)
         else:
-            self._server.delete(pattern.name, pattern.etag)
+            self._server.delete(pattern.name, pattern.etag, force=force)
 
     def wait(self, name: str, state: str = "running", seconds: float = 60.0) -> Pattern:
         """Return a pattern as soon as it is in a state. Raises as `get`, and TimeoutError where it is not in time."""

@@ -176,9 +176,13 @@ class Server:
         """Let a pattern `pause` or `resume`."""
         return _pattern(self._send("POST", f"{_path(name)}:{action}"))
 
-    def delete(self, name: str, etag: str | None = None) -> None:
-        """Delete a pattern: as it was seen, or whatever it is by now."""
-        self._send("DELETE", _path(name), headers={"If-Match": "*" if etag is None else f'"{etag}"'})
+    def delete(self, name: str, etag: str | None = None, *, force: bool = False) -> None:
+        """Delete a pattern: as it was seen, or whatever it is by now; a view that others read with `force` alone."""
+        self._send(
+            "DELETE",
+            f"{_path(name)}?force=true" if force else _path(name),
+            headers={"If-Match": "*" if etag is None else f'"{etag}"'},
+        )
 
     def plan(self, name: str, form: str = "text") -> str | None:
         """Explain a pattern's plan as text, json or dot; None if it has none yet."""

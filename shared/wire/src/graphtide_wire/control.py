@@ -68,6 +68,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     `reads` is what the text reads: whoever knows it need not know the language. A record without it cannot be read.
     `view` is true where its results are a stream that is called as it is, and not there elsewhere. `source_ends` are, where it
     reads several streams, the offsets at which the ordered edges of each ended when its text was registered, in their order.
+    `lost` says which view it read that was deleted; it is paused then, and its user sees it as failed until it is resumed.
     """
 
     name: Name
@@ -85,6 +86,7 @@ class PatternRecord(msgspec.Struct, frozen=True):
     registration: Count = 0
     view: bool | msgspec.UnsetType = msgspec.UNSET
     source_ends: tuple[Count, ...] | msgspec.UnsetType = msgspec.UNSET
+    lost: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class PatternText(msgspec.Struct, frozen=True):

@@ -11,10 +11,10 @@ from graphtide_core.merged_streams import is_merged, sources
 from graphtide_core.ports.log import TopicPartition
 
 from graphtide_admin_api.domain.problems import ProblemError, no_pattern
-from graphtide_admin_api.domain.registration import Moment, Wish, changed, check_match, read, registered, renewed
+from graphtide_admin_api.domain.registration import Moment, Wish, changed, check_match, read, registered, renewed, without_view
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader
@@ -58,8 +58,11 @@ class Patterns:
 
         return self._changed(pattern.name, change)
 
-    def put(self, name: str, wish: Wish, if_match: str | None) -> tuple[PatternRecord, bool]:
-        """Register or replace a pattern; what the wish leaves out becomes the default. Says whether it is new."""
+    def put(self, name: str, wish: Wish, if_match: str | None, *, force: bool = False) -> tuple[PatternRecord, bool]:
+        """Register or replace a pattern; what the wish leaves out becomes the default. Says whether it is new.
+
+        Where a view goes by that which patterns read, `force` lets these fail; else it is refused, as in `patch` and `delete`.
+        """
         pattern = read(wish.text or "")
         if pattern.name != name:
             raise ProblemError(422, "name-differs", f"the text is of pattern {pattern.name!r}, not of {name!r}")
@@ -78,9 +81,9 @@ class Patterns:
             whole = Wish(wish.text, fresh.limits, fresh.options.engine, fresh.state)
             return changed(old, whole, self._next_version(old), moment)
 
-        return self._changed(name, change), not was_there
+        return self._changed(name, change, force=force), not was_there
 
-    def patch(self, name: str, wish: Wish, if_match: str | None) -> PatternRecord:
+    def patch(self, name: str, wish: Wish, if_match: str | None, *, force: bool = False) -> PatternRecord:
         """Change a part of a pattern."""
         stream = ordered_stream(read(wish.text)) if wish.text is not None else self.get(name)[0].stream
 
@@ -90,7 +93,7 @@ class Patterns:
             check_match(old, if_match)
             return changed(old, wish, self._next_version(old), self._moment(stream))
 
-        return self._changed(name, change)
+        return self._changed(name, change, force=force)
 
     def resume(self, name: str, if_match: str | None) -> PatternRecord:
         """Let a pattern go on; one that a limit ended goes on as its next version."""
@@ -107,7 +110,7 @@ class Patterns:
 
         return self._changed(name, change)
 
-    def delete(self, name: str, if_match: str | None) -> None:
+    def delete(self, name: str, if_match: str | None, *, force: bool = False) -> None:
         """Delete a pattern; its matches that were reported stay where they are."""
 
         def change(old: PatternRecord | None) -> None:
@@ -115,16 +118,23 @@ class Patterns:
                 raise no_pattern(name)
             check_match(old, if_match)
 
-        self._registry.change(name, change)
+        losing = (self._fail_readers,) if force else ()
+        self._registry.change(name, change, *losing)
 
-    def _changed(self, name: str, change: Change) -> PatternRecord:
+    def _fail_readers(self, view: str, reading: Sequence[PatternRecord]) -> list[PatternRecord]:
+        """Return the registrations that read a view which goes, as they wait for their users."""
+        now = self._clock.now()
+        return [without_view(view, each, now) for each in reading]
+
+    def _changed(self, name: str, change: Change, *, force: bool = False) -> PatternRecord:
         def with_stream(old: PatternRecord | None) -> PatternRecord | None:
             new = change(old)
             if new is not None and new.view is True:
                 self._make_stream_of(new.name)
             return new
 
-        new = self._registry.change(name, with_stream)
+        losing = (self._fail_readers,) if force else ()
+        new = self._registry.change(name, with_stream, *losing)
         if new is None:
             raise no_pattern(name)
         return new

@@ -15,10 +15,10 @@ from graphtide_core.ports.log import Message
 from graphtide_runtime.follower import Follower
 from graphtide_wire import control
 
-from graphtide_admin_api.domain.registration import refuse_circle
+from graphtide_admin_api.domain.registration import readers, refuse_circle, refuse_if_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphtide_core.ports.log import Log, LogTransactor
     from graphtide_wire.control import PatternRecord
@@ -29,8 +29,16 @@ if TYPE_CHECKING:
     Change = Callable[[PatternRecord | None], PatternRecord | None]
     """From what is registered to what shall be; None is nothing. Raises where that must not be."""
 
+    Losing = Callable[[str, Sequence[PatternRecord]], Sequence[PatternRecord]]
+    """From a view that goes and the registrations that read it to what those shall be. Raises where the view must stay."""
+
 _ATTEMPTS: Final = 5
 _SEEN_SECONDS: Final = 5.0
+
+
+def _refuse(view: str, reading: Sequence[PatternRecord]) -> Sequence[PatternRecord]:
+    refuse_if_read(view, reading)
+    return ()
 
 
 class Registry:
@@ -45,14 +53,16 @@ class Registry:
         self._transactor: LogTransactor | None = None
         self._held: dict[str, PatternRecord] = {}
 
-    def change(self, name: str, change: Change) -> PatternRecord | None:
+    def change(self, name: str, change: Change, losing: Losing = _refuse) -> PatternRecord | None:
         """Change a registration, and return it as it is now once the view shows it.
+
+        Where a view goes by that, `losing` says what becomes of those that read it, in the same transaction.
 
         Raises:
             TransientError: the log does not answer, or others change all the time. Whether the change holds is then not known.
         """
         with self._lock:
-            new = self._changed(name, change)
+            new = self._changed(name, change, losing)
         self._view.wait_for(name, new.etag if new is not None else None, _SEEN_SECONDS)
         return new
 
@@ -79,7 +89,7 @@ class Registry:
         with self._lock:
             self._close()
 
-    def _changed(self, name: str, change: Change) -> PatternRecord | None:
+    def _changed(self, name: str, change: Change, losing: Losing) -> PatternRecord | None:
         for _ in range(_ATTEMPTS):
             try:
                 transactor = self._opened(name)
@@ -87,8 +97,10 @@ class Registry:
                 new = change(old)
                 if new is not None:
                     refuse_circle(new, self._held.values())
+                goes = old is not None and old.view is True and (new is None or new.view is not True)
+                others = losing(name, readers(name, self._held.values())) if goes else ()
                 if new != old:
-                    self._write(transactor, name, new)
+                    self._write(transactor, {name: new} | {each.name: each for each in others})
             except FencedError:
                 self._close()
                 continue
@@ -130,14 +142,15 @@ class Registry:
             # It cannot be shown, so it counts as none: a registration of the name replaces it.
             return
 
-    def _write(self, transactor: LogTransactor, name: str, new: PatternRecord | None) -> None:
-        value = control.encode_pattern(new) if new is not None else None
+    def _write(self, transactor: LogTransactor, changed: Mapping[str, PatternRecord | None]) -> None:
+        values = {name: control.encode_pattern(new) if new is not None else None for name, new in changed.items()}
         transactor.begin()
-        transactor.write([Message(self._topics.patterns, name.encode(), value)])
+        transactor.write([Message(self._topics.patterns, name.encode(), value) for name, value in values.items()])
         transactor.commit(f"{self._topics.prefix}.registry", {})
-        self._held.pop(name, None)
-        if new is not None:
-            self._held[name] = new
+        for name, new in changed.items():
+            self._held.pop(name, None)
+            if new is not None:
+                self._held[name] = new
 
     def _close(self) -> None:
         if self._transactor is not None:

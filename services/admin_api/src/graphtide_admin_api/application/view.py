@@ -109,8 +109,23 @@ class Known:
         plan, said = self.plans.get(record.name), self.said.get(record.name, {})
         status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
         standing = standing_of(record, plan, status, said.get(f"{_PLANNER}.0"))
+        if standing.state == "running" and (idle := self._idle_view(record)) is not None:
+            standing = replace(standing, reason="; ".join(filter(None, (standing.reason, idle))))
         counts = self.counts.get(record.name)
         return standing if counts is None else replace(standing, reported=counts.since(record.registration)[0])
+
+    def _idle_view(self, record: PatternRecord) -> str | None:
+        """Return which view that a pattern reads reports nothing, and why; None if each does.
+
+        Complexity: O(streams that it reads).
+        """
+        for name in record.reads.streams:
+            view = self.patterns.get(name)
+            if view is not None and view.view is True and name != record.name:
+                state = self.standing(view).state
+                if state in {"paused", "failed"}:
+                    return f"nothing comes from the view {name!r}, which is {state}"
+        return None
 
     def _take(self, record: Record, name: str) -> None:
         topics = self._topics

@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from graphtide_core.any_pattern import AnyPattern
@@ -41,6 +41,9 @@ MOST_NAME = 200
 
 _MOST_VIEWS: Final = 1_000
 """Texts of views that are kept parsed."""
+
+_MOST_NAMED: Final = 10
+"""Patterns that an answer names."""
 
 ACTIONS: Final = (":pause", ":resume", ":backfill")
 """Ends of addresses that act on the pattern before them; no name ends so."""
@@ -185,6 +188,7 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
     if wish.state is not None:
         starts = record.state == "paused" and wish.state == "active"
         new = replace(new, state=wish.state, start=moment.ends.get(new.stream) if starts else new.start)
+        new = replace(new, lost=UNSET) if starts else new
     return record if new == record else _marked(replace(new, updated_at=moment.now))
 
 
@@ -224,6 +228,34 @@ def _readable(text: str) -> tuple[AnyPattern, ...]:
         return parse(text)
     except InvalidPatternError:
         return ()
+
+
+def readers(view: str, registered: Iterable[PatternRecord]) -> list[PatternRecord]:
+    """Return the registrations that read the stream of a view, by their names. Complexity: O(registrations)."""
+    reading = (each for each in registered if view in {each.stream, *each.reads.streams} and each.name != view)
+    return sorted(reading, key=lambda each: each.name)
+
+
+def without_view(view: str, record: PatternRecord, moment: datetime) -> PatternRecord:
+    """Return the record of a pattern whose view goes: it waits until its user resumes it, with the reason."""
+    lost = f"it reads the view {view!r}, which was deleted"
+    return _marked(replace(record, state="paused", lost=lost, updated_at=moment))
+
+
+def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
+    """Do nothing if nobody reads the view that is to go.
+
+    Raises:
+        ProblemError: patterns do; it names them.
+    """
+    if reading:
+        names = ", ".join(repr(each.name) for each in reading[:_MOST_NAMED])
+        more = f" and {len(reading) - _MOST_NAMED} more" if len(reading) > _MOST_NAMED else ""
+        detail = (
+            f"patterns read the view {view!r}: {names}{more}. Delete or change them first, or ask with ?force=true: "
+            "they fail then, with this reason"
+        )
+        raise ProblemError(409, "view-in-use", detail)
 
 
 def renewed(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:

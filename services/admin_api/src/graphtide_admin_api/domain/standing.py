@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
 
@@ -40,6 +42,8 @@ def standing_of(
     current = status if status is not None and status.version == record.version else None
     if refusal is not None and refusal.version == record.version:
         return Standing("failed", refusal.reason, plan, current)
+    if record.lost is not UNSET:
+        return Standing("failed", record.lost, plan, current)
     if record.state == "paused":
         return Standing("paused", None, plan, current)
     if plan is None or plan.version != record.version or current is None:

@@ -45,6 +45,10 @@ PageQuery = Annotated[
 NameQuery = Annotated[str | SkipJsonSchema[None], Query(description="`next` of the page before.")]
 IfMatch = Annotated[str | None, Header(description="ETag of the state that is to be changed, or *.")]
 
+Force = Annotated[
+    bool, Query(description="Where a view goes by this that patterns read: let them fail. Otherwise it is refused with 409.")
+]
+
 
 class _PatternName(Convertor[str]):
     """A pattern's name in an address: what ends as an action does is an action on another pattern."""
@@ -124,21 +128,25 @@ def router(parts: Parts) -> APIRouter:
         return shown(parts.patterns.get(name)[0], response)
 
     @routes.put(_ONE, dependencies=writes)
-    def put_pattern(name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def put_pattern(
+        name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None, *, force: Force = False
+    ) -> PatternOut:
         """Register a pattern under a name, or replace it; another text is a new version."""
-        record, is_new = parts.patterns.put(name, wanted.wish(), if_match)
+        record, is_new = parts.patterns.put(name, wanted.wish(), if_match, force=force)
         response.status_code = 201 if is_new else 200
         return shown(record, response)
 
     @routes.patch(_ONE, dependencies=writes)
-    def change_pattern(name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def change_pattern(
+        name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None, *, force: Force = False
+    ) -> PatternOut:
         """Change a part of a pattern."""
-        return shown(parts.patterns.patch(name, wanted.wish(), if_match), response)
+        return shown(parts.patterns.patch(name, wanted.wish(), if_match, force=force), response)
 
     @routes.delete(_ONE, status_code=204, dependencies=writes)
-    def delete_pattern(name: str, if_match: IfMatch = None) -> None:
-        """Delete a pattern."""
-        parts.patterns.delete(name, if_match)
+    def delete_pattern(name: str, if_match: IfMatch = None, *, force: Force = False) -> None:
+        """Delete a pattern. A view that patterns read is refused with 409, unless they may fail."""
+        parts.patterns.delete(name, if_match, force=force)
 
     @routes.post("/patterns/{name}:pause", dependencies=writes)
     def pause_pattern(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:

@@ -120,11 +120,18 @@ def resume(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: To
     _act(names, "resume", Access(server, api_key, token))
 
 
-def delete(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Token = None) -> None:
+def delete(
+    names: Names,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Delete views that patterns read; these patterns fail then.")] = False,
+    server: Url = URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
     """Delete patterns."""
     with Server(Access(server, api_key, token)) as there:
         for name in names:
-            there.delete(name)
+            there.delete(name, force=force)
             typer.echo(f"{name}: deleted")
 
 
