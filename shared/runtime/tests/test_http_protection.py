@@ -202,6 +202,47 @@ def test_who_does_not_read_an_answer_is_cut_off() -> None:
         wait_until(lambda: service.streams == 0, 30, pause=0.01)
 
 
+HEAD = b"Host: localhost\r\nX-API-Key: ann\r\n"
+CHUNKED = b"2\r\nok\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKED,
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"transfer-encoding: chunked\r\ncontent-length: 12\r\n\r\n" + CHUNKED,
+        b"POST /count HTTP/1.1\n" + HEAD + b"Content-Length: 2\r\n\r\nok",
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"Content-Length: 2\n\r\nok",
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"Content-Length: 2\r\n\nok",
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"X: a\nContent-Length: 2\r\n\r\nok",
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nok",
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n" + CHUNKED,
+        b"POST /count HTTP/1.1\r\n" + HEAD + b"Content-Length : 2\r\n\r\nok",
+    ],
+)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_head_that_two_servers_may_read_differently_is_refused_and_ends_the_connection(
+    request_: bytes, *, at_once: bool
+) -> None:
+    with serving() as (_, url), raw(url) as connection:
+        # What follows would be a request of somebody else's making.
+        whole = request_ + b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for part in [whole] if at_once else [whole[:30], whole[30:90], whole[90:]]:
+            connection.send(part)
+        answer = connection.answer()
+        assert answer[9:12] in {b"400", b"501"}
+        assert connection.answer() == b""
+
+
+def test_heads_with_one_length_or_one_coding_are_taken_one_after_the_other() -> None:
+    with serving() as (_, url), raw(url) as connection:
+        for _ in range(2):
+            connection.send(post("ann", 2, b"ok"))
+            assert connection.answer().startswith(b"HTTP/1.1 200")
+            connection.send(b"POST /count HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNKED)
+            assert connection.answer().startswith(b"HTTP/1.1 200")
+
+
 def test_a_body_that_stops_coming_is_a_problem_and_holds_nothing_any_more() -> None:
     with serving() as (service, url), raw(url) as connection:
         connection.send(post("ann", 1000, b"x" * 10))

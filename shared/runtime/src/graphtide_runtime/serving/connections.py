@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from graphtide_runtime.serving.strict_heads import StrictHeads
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -37,6 +39,7 @@ class BoundedConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in what it extends
         """Begin; another connection gives way if there are too many."""
         super().connection_made(transport)
+        self.conn._receive_buffer = StrictHeads()  # noqa: SLF001 - h11 has no setting for it
         self._wait()
         if len(self.connections) > self.most:
             waiting = [each for each in self.connections if isinstance(each, BoundedConnection) and not each.is_serving]
