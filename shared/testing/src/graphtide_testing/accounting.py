@@ -12,11 +12,12 @@ offset of the record that completed it. What must hold of one name, however its 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from graphtide_wire.matches import participants
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -26,8 +27,8 @@ Reported = tuple[int, int]
 
 
 def completed_by(body: bytes) -> str:
-    """Return the id of the edge that completed a match: the one named `y`; nothing if a component has not exactly one."""
-    of = json.loads(body)["edges"]["y"]
+    """Return the id of the edge or event that completed a match: the one named `y`; nothing if it has not exactly one."""
+    of = participants(body)["y"]
     if isinstance(of, str):
         return of
     return of[0] if len(of) == 1 else ""

@@ -1,11 +1,16 @@
 """Chaos over a whole deployment on real servers, and the account of every match afterwards.
 
-`python -m graphtide_testing.chaos [--kills 1000] [--seed 1] [--evidence FILE]`
+`python -m graphtide_testing.chaos [--kills 1000] [--seed 1] [--calm 60] [--evidence FILE]`
 
 Every service runs with two shards, where it has shards. Several producers send edges side by side, each at its own pace, so
 that the sequencer has disorder to put right. Users register, replace and delete patterns all the time, and ask for other
 engines, so that plans move between services and shards. Meanwhile processes are killed: any of the services, Kafka, and twins
-that were started under the identity of a process that runs.
+that were started under the identity of a process that runs. Patterns are of all four families. A view has a reader, a query reads
+two streams that are merged, every third request is traced. An enemy writes records with odd headers to every topic, registers
+patterns whose planning or matching explodes, and feeds them (`graphtide_testing.hostility`).
+
+After the kills comes a calm time with all of that but kills; how long the innocent wait for their matches is measured there:
+from the time of the ordered record to that of the match, by the log.
 
 In the end all come to rest, and `graphtide_testing.accounting` settles the accounts: what was registered stands in the topic of
 patterns, what was ordered in the ordered topic, and every edge but the first completes one match of every pattern. Exits with 1
@@ -28,9 +33,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
-from graphtide_core.errors import PoisonRecordError
+from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ids import StreamName
 from graphtide_core.match import MatchKind
+from graphtide_core.merged_streams import merged
 from graphtide_core.plans import PathEngine
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_query.families import AUTO, FAMILIES
@@ -38,9 +44,11 @@ from graphtide_runtime.follower import Follower
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire import control, matches
 
+from graphtide_testing import hostility
 from graphtide_testing.accounting import Account, completed_by
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.fleet import KAFKA, TWIN, Fleet
+from graphtide_testing.hostility import Hostility
 from graphtide_testing.servers.process import free_ports
 from graphtide_testing.tail import Tail
 from graphtide_testing.waiting import wait_until
@@ -56,6 +64,31 @@ _SIMULATING: Final = (AUTO, "ddst-coloring", "ddst-signature")
 _ANSWERING: Final = (AUTO, *(engine.value for engine in PathEngine))
 _TWO_EDGES: Final = "PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y"
 _ISOMORPHIC: Final = f"{_TWO_EDGES} ON {STREAM} WINDOW {{window}}"
+_SEQUENCE: Final = f"PATTERN {{name}} SEQ(x:k, y:k) ON {STREAM} WITHIN 1"
+"""Times of edges are one apart: of a pattern without more conditions each edge completes a match with the one before it."""
+
+VIEW: Final = StreamName("seen")
+OTHER: Final = StreamName("t")
+MERGED: Final = merged((STREAM, OTHER))
+_LONG: Final = 10**9
+LASTING: Final = {
+    "keeper": (_ISOMORPHIC, STREAM),
+    "seen": (
+        f"GRAPH VIEW {{name}} AS (CONSTRUCT (a)-[:k]->(b) MATCH (a)-[:k]->(b) ON {STREAM} WINDOW({{window}}))",
+        None,
+    ),
+    "reader": (f"{_TWO_EDGES} ON {VIEW} WINDOW {{window}}", VIEW),
+    "both": (
+        f"QUERY {{name}} INPUT a = ()-[:k]->() ON {STREAM} WINDOW({{window}}) "
+        f"INPUT b = ()-[:l]->() ON {OTHER} WINDOW({{window}}) two(x, z) <- a(x, y), b(y, z).",
+        MERGED,
+    ),
+}
+"""Patterns that are there all the time, and the ordered streams whose edges complete their matches; None is not accounted for.
+
+The window of the keeper makes the sequencer remember ids for longer than all of this takes.
+"""
+
 ENGINES: Final = {
     _ISOMORPHIC: (AUTO, *FAMILIES["isomorphism"].names),
     f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT INSTANCES ON {STREAM} WINDOW {{window}}": _SIMULATING,
@@ -63,15 +96,32 @@ ENGINES: Final = {
     f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT CHANGES ON {STREAM} WINDOW {{short}}": _SIMULATING,
     f"QUERY {{name}} two(a, c) <- k(a, b), k(b, c). ON {STREAM} WINDOW({{window}})": _ANSWERING,
     f"QUERY {{name}} two(a, c) <- /:k :k/(a, c) AS way. ON {STREAM} WINDOW({{window}}) RETURN way": _ANSWERING,
+    _SEQUENCE: (AUTO, AUTO),
 }
 """Texts by which each edge that follows another completes one match, and engines of each."""
 
-SHARDS: Final = {"matcher_timing": 2, "matcher_sjtree": 2, "matcher_simulation": 2, "matcher_algebra": 2}
+SHARDS: Final = {
+    "matcher_timing": 2,
+    "matcher_sjtree": 2,
+    "matcher_simulation": 2,
+    "matcher_algebra": 2,
+    "matcher_event_pattern": 2,
+}
 PRODUCERS: Final = 3
 PATIENCE: Final = 240.0
 _HEAR_SECONDS: Final = 1.0
 _NOWHERE: Final = -1
 """Place of an edge that completes nothing: before every start."""
+
+_OTHERS: Final = "t"
+"""Begins the ids of edges of the other stream."""
+
+_ENEMYS: Final = "hostile"
+"""Begins the names of the enemy's patterns."""
+
+_TRACED: Final = 3
+_HOSTILE: Final = 0.3
+"""How often requests are traced, and how often the enemy does something."""
 
 _ROWS_OF_A_RECORD: Final = 1_000_000
 """Places of edges are offsets of their records times this, and their rows."""
@@ -100,8 +150,11 @@ class Chaos:
         self._sent = [0] * PRODUCERS
         self._next = 0
         self._heard_at = 0.0
+        self._calm_at = self._calm_to = 0.0
+        self.waited: list[int] = []
         self._heard: list[Record] = []
         self._said: list[Record] = []
+        self._requests = 0
         self._registrations: Tail | None = None
         self._others: list[Tail] = []
         self.ended: list[str] = []
@@ -114,7 +167,8 @@ class Chaos:
         self.edges = httpx2.Client(base_url=f"http://127.0.0.1:{edges}", timeout=10)
         self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=10)
         everyone = {"INSECURE": "true", "REQUESTS_PER_SECOND": "10000", "BURST": "10000"}
-        sent = {"CREATE_STREAMS": "true", "STREAMS": json.dumps([STREAM]), "IDLE_SECONDS": "8.0", "LATENESS": "0"}
+        streams = json.dumps([STREAM, OTHER, hostility.STREAM])
+        sent = {"CREATE_STREAMS": "true", "STREAMS": streams, "IDLE_SECONDS": "8.0", "LATENESS": "0"}
         # It makes the topics that the others read.
         self.fleet.add("ingestion", {**everyone, **sent, "PORT": str(edges)}, is_ready=self._ingestion_lives)
         self.fleet.add("admin_api", {**everyone, "PORT": str(admin)})
@@ -130,8 +184,9 @@ class Chaos:
         topics = self.deployment.topics
         self._registrations = Tail(self._log(), topics.patterns)
         self._others += [Tail(self._log(), topic) for topic in (topics.plans, topics.status)]
-        # Its window makes the sequencer remember ids for longer than all of this takes.
-        self._ask("POST", "/api/v1/patterns", {"text": _text("keeper", 10**9, _ISOMORPHIC)})
+        for name, (form, _) in LASTING.items():
+            self._ask("POST", "/api/v1/patterns", {"text": _text(name, _LONG, form)})
+        self.enemy = Hostility(self.rng, self.deployment.kafka.bootstrap, topics, (STREAM, OTHER, VIEW, MERGED))
 
     def run(self, kills: int) -> None:
         """Go on until so many processes were killed."""
@@ -141,10 +196,24 @@ class Chaos:
             self._hear()
 
     def go_on(self, steps: int) -> None:
-        """Let producers and users do something, so many times."""
+        """Let producers, users and the enemy do something, so many times."""
         for _ in range(steps):
             self._send(self.rng.randrange(PRODUCERS))
             self._user_does_something()
+            if self.rng.random() < _HOSTILE:
+                self._enemy_does_something()
+
+    def be_calm(self, seconds: float) -> None:
+        """Go on for a while without kills; what comes then counts for `waited`."""
+        self._until(self._is_ready, "the deployment is ready")
+        self._calm_at = time.time() * 1_000
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for producer in range(PRODUCERS):
+                self._send(producer, 2)
+            if self.rng.random() < _HOSTILE:
+                self._enemy_does_something()
+        self._calm_to = time.time() * 1_000
 
     def settle(self) -> dict[str, list[str]]:
         """Let all come to rest; return what is wrong, by pattern."""
@@ -155,30 +224,45 @@ class Chaos:
         with suppress(AssertionError):
             # What is wrong then is in the account.
             self._until(self._is_settled, "every pattern is matched to the end", 2 * PATIENCE)
-        return {name: [f"it is {state}"] for name, state in self._states().items() if state != "running"} | self.account()
+        states = {name: state for name, state in self._states().items() if not name.startswith(_ENEMYS)}
+        return {name: [f"it is {state}"] for name, state in states.items() if state != "running"} | self.account()
 
     def account(self) -> dict[str, list[str]]:
         """Return what is wrong, by pattern; those of which nothing is are left out."""
-        log = self._log()
-        offsets = list(_completing(_read(log, self.deployment.topics.ordered(STREAM))))
-        places = dict(offsets)
-        got: dict[str, list[tuple[int, int]]] = {name: [] for name in (*NAMES, "keeper")}
-        answered = 0
-        for record in _read(log, self.deployment.topics.matches):
-            event = matches.decode(record)
+        log, topics = self._log(), self.deployment.topics
+        places: dict[StreamName, dict[str, int]] = {}
+        ordered_at: dict[str, int] = {}
+        for stream in (STREAM, VIEW, MERGED):
+            records = _read(log, topics.ordered(stream))
+            times = {record.offset * _ROWS_OF_A_RECORD: record.timestamp for record in records}
+            places[stream] = dict(_completing(records))
+            if stream == MERGED:
+                # What completes a result of both is the edge of the other stream.
+                places[stream] = {id: place for id, place in places[stream].items() if id.startswith(_OTHERS)}
+            ordered_at |= {id: times[place // _ROWS_OF_A_RECORD * _ROWS_OF_A_RECORD] for id, place in places[stream].items()}
+        read = {name: stream for name, (_, stream) in LASTING.items() if stream is not None} | dict.fromkeys(NAMES, STREAM)
+        got: dict[str, list[tuple[int, int]]] = {name: [] for name in read}
+        answered, self.waited = 0, []
+        for record in _read(log, topics.matches):
+            try:
+                event = matches.decode(record)
+            except PoisonRecordError:
+                continue
             answered += _is_result(event.body)
-            if event.kind is MatchKind.RETRACT:
+            if event.pattern not in read or event.kind is MatchKind.RETRACT:
                 # What left a window: no edge is ever deleted.
                 continue
-            place = places.get(_completing_edge(event.body), _NOWHERE)
-            got[event.pattern].append((event.version, place))
+            edge = _completing_edge(event.body, read[event.pattern])
+            got[event.pattern].append((event.version, places[read[event.pattern]].get(edge, _NOWHERE)))
+            if self._calm_at <= ordered_at.get(edge, -1) < self._calm_to:
+                self.waited.append(record.timestamp - ordered_at[edge])
         self._hear()
-        accounts = _accounts(self._heard)
-        ordered = sorted(places.values())
-        found = {name: account.flaws(got[name], ordered) for name, account in accounts.items()}
+        accounts = {name: account for name, account in _accounts(self._heard).items() if name in read}
+        ordered = {stream: sorted(found.values()) for stream, found in places.items()}
+        found = {name: account.flaws(got[name], ordered[read[name]]) for name, account in accounts.items()}
         self.matched = sum(map(len, got.values()))
         self.answered = answered
-        self.ordered = len(ordered)
+        self.ordered = len(ordered[STREAM])
         self.registered = sum(len(life.versions) for account in accounts.values() for life in account.registrations)
         return {name: flaws for name, flaws in found.items() if flaws}
 
@@ -229,20 +313,43 @@ class Chaos:
 
     def _send(self, producer: int, edges: int | None = None) -> None:
         """Send some of a producer's edges, again until they are taken: its share of one chain of edges."""
-        lines = []
+        lines, others = [], []
         for _ in range(edges or self.rng.randint(1, 6)):
             number = self._sent[producer] * PRODUCERS + producer
             self._sent[producer] += 1
             ends = {"src": f"v{number}", "dst": f"v{number + 1}"}
-            lines.append(json.dumps({"id": f"e{number}", "ts": number, "label": "k", **ends}) + "\n")
+            lines.append({"id": f"e{number}", "ts": number, "label": "k", **ends})
+            others.append({"id": f"{_OTHERS}{number}", "ts": number, "label": "l", "src": ends["dst"], "dst": f"w{number}"})
         told = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
+        self._requests += 1
+        if self._requests % _TRACED == 0:
+            told["traceparent"] = f"00-{self.rng.getrandbits(128) | 1:032x}-{self.rng.getrandbits(64) | 1:016x}-01"
+        for stream, sent in ((STREAM, lines), (OTHER, others)):
+            self._post(stream, b"".join(json.dumps(line).encode() + b"\n" for line in sent), told)
+
+    def _post(self, stream: StreamName, body: bytes, headers: Mapping[str, str]) -> None:
+        """Send edges, again until they are taken."""
 
         def is_taken() -> bool:
-            answer = self.edges.post(f"/api/v1/streams/{STREAM}/edges", content="".join(lines).encode(), headers=told)
+            answer = self.edges.post(f"/api/v1/streams/{stream}/edges", content=body, headers=dict(headers))
             assert answer.status_code in {202, 429, 503}, answer.text
             return answer.status_code == 202
 
         self._until(is_taken, "edges are taken")
+
+    def _enemy_does_something(self) -> None:
+        match self.rng.randrange(4):
+            case 0:
+                text = self.enemy.pattern()
+                self._ask("PUT", f"/api/v1/patterns/{text.split()[1]}", {"text": text})
+            case 1:
+                self._ask("DELETE", f"/api/v1/patterns/{_ENEMYS}{self.rng.randrange(4)}")
+            case 2:
+                self._post(hostility.STREAM, self.enemy.edges(), {"content-type": "application/x-ndjson"})
+            case _:
+                # The brokers may be away.
+                with suppress(OSError):
+                    self.enemy.send_odd_record()
 
     def _user_does_something(self) -> None:
         name, window = self.rng.choice(NAMES), self.rng.randint(10**6, 10**8)
@@ -277,7 +384,8 @@ class Chaos:
         # As whoever runs services does, and says.
         self.ended += self.fleet.start_ended()
         states = self._states()
-        return bool(states) and {*states.values()} == {"running"} and not self.account()
+        innocent = {state for name, state in states.items() if not name.startswith(_ENEMYS)}
+        return innocent == {"running"} and not self.account()
 
     def _states(self) -> dict[str, str]:
         listed = self.control.get("/api/v1/patterns", params={"limit": 200}).json()["patterns"]
@@ -306,9 +414,12 @@ def _is_result(body: bytes) -> bool:
     return "valid" in json.loads(body)
 
 
-def _completing_edge(body: bytes) -> str:
+def _completing_edge(body: bytes, stream: StreamName) -> str:
     """Return the id of the edge that completed a match; that of a result is the one that leads to its target."""
-    return f"e{int(json.loads(body)['dst'][1:]) - 1}" if _is_result(body) else completed_by(body)
+    if not _is_result(body):
+        return completed_by(body)
+    target = int(json.loads(body)["dst"][1:])
+    return f"{_OTHERS}{target}" if stream == MERGED else f"e{target - 1}"
 
 
 def _read(log: KafkaLog, topic: str) -> list[Record]:
@@ -324,7 +435,12 @@ def _completing(records: list[Record]) -> Iterator[tuple[str, int]]:
     seen: set[str] = set()
     decoder = ArrowDecoder(Symbols(), [], {})
     for record in records:
-        for row, edge in enumerate(decoder.decode(record.value or b"").to_records()):
+        try:
+            edges = decoder.decode(record.value or b"").to_records()
+        except UnreadableStreamError:
+            # The enemy wrote it.
+            continue
+        for row, edge in enumerate(edges):
             if edge["src"] in seen:
                 yield edge["id"], record.offset * _ROWS_OF_A_RECORD + row
             seen.add(edge["dst"])
@@ -355,11 +471,20 @@ def _accounts(records: list[Record]) -> dict[str, Account]:
     return accounts
 
 
+def _spread(waited: list[int]) -> str:
+    """Return the median and the 99th percentile of waits in milliseconds."""
+    if not waited:
+        return "for nothing"
+    found = sorted(waited)
+    return f"{found[len(found) // 2]} ms (median), {found[len(found) * 99 // 100]} ms (p99), {len(found)} of them"
+
+
 def main() -> None:
     """Run the chaos that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--calm", type=float, default=60.0, help="seconds without kills, in which waits are measured")
     parser.add_argument("--evidence", type=Path, help="where to keep what was said of patterns that are wrong, and the logs")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="graphtide-chaos-") as folder:
@@ -368,6 +493,7 @@ def main() -> None:
             chaos.start()
             begun = time.monotonic()
             chaos.run(given.kills)
+            chaos.be_calm(given.calm)
             flaws = chaos.settle()
             if flaws and given.evidence is not None:
                 chaos.keep_evidence(flaws, given.evidence)
@@ -376,7 +502,8 @@ def main() -> None:
     sys.stdout.write(
         f"{chaos.fleet.killed} kills in {time.monotonic() - begun:.0f} s ({chaos.fleet.kills}), {chaos.ordered} edges, "
         f"{chaos.registered} versions of patterns, {chaos.matched} matches, {chaos.answered} of them results of graph queries; "
-        f"ended by themselves: {chaos.ended or 'none'}; wrong: {flaws or 'nothing'}\n"
+        f"{chaos.enemy.odd} odd records; in {given.calm:g} calm seconds matches waited "
+        f"{_spread(chaos.waited)}; ended by themselves: {chaos.ended or 'none'}; wrong: {flaws or 'nothing'}\n"
     )
     sys.exit(1 if flaws else 0)
 
