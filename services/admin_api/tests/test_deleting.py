@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.errors import FencedError
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message, Position, TopicPartition
+from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_runtime.sequencing.standing import sequencer_of
 from graphtide_testing.registrations import registration
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TOPICS = Topics()
 S = StreamName("s")
 TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10"
+VIEW = "GRAPH VIEW a_b AS (\nCONSTRUCT (x)-[:near]->(y)\nMATCH (x)-[:a]->(y) ON s WINDOW(5m))"
 RAW = TopicPartition(TOPICS.raw(S), 0)
 
 
@@ -173,3 +174,23 @@ def test_only_who_administers_deletes_streams(deployment: Deployment) -> None:
     for key, status in (("", 401), ("reader", 403), ("writer", 403)):
         assert deployment.http.delete("/api/v1/streams/s", headers={"X-API-Key": key}).status_code == status
     assert problem(deployment.http.delete("/api/v1/streams/S")) == (400, "bad-stream")
+
+
+def test_a_pattern_or_view_whose_stream_collides_with_another_is_refused_and_nothing_is_made(deployment: Deployment) -> None:
+    """Beside a merged stream under its old name."""
+    deployment.log.admin().ensure([TopicSpec("graphtide.ordered.a.b.v1"), TopicSpec("graphtide.dlq.a.b.v1")])
+    before = deployment.log.admin().topics()
+    for text in (TEXT.replace(" ON s ", " ON a_b "), VIEW):
+        refused = deployment.http.post("/api/v1/patterns", json={"text": text})
+        assert problem(refused) == (409, "name-collides"), refused.text
+        assert "cannot be made beside graphtide." in refused.json()["detail"]
+    assert [each for each in deployment.log.admin().topics() if "a_b" in each] == []
+    assert set(before) <= set(deployment.log.admin().topics())
+
+
+def test_a_merged_stream_under_its_old_name_is_shown_and_deleted_as_any(deployment: Deployment) -> None:
+    fill(deployment)
+    deployment.log.admin().ensure([TopicSpec("graphtide.ordered.r.s.v1"), TopicSpec("graphtide.dlq.r.s.v1")])
+    assert [each["name"] for each in deployment.http.get("/api/v1/streams").json()["streams"]] == ["r.s", "s"]
+    assert deployment.http.delete("/api/v1/streams/s").status_code == 204
+    assert [each for each in deployment.log.admin().topics() if ".s.v1" in each] == []

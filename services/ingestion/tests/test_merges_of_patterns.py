@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from fastapi.testclient import TestClient
-from graphtide_core.errors import TransientError
+from graphtide_core.errors import InvalidQueryError, TransientError
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message
+from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
 from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.streams import DerivedStreamError, StreamOptions, Streams
-from graphtide_ingestion.bootstrap import bootstrap
+from graphtide_ingestion.bootstrap import bootstrap, make_topics
 from graphtide_ingestion.settings import Settings
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_runtime.memory import MemoryLog
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 TOPICS = Topics("test")
 NDJSON = {"content-type": "application/x-ndjson"}
+EDGE = b'{"ts":1,"src":"v","dst":"w","label":"x","id":"1"}'
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -116,3 +118,67 @@ def test_nobody_makes_a_stream_or_sends_edges_to_one_whose_edges_follow_from_oth
     assert raw.name not in log.admin().topics()
     streams.make("flows")
     assert streams.look() == {"flows"}
+
+
+def test_a_stream_that_cannot_go_on_makes_no_other_wait_and_is_named_with_its_reason() -> None:
+    """One that Kafka takes for a merged one under its old name, and one whose position is none."""
+    log = MemoryLog()
+    log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
+    settings = Settings(prefix="test", streams=("a_b", "good", "bad"), insecure=True, clock="live", idle_seconds=0.05)
+    service = bootstrap(log, settings)
+    place = TopicPartition(TOPICS.raw(StreamName("bad")), 0)
+    log.admin().ensure(TOPICS.of_stream(StreamName("bad")))
+    transactor = log.transactor("test.sequencer.bad")
+    transactor.open()
+    transactor.begin()
+    transactor.commit("test.sequencer.bad", {place: Position(0, "no position of a sequencer")})
+    with TestClient(service.app) as client:
+        answer = client.post("/api/v1/streams/a_b/edges", content=EDGE, headers=NDJSON)
+        assert (answer.status_code, answer.json()["code"]) == (404, "unknown-stream")
+        wait_until(lambda: client.get("/readyz").status_code == 200, PATIENCE)
+        wait_until(lambda: '"test.sequencer.bad": "ok, but it has failed for ' in told_ready(client), PATIENCE)
+        assert '"stream a_b": "ok, but it cannot be made: the topic test.ordered.a_b.v1 cannot be made' in told_ready(client)
+        assert client.get("/readyz").status_code == 200
+        assert client.post("/api/v1/streams/good/edges", content=EDGE, headers=NDJSON).status_code == 202
+        wait_until(lambda: edges_in(log, "good") == ["1"], PATIENCE)
+    with pytest.raises(InvalidQueryError, match="stream 'a_b' cannot be made: the topic"):
+        make_topics(log, settings)
+
+
+def told_ready(client: TestClient) -> str:
+    return json.dumps(client.get("/readyz").json())
+
+
+def test_edges_make_no_stream_whose_topics_kafka_would_take_for_those_of_another() -> None:
+    log = MemoryLog()
+    log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
+    service = bootstrap(log, Settings(prefix="test", create_streams=True, insecure=True))
+    with TestClient(service.app) as client:
+        before = log.admin().topics()
+        answer = client.post("/api/v1/streams/a_b/edges", content=EDGE, headers=NDJSON)
+        assert (answer.status_code, answer.json()["code"]) == (409, "name-collides")
+        assert "test.ordered.a_b.v1 cannot be made beside test.ordered.a.b.v1" in answer.json()["detail"]
+        assert log.admin().topics() == before
+        assert client.post("/api/v1/streams/a-b/edges", content=EDGE, headers=NDJSON).status_code == 202
+
+
+def test_a_stream_with_an_underscore_and_the_merged_one_that_reads_like_it_are_beside_each_other() -> None:
+    log = MemoryLog()
+    settings = Settings(prefix="test", streams=("a", "b", "a_b"), insecure=True, clock="live", idle_seconds=0.05)
+    service = bootstrap(log, settings)
+    with TestClient(service.app) as client:
+        write(log, pattern("both", "a", "b"))
+        wait_until(lambda: service.sequencers.running == 4, PATIENCE)
+        for stream in ("a", "b", "a_b"):
+            assert client.post(f"/api/v1/streams/{stream}/edges", content=EDGE, headers=NDJSON).status_code == 202
+        wait_until(lambda: edges_in(log, "a_b") == ["1"], PATIENCE)
+        wait_until(lambda: edges_in(log, "a.b") == ["1", "1"], PATIENCE)
+
+
+def edges_in(log: Log, stream: str) -> list[str]:
+    reader, topic = log.reader(None), TOPICS.ordered(StreamName(stream))
+    reader.assign(dict.fromkeys(reader.partitions(topic), 0))
+    decoder = ArrowDecoder(Symbols(), [], {})
+    found = [row["id"] for record in reader.poll(0.0, 1000) for row in decoder.decode(record.value or b"").to_records()]
+    reader.close()
+    return found

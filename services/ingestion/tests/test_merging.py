@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import merged
-from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
 from graphtide_core.time import MIN_EVENT_TIME, EventTime, TimeUnit
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
@@ -708,3 +708,23 @@ def test_records_that_were_let_go_before_they_were_merged_are_passed_over() -> N
     stage.restart()
     stage.end()
     assert ids(stage.out()) == ["a0", "a1", "b0", *(f"a{number}" for number in kept)]
+
+
+def test_a_merged_stream_goes_on_in_the_topic_of_its_old_name_until_that_is_deleted() -> None:
+    stage = Stage()
+    stage.log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
+    topics = Topics("test", lambda topic: topic in stage.log.admin().topics())
+    worker = MergingWorker(stage.log, topics, stage.stream, stage.clock, Merging(linger_seconds=0.0, poll_seconds=0.0))
+    stage.sources[A].send(1)
+    stage.sources[B].send(2, watermark=5)
+    stage.worker, stage.is_open = worker, False
+    stage.run()
+    assert len(stage.read("test.ordered.a.b.v1")) > 0
+    assert stage.records() == [], "none has the new name"
+    stage.log.admin().delete(["test.ordered.a.b.v1", "test.dlq.a.b.v1"])
+    worker.close()
+    stage.is_open = False
+    stage.sources[A].send(7)
+    stage.sources[B].beat(9)
+    assert len(stage.run().records()) > 0, "what comes goes to the new name"
+    assert "test.ordered.a.b.v1" not in stage.log.admin().topics()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from typing import TYPE_CHECKING
 
@@ -319,14 +320,16 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_ou
     def is_shut_out() -> bool:
         thief.open()
         log.writer().write([Message(topics.raw(StreamName("late")), None, b"{}", partition=0)])
-        return sequencers.ready()[0].wrong is not None
+        return (sequencers.ready()[0].note or "").startswith("it has failed")
 
     wait_until(is_shut_out, PATIENCE)
     (finding,) = sequencers.ready()
-    assert finding == Finding("test.sequencer.late", "another took the transactional id test.sequencer.late")
+    assert (finding.name, finding.wrong) == ("test.sequencer.late", None), "other streams go on"
+    reason = "another took the transactional id test.sequencer.late"
+    assert re.fullmatch(f"it has failed for [0-9]+ seconds: {reason}", finding.note or "")
     assert sequencers.running == 1
     thief.close()
-    wait_until(lambda: sequencers.ready()[0].wrong is None, 6 * PATIENCE)
+    wait_until(lambda: sequencers.ready() == [Finding("test.sequencer.late")], 6 * PATIENCE)
     sequencers.close()
 
 

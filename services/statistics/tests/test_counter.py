@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
-from graphtide_core.errors import FencedError
+from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.reads import Reach, Reads
@@ -15,6 +15,7 @@ from graphtide_core.statistics import EdgeType
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.health import CURRENT, Pulse
 from graphtide_runtime.memory import MemoryLog
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_statistics.domain.windows import Windows
@@ -24,6 +25,9 @@ from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.ports.log import Log, LogReader
     from graphtide_wire.statistics import StatisticsRecord
 
 TOPICS = Topics("test")
@@ -325,3 +329,52 @@ def test_who_comes_back_after_a_stream_was_deleted_counts_it_anew() -> None:
     world.counter.open()
     world.count()
     assert (world.published()[-1].snapshot_version, world.published()[-1].drift) == (1, None)
+
+
+class Refusing:
+    """A log of which one topic may not be read."""
+
+    def __init__(self, log: MemoryLog, topic: str) -> None:
+        self._log, self._topic = log, topic
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._log, name)
+
+    def reader(self, group: str | None) -> object:
+        return RefusingReader(self._log.reader(group), self._topic)
+
+
+class RefusingReader:
+    def __init__(self, reader: LogReader, topic: str) -> None:
+        self._reader, self._topic = reader, topic
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._reader, name)
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        asked = list(partitions)
+        if any(place.topic == self._topic for place in asked):
+            message = f"{self._topic} may not be read"
+            raise FatalError(message)
+        return self._reader.ends(asked)
+
+
+def test_a_stream_that_cannot_be_read_or_named_keeps_no_other_from_being_counted() -> None:
+    closed, worse = StreamName("closed"), StreamName("no Stream")
+    world = World()
+    world.log.admin().ensure(TOPICS.of_stream(closed))
+    world.counter = Counter(cast("Log", Refusing(world.log, TOPICS.ordered(closed))), TOPICS, SystemClock(), FAST)
+    world.register("bad", "50", closed)
+    world.register("worse", "50", worse)
+    world.register("good", "50")
+    pulse = Pulse("counter", SystemClock())
+    CURRENT.set(pulse)
+    world.counter.open()
+    world.send((0, "k"))
+    world.count()
+    assert world.counts() == {"k": 1}
+    assert {each.stream for each in world.published()} == {S}
+    told = pulse.ready().note or ""
+    assert "stream 'closed' is not counted: test.ordered.closed.v1 may not be read" in told
+    assert "stream 'no Stream' is not counted: 'no Stream' is no name of a stream" in told
+    CURRENT.set(None)

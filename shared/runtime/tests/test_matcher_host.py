@@ -14,7 +14,7 @@ from graphtide_core.edge import Edge
 from graphtide_core.errors import FencedError, InvalidPatternError, TransientError
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_core.ports.log import Message, Position, TopicPartition
+from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
 from graphtide_core.time import EventTime
 from graphtide_query import parse_subgraphs, print_pattern
 from graphtide_query.families import FAMILIES
@@ -668,3 +668,17 @@ def test_a_plan_that_starts_again_where_it_ended_repeats_nothing() -> None:
     world.send([k(3, "c", "d")])
     world.settle()
     assert world.matches() == world.expected(edge_pattern(), 0)
+
+
+def test_a_plan_of_a_stream_whose_topics_cannot_be_made_fails_with_the_reason_and_others_run() -> None:
+    world = World(edge_pattern().stream)
+    world.log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
+    bad = replace(edge_pattern(), name=PatternName("bad"), stream=StreamName("a_b"))
+    world.plan(bad, "timing", start=0)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(1, "a", "b"), k(2, "b", "c")])
+    world.settle()
+    assert len(world.matches()) == 1
+    assert world.states() == {"bad": "failed", edge_pattern().name: "running"}
+    reason = world.said()["bad"].reason or ""
+    assert "stream 'a_b': the topic test.ordered.a_b.v1 cannot be made beside test.ordered.a.b.v1" in reason

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from graphtide_core.errors import InvalidQueryError
+from graphtide_core.colliding_topics import refuse_colliding
+from graphtide_core.errors import CollidingTopicError, InvalidQueryError
 from graphtide_core.ids import StreamName
+from graphtide_core.merged_streams import merged
 from graphtide_wire.topics import Topics, check_ordered, check_stream
+from hypothesis import given
+from hypothesis import strategies as st
 
 FLOWS = StreamName("flows")
 
@@ -71,7 +75,7 @@ def test_what_controls_is_compacted_and_matches_are_not() -> None:
 def test_a_merged_stream_has_topics_of_ordered_edges_and_of_dead_letters_alone() -> None:
     topics, name = Topics(), StreamName("flows.logins")
     specs = topics.of_stream(name, retention_ms=1000)
-    assert [spec.name for spec in specs] == ["graphtide.ordered.flows.logins.v1", "graphtide.dlq.flows.logins.v1"]
+    assert [spec.name for spec in specs] == ["graphtide.ordered.-.flows.logins.v1", "graphtide.dlq.-.flows.logins.v1"]
     assert [(spec.partitions, spec.retention_ms) for spec in specs] == [(1, 1000), (1, 1000)]
     assert [topics.stream_of(spec.name) for spec in specs] == [name, name]
     assert topics.stream_of("graphtide.in.flows.logins.v1") is None
@@ -93,9 +97,9 @@ def test_a_merged_stream_is_called_by_each_name_once_in_their_order(name: str) -
 
 
 def test_more_streams_are_not_merged_than_the_name_of_a_topic_has_room_for() -> None:
-    most = 249 - len("graphtide.ordered..v1")
-    names = sorted("abcdefghij"[number] * 21 for number in range(10))
-    fits = StreamName(".".join(names) + "k" * (most - 219))
+    most = 249 - len("graphtide.ordered.-..v1")
+    names = sorted("abcdefghij"[number] * 20 for number in range(10))
+    fits = StreamName(".".join(names) + "k" * (most - 209))
     assert len(Topics().ordered(fits)) == 249
     with pytest.raises(InvalidQueryError, match="more than 249 characters: merge fewer streams"):
         Topics().ordered(StreamName(f"{fits}k"))
@@ -105,3 +109,43 @@ def test_edges_can_be_sent_to_streams_that_have_a_raw_topic() -> None:
     topics = Topics()
     there = [spec.name for name in ("flows", "a.b") for spec in topics.of_stream(StreamName(name))]
     assert topics.accepting([*there, topics.ordered(StreamName("view")), topics.matches, "other"]) == {"flows"}
+
+
+NAMES = st.from_regex("[ab0][ab0_-]{0,4}", fullmatch=True).map(StreamName)
+STREAMS = st.sets(st.lists(NAMES, min_size=1, max_size=3).map(merged), max_size=40)
+
+
+@given(STREAMS)
+def test_streams_of_all_names_have_topics_that_kafka_tells_apart_and_are_found_from_them(streams: set[StreamName]) -> None:
+    topics = Topics()
+    specs = {spec.name: stream for stream in streams for spec in topics.of_stream(stream)}
+    refuse_colliding([*specs, *(spec.name for spec in topics.of_deployment())], ())
+    assert {name: topics.stream_of(name) for name in specs} == specs
+
+
+def test_a_merged_stream_is_called_in_topics_so_that_no_single_one_can_be() -> None:
+    topics = Topics()
+    assert topics.ordered(StreamName("a.b_c")) == "graphtide.ordered.-.a.b-uc.v1"
+    assert topics.ordered(StreamName("a-b.c")) == "graphtide.ordered.-.a--b.c.v1"
+    assert topics.ordered(StreamName("a_b")) == "graphtide.ordered.a_b.v1"
+    for foreign in ("-.a", "-", "-.a-.b", "-.a-x.b", "-.b.a", "-.a_b.c", "-.a.-", "-.a-"):
+        assert topics.stream_of(f"graphtide.ordered.{foreign}.v1") is None
+
+
+def test_a_merged_stream_goes_on_in_the_topics_of_its_old_name_where_they_are_there() -> None:
+    there = {"graphtide.ordered.a.b.v1"}
+    topics, stream = Topics(exists=there.__contains__), StreamName("a.b")
+    old = ["graphtide.ordered.a.b.v1", "graphtide.dlq.a.b.v1"]
+    assert [spec.name for spec in topics.of_stream(stream)] == old
+    assert [topics.stream_of(topic) for topic in old] == [stream, stream]
+    assert topics.ordered(StreamName("a.c")) == "graphtide.ordered.-.a.c.v1"
+    there.clear()
+    assert topics.ordered(stream) == "graphtide.ordered.-.a.b.v1"
+
+
+def test_a_topic_that_differs_from_another_by_dots_and_underscores_alone_is_refused_with_both_names() -> None:
+    refuse_colliding(["g.a_b", "g.a-b"], ["g.a_b", "other"])
+    with pytest.raises(CollidingTopicError, match=r"g\.a_b cannot be made beside g\.a\.b: Kafka does not tell dots"):
+        refuse_colliding(["g.a_b"], ["g.a.b"])
+    with pytest.raises(CollidingTopicError):
+        refuse_colliding(["g.a_b", "g_a.b"], ())

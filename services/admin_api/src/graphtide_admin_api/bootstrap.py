@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.deployment_topics import topics_on
 from graphtide_runtime.kafka import KafkaLog
 from graphtide_runtime.memory import MemoryLog
 from graphtide_runtime.process import Workers
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import observed
-from graphtide_wire.topics import Topics
 
 from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
@@ -70,7 +70,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
     Raises:
         FatalError: as `admin_api`.
     """
-    topics, clock = Topics(settings.prefix), SystemClock()
+    topics, clock = topics_on(log, settings.prefix), SystemClock()
     protection = settings.protection(settings.most_body_bytes)
     view, recent = View(topics), RecentMatches()
     registry = Registry(log, topics, view)

@@ -14,8 +14,8 @@ from graphtide_core.ports.log import TopicSpec
 from graphtide_native.spec import Limits
 from graphtide_query import parse
 from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.deployment_topics import topics_on
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_wire.topics import Topics
 
 from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.java import refuse_without_java
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
     from graphtide_core.time import TimeUnit
     from graphtide_wire.operations import OperationRecord
+    from graphtide_wire.topics import Topics
 
     from graphtide_backfill.application.backfill import Prepared, Progress, Totals
     from graphtide_backfill.application.manifest import Manifest
@@ -203,7 +204,7 @@ def backfill(
 def published(brokers: str, topic: str, prefix: str) -> Published:
     """Return where matches go, its topics made if they are not there."""
     log = KafkaLog(KafkaConnection(brokers, CLIENT))
-    topics = Topics(prefix)
+    topics = topics_on(log, prefix)
     log.admin().ensure([TopicSpec(topic), TopicSpec(topics.operations, compacted=True)])
     return Published(log, topic, topics.operations)
 
@@ -223,7 +224,7 @@ def operations_in_process(settings: BackfillSettings, log: Log) -> Operations:
 def _operations(
     settings: BackfillSettings, log: Log, place: Callable[[], Log], cluster: Callable[[], AbstractContextManager[Cluster]]
 ) -> Operations:
-    topics = Topics(settings.prefix)
+    topics = topics_on(log, settings.prefix)
     return Operations(log, topics, SystemClock(), OverTheLog(place, topics, settings.folder, cluster))
 
 

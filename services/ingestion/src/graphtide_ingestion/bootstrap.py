@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from fastapi import FastAPI
+from graphtide_core.errors import InvalidQueryError
 from graphtide_core.merged_streams import is_merged, sources
 from graphtide_native.records import ticks_per_second
 from graphtide_runtime.api_pages import serve_page
 from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.health import checked
+from graphtide_runtime.deployment_topics import topics_on
+from graphtide_runtime.health import Finding, checked
 from graphtide_runtime.http import answer_with_problems, health_routes
 from graphtide_runtime.process import Workers
 from graphtide_runtime.profile import Profile
@@ -23,7 +25,6 @@ from graphtide_runtime.telemetry import metrics
 from graphtide_runtime.telemetry.instruments import Gauges
 from graphtide_runtime.telemetry.requests import REQUESTS
 from graphtide_runtime.version import version_of
-from graphtide_wire.topics import Topics
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
-    from graphtide_runtime.health import Finding
     from graphtide_runtime.loop import Worker
     from graphtide_runtime.serving.room import Room
+    from graphtide_wire.topics import Topics
 
     from graphtide_ingestion.settings import Settings
 
@@ -76,16 +77,16 @@ class Ingestion:
     settings: Settings
     room: Room
     gauges: Gauges = field(default_factory=Gauges)
+    unmade: dict[str, str] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Make the streams that are set, and begin to work.
+        """Make the streams that are set, and begin to work; one that cannot be made is noted, since the others go on.
 
         Raises:
             InvalidQueryError: a stream's name is none.
             TransientError: the log does not answer.
         """
-        for name in self.settings.streams:
-            self.streams.make(name)
+        self.unmade.update(self.streams.make_all(self.settings.streams))
         self.gauges.add(metrics.IN_FLIGHT, lambda: [(self.room.taken, {})])
         self.gauges.add(metrics.SEQUENCERS, lambda: [(self.sequencers.running, {})])
         self.appender.start()
@@ -99,7 +100,8 @@ class Ingestion:
 
     def ready(self) -> list[Finding]:
         """Look whether it can take edges and put them in order."""
-        return [*self.followers.ready(), *self.sequencers.ready(), checked("log", self.log.ping)]
+        unmade = (Finding(f"stream {name}", note=f"it cannot be made: {reason}") for name, reason in self.unmade.items())
+        return [*self.followers.ready(), *self.sequencers.ready(), *unmade, checked("log", self.log.ping)]
 
     def paths(self) -> list[str]:
         """Return the paths of its API: whoever serves it beside another has to lead them here."""
@@ -122,7 +124,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     time = clock or SystemClock()
     limits = HttpLimits(most_body_bytes=settings.most_body_bytes)
     protection = settings.protection(limits.most_held_bytes)
-    topics = Topics(settings.prefix)
+    topics = topics_on(log, settings.prefix)
     log.admin().ensure(topics.of_deployment())
     streams = _streams(log, topics, settings)
     appender = Appender(log)
@@ -184,14 +186,16 @@ def make_topics(log: Log, settings: Settings) -> tuple[str, ...]:
     """Make the topics of a deployment and of the streams that are set, as far as they are not there; return these streams.
 
     Raises:
-        InvalidQueryError: a stream's name is none.
+        InvalidQueryError: a stream's name is none, or a stream cannot be made; the others are made.
         TransientError: the log does not answer.
     """
-    topics = Topics(settings.prefix)
+    topics = topics_on(log, settings.prefix)
     log.admin().ensure(topics.of_deployment())
     streams = _streams(log, topics, settings)
-    for name in settings.streams:
-        streams.make(name)
+    unmade = streams.make_all(settings.streams)
+    if unmade:
+        message = "; ".join(f"stream {name!r} cannot be made: {reason}" for name, reason in unmade.items())
+        raise InvalidQueryError(message)
     return settings.streams
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError
 from graphtide_runtime.clock import SystemClock
-from graphtide_wire.topics import Topics
+from graphtide_runtime.deployment_topics import topics_on
 
 from graphtide_planner.application.board import Board
 from graphtide_planner.application.planner import Planner
@@ -43,7 +43,7 @@ def workers(settings: PlannerSettings, log: Log) -> list[Worker]:
 def planner(settings: PlannerSettings, log: Log, board: Board | None = None) -> Planner:
     """Return the planner on a log."""
     policy = PlanningPolicy(settings.shards, unit=settings.time_unit, margin=settings.margin)
-    return Planner(log, Topics(settings.prefix), SystemClock(), policy, board=board)
+    return Planner(log, topics_on(log, settings.prefix), SystemClock(), policy, board=board)
 
 
 def scaler(settings: PlannerSettings, log: Log, board: Board, plan: ScalingPlan) -> Scaler:
@@ -64,7 +64,9 @@ def scaler(settings: PlannerSettings, log: Log, board: Board, plan: ScalingPlan)
     api = Api(ApiAddress(told.server, told.token, told.authorities))
     names = {service: each.stateful_set for service, each in told.services.items()}
     lease = Lease(api, namespace, told.lease, identity=told.identity or platform.node(), clock=clock)
-    return Scaler(log, Topics(settings.prefix), clock, Neighbours(StatefulSets(api, namespace, names), lease, board), plan)
+    return Scaler(
+        log, topics_on(log, settings.prefix), clock, Neighbours(StatefulSets(api, namespace, names), lease, board), plan
+    )
 
 
 def _aims(told: ScalingSettings) -> Aims:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.time import Duration
 from graphtide_runtime.clock import SystemClock
-from graphtide_wire.topics import Topics
+from graphtide_runtime.deployment_topics import topics_on
 
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_statistics.application.match_counter import MatchCounter
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def match_counter(settings: StatisticsSettings, log: Log) -> MatchCounter:
     """Return the counter of reported matches on a log."""
-    return MatchCounter(log, Topics(settings.prefix), SystemClock())
+    return MatchCounter(log, topics_on(log, settings.prefix), SystemClock())
 
 
 def counter(settings: StatisticsSettings, log: Log) -> Counter:
     """Return the counter on a log."""
     counting = CounterSettings(Duration(settings.longest_window_seconds, "s"), settings.publish_seconds)
-    return Counter(log, Topics(settings.prefix), SystemClock(), counting)
+    return Counter(log, topics_on(log, settings.prefix), SystemClock(), counting)

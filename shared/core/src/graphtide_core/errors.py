@@ -5,7 +5,8 @@ GraphtideError
 ├── PoisonRecordError           dead-letter this record, go on
 ├── CutShortError               take what was found so far
 ├── InvalidQueryError           tell the user where and why
-│   └── InvalidPatternError     with line, column, caret, expected tokens and a hint
+│   ├── InvalidPatternError     with line, column, caret, expected tokens and a hint
+│   └── CollidingTopicError     the log holds another topic that it takes for the same
 └── FatalError                  stop
     ├── UnreadableStreamError   the stream as a whole cannot be read
     ├── FencedError             another took over what was ours
@@ -63,6 +64,24 @@ class CutShortError(GraphtideError):
 
 class InvalidQueryError(GraphtideError):
     """What the user asked for is not a valid query."""
+
+
+class CollidingTopicError(InvalidQueryError):
+    """A topic cannot be made beside another: their names differ by dots and underscores alone, which Kafka refuses.
+
+    Attributes:
+        topic: the one that cannot be made.
+        other: the one that is there.
+    """
+
+    def __init__(self, topic: str, other: str) -> None:
+        """Name both."""
+        super().__init__(
+            f"the topic {topic} cannot be made beside {other}: Kafka does not tell dots from underscores in names; "
+            "choose another name, or delete what is in the other"
+        )
+        self.topic = topic
+        self.other = other
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,12 @@ class Pulse:
         """Return whether the worker is open and does rounds."""
         return Finding(self.name, self._ended or self._waits_for, self._note)
 
+    def ready_beside_others(self) -> Finding:
+        """Return the same of work whose failure keeps nobody else from going on: it is a note then, with its reason."""
+        if self._ended is not None or self._failing_since is None:
+            return self.ready()
+        return Finding(self.name, note=f"it fails: {self._waits_for}")
+
 
 Look = Callable[[], Iterable[Finding]]
 """Looks at a process now; may block for as long as the log takes to answer."""

@@ -15,7 +15,14 @@ import structlog
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, InvalidQueryError, TransientError
+from graphtide_core.errors import (
+    CollidingTopicError,
+    FatalError,
+    GraphtideError,
+    InvalidPatternError,
+    InvalidQueryError,
+    TransientError,
+)
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
@@ -111,6 +118,8 @@ def problem_of(error: GraphtideError) -> ProblemError:
         case InvalidPatternError():
             place = {"line": error.line, "column": error.column}
             return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-pattern", str(error), more=place)
+        case CollidingTopicError():
+            return ProblemError(HTTPStatus.CONFLICT, "name-collides", str(error))
         case InvalidQueryError():
             return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", str(error))
         case FatalError():

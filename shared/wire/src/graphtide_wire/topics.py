@@ -2,12 +2,16 @@
 
 Names are `{prefix}.{kind}.{entity}.v1`: the version is that of the records' form, so that old and new readers never meet in one
 topic.
+
+Invariant: no two names of one deployment differ by dots and underscores alone, which Kafka does not allow (ADR 33). The
+entity of a stream that edges are sent to is its name, which has no dot and begins with a letter or digit; that of a merged one
+is `-.` and the names of its streams with dots between, in which `-` is written `--` and `_` is written `-u`.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
@@ -16,7 +20,7 @@ from graphtide_core.merged_streams import is_merged, merged, sources
 from graphtide_core.ports.log import TopicSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 DEFAULT_PREFIX: Final = "graphtide"
 DEFAULT_PARTITIONS: Final = 4
@@ -35,6 +39,8 @@ MOST_TOPIC_NAME: Final = 249
 """Characters that Kafka lets a topic's name have."""
 
 _NAME = re.compile(STREAM_NAME)
+_MERGED: Final = "-"
+"""Begins the entity of a merged stream; no stream that edges are sent to begins so."""
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,49}")
 
 
@@ -65,9 +71,16 @@ def check_ordered(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """All topics of a deployment."""
+    """All topics of a deployment.
+
+    Attributes:
+        prefix: the beginning of every name.
+        exists: whether the log has a topic. It is asked for merged streams, which go on in a topic of their old name
+            (`{prefix}.ordered.a.b.v1`) where there is one; without it, none is there. It may raise what the log raises.
+    """
 
     prefix: str = DEFAULT_PREFIX
+    exists: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a prefix that cannot begin a topic's name."""
@@ -151,6 +164,10 @@ class Topics:
         if len(middle) < 2 or (prefix, version) != (self.prefix, "v1"):
             return None
         kind, *names = middle
+        if names[0] == _MERGED:
+            names = [_unescaped(name) for name in names[1:]]
+            if len(names) < 2:
+                return None
         stream = StreamName(".".join(names))
         if kind not in {"in", "ordered", "dlq"} or (kind == "in" and is_merged(stream)):
             return None
@@ -200,10 +217,39 @@ class Topics:
             *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),
         )
 
+    def check(self, stream: StreamName) -> None:
+        """Do nothing if an ordered stream may have this name; the log is not asked.
+
+        Raises:
+            InvalidQueryError: as for `ordered`.
+        """
+        check_ordered(stream)
+        self._new("ordered", stream)
+
     def _of_stream(self, kind: str, stream: StreamName) -> str:
         check_ordered(stream)
-        topic = f"{self.prefix}.{kind}.{stream}.v1"
+        if is_merged(stream) and self.exists is not None and self.exists(self._old("ordered", stream)):
+            return self._old(kind, stream)
+        return self._new(kind, stream)
+
+    def _new(self, kind: str, stream: StreamName) -> str:
+        names = [_MERGED, *map(_escaped, sources(stream))] if is_merged(stream) else [stream]
+        topic = f"{self.prefix}.{kind}.{'.'.join(names)}.v1"
         if len(topic) > MOST_TOPIC_NAME:
             message = f"the topic {topic!r} would have more than {MOST_TOPIC_NAME} characters: merge fewer streams"
             raise InvalidQueryError(message)
         return topic
+
+    def _old(self, kind: str, stream: StreamName) -> str:
+        """Name a topic of a merged stream as it was before names were escaped."""
+        return f"{self.prefix}.{kind}.{stream}.v1"
+
+
+def _escaped(name: str) -> str:
+    return name.replace("-", "--").replace("_", "-u")
+
+
+def _unescaped(name: str) -> str:
+    """Undo `_escaped`; of what is no such text, return no name of a stream."""
+    plain = re.sub("-[-u]", lambda found: "-" if found[0] == "--" else "_", name)
+    return plain if _escaped(plain) == name else ""

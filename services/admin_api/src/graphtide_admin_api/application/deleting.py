@@ -57,7 +57,7 @@ class Deleting:
             topics = self._log.admin().topics()
             going = [stream, *self._merged_of(stream, topics)]
             self._refuse_if_read(name, patterns, going)
-            there = {spec.name for each in going for spec in self._topics.of_stream(each)} & set(topics)
+            there = {topic for topic in topics if self._topics.stream_of(topic) in going}
             if not there and self._view.statistics(name) is None:
                 raise ProblemError(404, "not-found", f"there is no stream {name!r}")
             for each in going:

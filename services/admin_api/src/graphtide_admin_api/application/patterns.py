@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.any_pattern import ordered_stream
-from graphtide_core.errors import InvalidQueryError, TransientError
+from graphtide_core.errors import CollidingTopicError, InvalidQueryError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged, sources
 from graphtide_core.ports.log import TopicPartition
@@ -14,10 +14,10 @@ from graphtide_admin_api.domain.problems import ProblemError, no_pattern
 from graphtide_admin_api.domain.registration import Moment, Wish, changed, check_match, read, registered, renewed, without_view
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from graphtide_core.ports.clock import Clock
-    from graphtide_core.ports.log import Log, LogReader
+    from graphtide_core.ports.log import Log, LogReader, TopicSpec
     from graphtide_wire.control import PatternRecord
     from graphtide_wire.topics import Topics
 
@@ -156,9 +156,20 @@ class Patterns:
         if has_raw and self._has_records(raw):
             detail = f"edges are sent to a stream {view!r}: the results of the view would be among them; rename the view"
             raise ProblemError(409, "stream-exists", detail)
+        self._make(self._topics.of_view(stream))
         if has_raw:
             self._log.admin().delete([raw])
-        self._log.admin().ensure(self._topics.of_view(stream))
+
+    def _make(self, specs: Iterable[TopicSpec]) -> None:
+        """Make topics that are not there.
+
+        Raises:
+            ProblemError: Kafka would take one for another that is there.
+        """
+        try:
+            self._log.admin().ensure(specs)
+        except CollidingTopicError as error:
+            raise ProblemError(409, "name-collides", str(error)) from error
 
     def _is_of_view(self, stream: StreamName, topics: Collection[str]) -> bool:
         """Whether a stream is there to which nobody sends edges, but which is no merged one."""
@@ -185,7 +196,7 @@ class Patterns:
             places = {each: TopicPartition(self._topics.ordered(each), 0) for each in names}
         except InvalidQueryError as error:
             raise ProblemError(422, "invalid-pattern", str(error)) from error
-        self._log.admin().ensure(specs)
+        self._make(specs)
         reader = self._log.reader(None)
         try:
             # A topic that was just made may need a moment to find its leader.

@@ -42,8 +42,8 @@ _PROBLEMS: Final = described(
         403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
         404: "It is not there: `not-found`, `no-plan`.",
         408: "The body comes too slowly: `slow-body`.",
-        409: "There is one already, it is in use, or a view would read itself: "
-        "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`.",
+        409: "There is one already, it is in use, a view would read itself, or a topic cannot be made beside another: "
+        "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`.",
         412: "It has changed meanwhile: `precondition-failed`.",
         413: "It is too large: `too-large`.",
         415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",

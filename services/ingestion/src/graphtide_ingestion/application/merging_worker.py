@@ -96,19 +96,16 @@ class MergingWorker:
         self._stream = stream
         self._clock = clock
         self._options = options
-        self._packing = Packing(topics.ordered(stream), options.unit, options.most_edges, options.most_bytes)
         self._id = sequencer_of(topics, stream)
         self._places = {name: TopicPartition(topics.ordered(name), 0) for name in sources(stream)}
         self._names = {place.topic: name for name, place in self._places.items()}
-        self._merged_place = TopicPartition(self._packing.topic, 0)
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
         self._merger = StreamMerger(sources(stream), options.unit)
         self._paused: set[StreamName] = set()
         self._figures = MergerFigures(self._id, stream, options.unit)
-        self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
-        self._doubts = Doubts(self._id, self._merged_place)
+        self._write_to(topics.ordered(stream))
 
     @property
     def name(self) -> str:
@@ -129,6 +126,9 @@ class MergingWorker:
         """
         self._transactor = self._log.transactor(self._id)
         self._transactor.open()
+        if (topic := self._topics.ordered(self._stream)) != self._packing.topic:
+            # It was deleted under its old name and made again under its new one.
+            self._write_to(topic)
         self._log.admin().ensure(self._topics.of_stream(self._stream, retention_ms=self._options.retention_ms))
         self._reader = reader = self._log.reader(self._id)
         for place in self._places.values():
@@ -144,6 +144,13 @@ class MergingWorker:
         self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, told, self._clock.monotonic())
         self._assign(reader)
         self._figures.follow(self._merger)
+
+    def _write_to(self, topic: str) -> None:
+        options = self._options
+        self._packing = Packing(topic, options.unit, options.most_edges, options.most_bytes)
+        self._merged_place = TopicPartition(topic, 0)
+        self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
+        self._doubts = Doubts(self._id, self._merged_place)
 
     def step(self) -> None:
         """Read, decide, and commit if it is time."""

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import InvalidQueryError
+from graphtide_core.colliding_topics import refuse_colliding
+from graphtide_core.errors import CollidingTopicError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged
 from graphtide_wire.topics import check_stream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from graphtide_core.ports.log import Log
     from graphtide_wire.topics import Topics
 
@@ -86,19 +89,36 @@ class Streams:
         Raises:
             InvalidQueryError: the name is no stream's.
             DerivedStreamError: there is a stream of that name whose edges follow from others.
+            CollidingTopicError: a topic of it would be another's but for dots and underscores; none is made.
             TransientError: the log does not answer.
         """
         check_stream(name)
         self.look()
         self._refuse_derived(name)
         options, admin = self._options, self._log.admin()
-        raw, *others = self._topics.of_stream(
+        raw, *others = specs = self._topics.of_stream(
             StreamName(name), partitions=options.partitions, retention_ms=options.retention_ms
         )
+        refuse_colliding([spec.name for spec in specs], set(admin.topics()))
         # The raw topic first: without it, the others would be those of a derived stream.
         admin.ensure([raw])
         admin.ensure(others)
         self._known |= {StreamName(name)}
+
+    def make_all(self, names: Iterable[str]) -> dict[str, str]:
+        """Make streams; return why some cannot be made, by their names.
+
+        Raises:
+            InvalidQueryError: a name is no stream's.
+            TransientError: the log does not answer.
+        """
+        unmade: dict[str, str] = {}
+        for name in names:
+            try:
+                self.make(name)
+            except (DerivedStreamError, CollidingTopicError) as error:
+                unmade[name] = str(error)
+        return unmade
 
     def forget(self, name: str) -> None:
         """Look for a stream before it is used again: it may have been deleted."""

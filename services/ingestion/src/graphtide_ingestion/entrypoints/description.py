@@ -42,7 +42,7 @@ PROBLEMS: Final = described(
         403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
         404: "There is no such stream or dead letter: `unknown-stream`, `invalid-stream-name`, `unknown-letter`.",
         408: "The body comes too slowly: `slow-body`.",
-        409: "The stream follows from others, and takes no edges: `derived-stream`.",
+        409: "The stream follows from others, or its topics would collide with another's: `derived-stream`, `name-collides`.",
         413: "The body is too large: `body-too-large`.",
         415: "Edges are not written so: `unsupported-media-type`, `unsupported-encoding`.",
         421: "This service has another name: `unknown-host`.",

@@ -6,7 +6,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import InvalidQueryError
+from graphtide_core.errors import CollidingTopicError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_runtime.http import ProblemError
 
@@ -35,5 +35,7 @@ def no_stream(error: InvalidQueryError) -> ProblemError:
     """Return the problem that a stream is not there, takes no edges, or that none can be called so."""
     if isinstance(error, DerivedStreamError):
         return ProblemError(HTTPStatus.CONFLICT, "derived-stream", str(error))
+    if isinstance(error, CollidingTopicError):
+        return ProblemError(HTTPStatus.CONFLICT, "name-collides", str(error))
     code = "unknown-stream" if isinstance(error, UnknownStreamError) else "invalid-stream-name"
     return ProblemError(HTTPStatus.NOT_FOUND, code, str(error))

@@ -6,7 +6,8 @@ Streams that come up later get theirs within seconds, those that go let theirs g
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 import structlog
 from graphtide_core.errors import GraphtideError
@@ -52,8 +53,8 @@ class Sequencers:
         return [pulse.alive() for pulse in list(self._pulses.values())]
 
     def ready(self) -> list[Finding]:
-        """Return of each sequencer whether it is open."""
-        return [pulse.ready() for pulse in list(self._pulses.values())]
+        """Return of each sequencer whether it is open; one that failed is noted, since the other streams go on."""
+        return [pulse.ready_beside_others() for pulse in list(self._pulses.values())]
 
     @property
     def running(self) -> int:
@@ -72,17 +73,24 @@ class Sequencers:
 
     def _supervise(self) -> None:
         while not self._stop.is_set():
-            try:
+            with self._logged():
                 there = frozenset(self._wanted()) - self._elsewhere
                 for name in self._threads.keys() - there:
                     self._end(name)
                 for name in there - self._threads.keys():
-                    self._begin(StreamName(name))
-            except GraphtideError as error:
-                _LOG.warning(events.SEQUENCERS_LOOK_FAILED, error=str(error))
-            except Exception as error:
-                _LOG.exception(events.SEQUENCERS_LOOK_FAILED, error=str(error))
+                    with self._logged():
+                        self._begin(StreamName(name))
             self._stop.wait(self._look_seconds)
+
+    @contextmanager
+    def _logged(self) -> Iterator[None]:
+        """Log what goes wrong within; it is tried again at the next look."""
+        try:
+            yield
+        except GraphtideError as error:
+            _LOG.warning(events.SEQUENCERS_LOOK_FAILED, error=str(error))
+        except Exception as error:
+            _LOG.exception(events.SEQUENCERS_LOOK_FAILED, error=str(error))
 
     def _begin(self, stream: StreamName) -> None:
         worker = self._make(stream)

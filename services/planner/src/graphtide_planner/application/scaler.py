@@ -10,11 +10,12 @@ What is remembered between decisions is in memory: who takes over begins with a 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
-from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_runtime.follower import Follower
@@ -256,7 +257,10 @@ class Scaler:
         if self._opened is None:
             return {}
         streams = {each.stream for said in self._figures.values() for each in said.streams}
-        topics = {self._topics.ordered(StreamName(stream)): stream for stream in sorted(streams)}
+        topics: dict[str, str] = {}
+        for stream in sorted(streams):
+            with suppress(InvalidQueryError):
+                topics[self._topics.ordered(StreamName(stream))] = stream
         reader = self._opened.reader
         places = [place for topic in topics for place in reader.partitions(topic)]
         return {topics[place.topic]: end for place, (_, end) in reader.ends(places).items()} if places else {}

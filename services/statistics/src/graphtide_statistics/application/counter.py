@@ -11,10 +11,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
-from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.errors import (
+    FatalError,
+    FencedError,
+    InvalidQueryError,
+    PoisonRecordError,
+    TransientError,
+    UnreadableStreamError,
+)
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_runtime.follower import Follower
+from graphtide_runtime.health import note
 from graphtide_runtime.telemetry import attributes as key
 from graphtide_runtime.telemetry import events, metrics
 from graphtide_runtime.telemetry.instruments import add
@@ -61,6 +69,7 @@ class _Opened:
     positions: dict[TopicPartition, int] = field(default_factory=dict)
     countings: dict[StreamName, Counting] = field(default_factory=dict)
     published: dict[str, StatisticsRecord] = field(default_factory=dict)
+    uncounted: dict[StreamName, str] = field(default_factory=dict)
 
 
 class Counter:
@@ -144,17 +153,39 @@ class Counter:
 
     def _follow(self, opened: _Opened) -> None:
         """Read the streams that patterns are on now, and no others."""
-        wanted = {TopicPartition(self._topics.ordered(stream), 0): stream for stream in opened.windows.streams()}
-        for place, stream in wanted.items():
-            counting = opened.countings.get(stream)
-            if place not in opened.positions or (
-                counting is not None and counting.ticks != opened.windows.ticks(stream, counting.unit)
-            ):
-                opened.countings.pop(stream, None)
-                opened.positions[place] = self._one_window_back(place, stream, opened)
+        wanted: dict[TopicPartition, StreamName] = {}
+        uncounted: dict[StreamName, str] = {}
+        for stream in sorted(opened.windows.streams()):
+            try:
+                place = TopicPartition(self._topics.ordered(stream), 0)
+                self._begin(place, stream, opened)
+            except FencedError:
+                raise
+            except (InvalidQueryError, FatalError) as error:
+                uncounted[stream] = str(error)
+            else:
+                wanted[place] = stream
+        self._say_uncounted(uncounted, opened)
         opened.positions = {place: offset for place, offset in opened.positions.items() if place in wanted}
         opened.countings = {stream: found for stream, found in opened.countings.items() if stream in wanted.values()}
         opened.reader.assign(opened.positions)
+
+    def _begin(self, place: TopicPartition, stream: StreamName, opened: _Opened) -> None:
+        """Go one window back where the stream is not counted yet, or over another window."""
+        counting = opened.countings.get(stream)
+        if place not in opened.positions or (
+            counting is not None and counting.ticks != opened.windows.ticks(stream, counting.unit)
+        ):
+            opened.countings.pop(stream, None)
+            opened.positions[place] = self._one_window_back(place, stream, opened)
+
+    def _say_uncounted(self, uncounted: dict[StreamName, str], opened: _Opened) -> None:
+        """Log and note the streams that cannot be counted, while the others are."""
+        for stream, reason in uncounted.items():
+            if opened.uncounted.get(stream) != reason:
+                _LOG.warning(events.STREAM_UNCOUNTED, stream=stream, error=reason)
+        opened.uncounted = uncounted
+        note("; ".join(f"stream {stream!r} is not counted: {reason}" for stream, reason in uncounted.items()) or None)
 
     def _one_window_back(self, place: TopicPartition, stream: StreamName, opened: _Opened) -> int:
         """Return the offset of the first record that the stream's window reaches; 0 where there is no stream yet."""

@@ -225,7 +225,11 @@ class LogAdmin(Protocol):
     """Makes and deletes topics."""
 
     def ensure(self, topics: Iterable[TopicSpec]) -> None:
-        """Make the topics that are not there; leave the others as they are. All can be written to on return."""
+        """Make the topics that are not there; leave the others as they are. All can be written to on return.
+
+        Raises:
+            CollidingTopicError: a topic would differ from another by dots and underscores alone; none is made.
+        """
         ...
 
     def delete(self, topics: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]  # its stubs do not say that it exports this
 from confluent_kafka.cimpl import NewTopic
+from graphtide_core.colliding_topics import refuse_colliding
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 
@@ -44,6 +45,7 @@ class KafkaAdmin:
         """Make the topics that are not there, and wait until their partitions have leaders."""
         specs = {spec.name: spec for spec in topics}
         there = set(self.topics())
+        refuse_colliding(specs, there)
         missing = [self._new(spec) for spec in specs.values() if spec.name not in there]
         if not missing:
             return

@@ -20,7 +20,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.errors import (
+    CollidingTopicError,
+    FatalError,
+    FencedError,
+    PoisonRecordError,
+    TransientError,
+    UnreadableStreamError,
+)
 from graphtide_core.ports.log import Position, TopicPartition
 from graphtide_wire import ordered
 from graphtide_wire.hosts import StreamPlace
@@ -28,7 +35,7 @@ from graphtide_wire.hosts import StreamPlace
 from graphtide_runtime.doubts import Doubts
 from graphtide_runtime.faults import is_foreseen, reason_of
 from graphtide_runtime.follower import Follower
-from graphtide_runtime.matcher_host.assignment import NO_STREAM, Running, Standing, State
+from graphtide_runtime.matcher_host.assignment import NO_STREAM, Refusal, Running, Standing, State
 from graphtide_runtime.matcher_host.checkpoint_form import key_of
 from graphtide_runtime.matcher_host.faults import Faults, PlanFaultError
 from graphtide_runtime.matcher_host.figures import HostFigures
@@ -53,7 +60,7 @@ if TYPE_CHECKING:
     from graphtide_native.matcher import MatchRecord, PatternReport
     from graphtide_wire.ordered import OrderedFigures
 
-    from graphtide_runtime.matcher_host.assignment import Assignment, Refusal
+    from graphtide_runtime.matcher_host.assignment import Assignment
     from graphtide_runtime.matcher_host.building import Built
     from graphtide_runtime.matcher_host.records import HostRecords
 
@@ -253,10 +260,34 @@ class MatcherHost:
     def _adopt(self, changed: Mapping[StreamName, Collection[PatternName]]) -> None:
         """Bring the passes of streams in line with what is wanted of some patterns, and say so."""
         for stream, names in sorted(changed.items()):
+            if self._refused_stream(stream, names):
+                continue
             left: Collection[PatternName] = names
             while left:
                 left = self._adopt_one(stream, left)
         self._needed().reader.assign({work.partition: work.position for work in self._works.values()})
+
+    def _refused_stream(self, stream: StreamName, names: Collection[PatternName]) -> bool:
+        """Fail the plans of a stream whose topics cannot be read or made, so that other streams go on; say whether it is so.
+
+        Raises:
+            FatalError: plans run on the stream: what they have reported is not known before the log is.
+        """
+        try:
+            self._work(stream)
+        except FencedError:
+            raise
+        except (CollidingTopicError, FatalError) as error:
+            if any(each.state is State.RUNNING and each.stream == stream for each in self._standings.values()):
+                raise
+            for name in names:
+                wanted = self._desired.get(name)
+                if wanted is not None and wanted.stream == stream:
+                    del self._desired[name]
+                    self._refusals[name] = Refusal(name, wanted.version, wanted.epoch, f"stream {stream!r}: {error}")
+            self._refuse()
+            return True
+        return False
 
     def _adopt_one(self, stream: StreamName, names: Collection[PatternName]) -> list[PatternName]:
         """Bring the pass of a stream in line; return the patterns whose plans are over with that: another look is due."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_wire.topics import Topics
 from pydantic import Field, SecretStr
 
 from graphtide_runtime.checkpoints.redis import RedisCheckpoints, RedisLogin
 from graphtide_runtime.clock import SystemClock
+from graphtide_runtime.deployment_topics import topics_on
 from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
 from graphtide_runtime.matcher_host.records import HostRecords
 from graphtide_runtime.profile import Profile
@@ -74,7 +74,7 @@ def host(service: str, settings: MatcherSettings, log: Log, checkpoints: Checkpo
     return MatcherHost(
         log,
         checkpoints or settings.checkpoints(),
-        HostRecords(Topics(settings.prefix), service, settings.shard, clock),
+        HostRecords(topics_on(log, settings.prefix), service, settings.shard, clock),
         clock,
         working,
     )

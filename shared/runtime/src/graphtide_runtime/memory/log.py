@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.colliding_topics import refuse_colliding
+
 from graphtide_runtime.memory.reader import MemoryReader
 from graphtide_runtime.memory.state import State
 from graphtide_runtime.memory.writer import MemoryTransactor, MemoryWriter
@@ -23,8 +25,10 @@ class MemoryAdmin:
 
     def ensure(self, topics: Iterable[TopicSpec]) -> None:
         """Make the topics that are not there."""
+        specs = list(topics)
         with self._state.changed:
-            for spec in topics:
+            refuse_colliding([spec.name for spec in specs], set(self._state.topics()))
+            for spec in specs:
                 self._state.ensure(spec)
 
     def delete(self, topics: Iterable[str]) -> None:

@@ -19,6 +19,9 @@ MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is
 ORDERED_UNREADABLE = Name("ordered.unreadable", "an ordered record cannot be read; it is passed over")
 RECORD_UNREADABLE = Name("record.unreadable", "a record of a control topic cannot be read; it is passed over")
 
+# Statistics.
+STREAM_UNCOUNTED = Name("stream.uncounted", "a stream cannot be counted; the others are")
+
 # Control plane.
 STREAM_DELETED = Name("stream.deleted", "somebody deleted a stream, with all that was kept of it but reported matches")
 

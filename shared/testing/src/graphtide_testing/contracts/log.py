@@ -11,7 +11,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.errors import FatalError, PoisonRecordError, TransientError
+from graphtide_core.errors import CollidingTopicError, FatalError, PoisonRecordError, TransientError
 from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
 
 from graphtide_testing.waiting import wait_until
@@ -279,6 +279,15 @@ class LogContract(LogFixtures):
         assert reader.partitions(topic) == [place]
         assert reader.partitions(added) == [TopicPartition(added, number) for number in range(3)]
         assert reader.ends([place]) == {place: (0, 1)}
+
+    def test_topics_whose_names_differ_by_dots_and_underscores_alone_are_refused_and_none_is_made(self, log: Log) -> None:
+        """Kafka's metrics write them alike."""
+        first = f"test.{uuid.uuid4().hex}.a"
+        log.admin().ensure([TopicSpec(f"{first}.b")])
+        with pytest.raises(CollidingTopicError, match="cannot be made beside"):
+            log.admin().ensure([TopicSpec(f"{first}.c"), TopicSpec(f"{first}_b")])
+        log.admin().ensure([TopicSpec(f"{first}.b")])
+        assert [name for name in log.admin().topics() if name.startswith(first)] == [f"{first}.b"]
 
     def test_a_topic_that_was_deleted_is_gone_with_its_records_and_the_positions_in_it(self, log: Log, group: str) -> None:
         """What is made under its name later begins anew."""
