@@ -157,10 +157,8 @@ def _inner(found: list[Value], path: tuple[str, ...]) -> dict[str, Any]:
         else:
             properties[value.path[-1]] = {"description": value.meaning, **_one(value)}
     if not path:
-        properties["global"] = {
-            "description": "What a chart says that holds this one; nothing here reads it.",
-            "type": "object",
-        }
+        # A chart that holds this one says more there, to others.
+        del properties["global"]["additionalProperties"]
     return _closed(properties)
 
 

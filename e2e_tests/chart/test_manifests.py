@@ -84,11 +84,6 @@ def test_no_two_manifests_have_one_name(values: str) -> None:
     assert len(names) == len(set(names))
 
 
-def test_long_names_of_releases_are_cut_to_what_labels_take() -> None:
-    long = rendered({"fullnameOverride": "a-name-that-is-longer-than-any-name-of-a-label-may-ever-be-in-kubernetes"})
-    assert max(len(each["metadata"]["name"]) for each in long.manifests) <= 63
-
-
 def test_pods_in_which_nothing_changes_outlive_an_upgrade_of_the_chart() -> None:
     for _, pod in rendered(over="full").pods():
         labels = pod["metadata"]["labels"]

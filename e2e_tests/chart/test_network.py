@@ -137,3 +137,30 @@ def test_without_the_round_trip_nobody_may_come_from_it() -> None:
 
 def test_policies_are_made_where_they_are_wanted() -> None:
     assert not rendered({"networkPolicy": {"enabled": False}}, over="full").of("NetworkPolicy")
+
+
+def test_a_namespace_that_denies_everything_lets_topics_be_made_before_the_release_is_there() -> None:
+    """Whatever the Job needs of the chart comes with it, before it."""
+    release = rendered(over="full")
+    hooks = {
+        (each["kind"], each["metadata"]["name"]): each["metadata"]["annotations"]
+        for each in release.manifests
+        if each["metadata"]["labels"]["app.kubernetes.io/component"] == "topics"
+    }
+    assert {kind for kind, _ in hooks} == {"Job", "NetworkPolicy", "ServiceAccount"}
+    weights = {kind: int(said["helm.sh/hook-weight"]) for (kind, _), said in hooks.items()}
+    assert {said["helm.sh/hook"] for said in hooks.values()} == {"pre-install,pre-upgrade"}
+    assert max(weights["NetworkPolicy"], weights["ServiceAccount"]) < weights["Job"]
+
+
+def test_names_are_asked_for_where_and_on_which_ports_it_is_said() -> None:
+    openshift = {"dns": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "openshift-dns"}}}]}
+    local = [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
+    release = rendered({"networkPolicy": {"dns": [*openshift["dns"], *local], "dnsPorts": [53, 5353]}}, over="full")
+    for name, policy in release.of("NetworkPolicy").items():
+        if name == "deny-all":
+            continue
+        rule = policy["spec"]["egress"][0]
+        assert rule["to"] == [*openshift["dns"], *local], name
+        asked = {(each["protocol"], each["port"]) for each in rule["ports"]}
+        assert asked == {(protocol, port) for protocol in ("TCP", "UDP") for port in (53, 5353)}, name

@@ -33,6 +33,10 @@ ON = {"enabled": True}
 KEDA = {"enabled": True, "serverAddress": "http://prometheus:9090"}
 
 TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
+    "a name that no Service may have": (
+        {"fullnameOverride": "1st"},
+        "write fullnameOverride, such as fullnameOverride: graphtide",
+    ),
     "no brokers": ({"kafka": {"bootstrap": ""}}, "write the brokers to ask first"),
     "brokers without a port": ({"kafka": {"bootstrap": "kafka"}}, "which is no host:port: write such as"),
     "SASL without a Secret": (
@@ -178,7 +182,10 @@ def test_what_does_not_go_together_is_refused_in_words(name: str) -> None:
 NO_SUCH = "value must be 'left out, for there is no such name: write one of"
 
 ALONE: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown name": ({"ingestoin": {}}, f"at '/ingestoin': {NO_SUCH} nameOverride, fullnameOverride, image, "),
+    "an unknown name": (
+        {"ingestoin": {}},
+        f"at '/ingestoin': {NO_SUCH} nameOverride, fullnameOverride, commonLabels, global, image, ",
+    ),
     "an unknown name inside": (
         {"sequencer": {"settings": {"latenes": 5}}},
         f"at '/sequencer/settings/latenes': {NO_SUCH} elsewhere, lateness, ",

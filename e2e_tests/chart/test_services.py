@@ -75,12 +75,23 @@ def test_every_container_says_what_it_needs_and_takes(values: str) -> None:
 
 @pytest.mark.parametrize("values", SETS)
 def test_pods_of_a_component_are_spread_over_zones_and_nodes(values: str) -> None:
-    wanted = {"production": "DoNotSchedule"}.get(values, "ScheduleAnyway")
+    """Zones as far as possible: where nodes have no zone, a pod that had to be spread over them would wait for ever."""
+    wanted = ["ScheduleAnyway", {"production": "DoNotSchedule"}.get(values, "ScheduleAnyway")]
     for workload in workloads(values).values():
         spreads = workload["spec"]["template"]["spec"]["topologySpreadConstraints"]
         assert [each["topologyKey"] for each in spreads] == ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
-        assert {each["whenUnsatisfiable"] for each in spreads} == {wanted}
+        assert [each["whenUnsatisfiable"] for each in spreads] == wanted
         assert all(each["labelSelector"] == workload["spec"]["selector"] for each in spreads)
+
+
+def test_a_domain_may_say_itself_what_becomes_of_a_pod_that_cannot_be_spread() -> None:
+    keys = [{"key": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}, {"key": "rack"}]
+    for workload in rendered({"topologySpread": {"keys": keys}}).of("Deployment").values():
+        spreads = workload["spec"]["template"]["spec"]["topologySpreadConstraints"]
+        assert {each["topologyKey"]: each["whenUnsatisfiable"] for each in spreads} == {
+            "topology.kubernetes.io/zone": "DoNotSchedule",
+            "rack": "ScheduleAnyway",
+        }
 
 
 @pytest.mark.parametrize("name", ALONE)

@@ -23,13 +23,30 @@
 {{- end }}
 
 {{- define "graphtide.fullname" -}}
+{{- $whole := printf "%s-%s" .Release.Name (include "graphtide.name" .) -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- $whole = .Values.fullnameOverride -}}
 {{- else if contains (include "graphtide.name" .) .Release.Name -}}
-{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
-{{- else -}}
-{{- printf "%s-%s" .Release.Name (include "graphtide.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- $whole = .Release.Name -}}
 {{- end -}}
+{{- include "graphtide.cut" (dict "name" ($whole | replace "." "-") "most" 40) -}}
+{{- end }}
+
+{{/* A name of so many characters at most; of one that is longer the beginning, and a hash of the whole: name, most. */}}
+{{- define "graphtide.cut" -}}
+{{- if gt (len .name) (int .most) -}}
+{{- printf "%s-%s" (.name | trunc (int (sub .most 9)) | trimSuffix "-") (.name | sha256sum | trunc 8) -}}
+{{- else -}}
+{{- .name | trimSuffix "-" -}}
+{{- end -}}
+{{- end }}
+
+{{/* The name of an object of a component: root, component (its name), and a suffix where it has one. Kubernetes makes labels of
+63 characters at most out of the name of a StatefulSet and a hash of 10; Spark begins names of pods with 47 characters at most. */}}
+{{- define "graphtide.objectName" -}}
+{{- $whole := printf "%s-%s" (include "graphtide.fullname" .root) .component -}}
+{{- with .suffix }}{{ $whole = printf "%s-%s" $whole . }}{{ end -}}
+{{- include "graphtide.cut" (dict "name" $whole "most" (ternary 47 52 (hasPrefix "preprocess" .component))) -}}
 {{- end }}
 
 {{/* Labels by which pods are found: root, component. */}}
@@ -45,19 +62,24 @@ app.kubernetes.io/component: {{ .component }}
 app.kubernetes.io/part-of: graphtide
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_") }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_") | trunc 63 | trimAll "-_." }}
+{{- with omit .root.Values.commonLabels "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/part-of" "app.kubernetes.io/managed-by" "app.kubernetes.io/version" "helm.sh/chart" }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* Metadata of an object of a component: root, component, and the suffix of the name where it has one. */}}
 {{- define "graphtide.metadata" -}}
-name: {{ include "graphtide.fullname" .root }}-{{ .component }}{{ with .suffix }}-{{ . }}{{ end }}
+name: {{ include "graphtide.objectName" . }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "graphtide.labels" . | nindent 2 }}
 {{- end }}
 
+{{/* The image of a component: root, spark. A registry of all charts takes the place of the image's own. */}}
 {{- define "graphtide.image" -}}
 {{- $image := ternary .root.Values.sparkImage .root.Values.image (default false .spark) -}}
+{{- with default $image.registry .root.Values.global.imageRegistry }}{{ trimSuffix "/" . }}/{{ end -}}
 {{- $image.repository }}:{{ default .root.Chart.AppVersion $image.tag }}{{ with $image.digest }}@{{ . }}{{ end -}}
 {{- end }}
 
@@ -321,10 +343,13 @@ readinessProbe:
 {{- $spread := .root.Values.topologySpread -}}
 {{- if $spread.enabled }}
 topologySpreadConstraints:
-  {{- range $key := $spread.keys }}
+  {{- range $domain := $spread.keys }}
+  {{- $key := kindIs "string" $domain | ternary $domain (get (kindIs "string" $domain | ternary dict $domain) "key") }}
+  {{- $own := ternary $spread.whenUnsatisfiable "ScheduleAnyway" (eq $key "kubernetes.io/hostname") }}
+  {{- if not (kindIs "string" $domain) }}{{ $own = default $own $domain.whenUnsatisfiable }}{{ end }}
   - maxSkew: {{ $spread.maxSkew }}
     topologyKey: {{ $key }}
-    whenUnsatisfiable: {{ $spread.whenUnsatisfiable }}
+    whenUnsatisfiable: {{ $own }}
     labelSelector:
       matchLabels:
         {{- include "graphtide.selector" (dict "root" $.root "component" $.component) | nindent 8 }}
@@ -358,6 +383,9 @@ topologySpreadConstraints:
       - {key: {{ . }}, path: {{ . }}}
       {{- end }}
 {{- end }}
+{{- with include "graphtide.extraVolumes" . }}
+{{ . }}
+{{- end }}
 {{- end }}
 
 {{/* Where these volumes are seen: root, component. */}}
@@ -375,17 +403,22 @@ topologySpreadConstraints:
   mountPath: /etc/graphtide/redis
   readOnly: true
 {{- end }}
+{{- with include "graphtide.extraVolumeMounts" . }}
+{{ . }}
+{{- end }}
 {{- end }}
 
-{{/* What pods have beside their containers: root, component. */}}
+{{/* What pods have beside their containers: root, component, and `endsByItself` where they do. */}}
 {{- define "graphtide.podSpec" -}}
 {{- $pods := include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml -}}
-serviceAccountName: {{ include "graphtide.fullname" .root }}-{{ .component.name }}
+serviceAccountName: {{ include "graphtide.objectName" (dict "root" .root "component" .component.name) }}
 automountServiceAccountToken: {{ default false .component.callsKubernetes }}
 enableServiceLinks: false
-{{- with .root.Values.image.pullSecrets }}
+{{- with concat .root.Values.image.pullSecrets .root.Values.global.imagePullSecrets | uniq }}
 imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
+  {{- range . }}
+  - name: {{ kindIs "string" . | ternary . (get (kindIs "string" . | ternary dict .) "name") }}
+  {{- end }}
 {{- end }}
 securityContext:
   {{- include "graphtide.podSecurity" (dict "root" .root "pods" $pods) | nindent 2 }}
@@ -404,11 +437,72 @@ affinity:
 {{- with $pods.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- with $pods.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pods.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with $pods.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- $first := $pods.initContainers -}}
+{{- if .endsByItself }}
+{{- range $sidecar := $pods.sidecars }}
+{{- $first = append $first (mergeOverwrite (deepCopy $sidecar) (dict "restartPolicy" "Always")) }}
+{{- end }}
+{{- end }}
+{{- with $first }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Containers beside that of a component, whose pods go on for ever: root, component. In pods that end by themselves they are init
+containers that go on (`endsByItself` of graphtide.podSpec), for those are ended with the pod. */}}
+{{- define "graphtide.sidecars" -}}
+{{- with (include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml).sidecars }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Variables of a container that are not in a ConfigMap, as a list: root, component. */}}
+{{- define "graphtide.env" -}}
+{{- $pods := include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml -}}
+{{- with include "graphtide.secrets" . | trim }}
+{{ . }}
+{{- end }}
+{{- with concat (default list .component.env) $pods.env $pods.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Where further variables are, as a list: root, component. */}}
+{{- define "graphtide.extraEnvFrom" -}}
+{{- with (include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml).extraEnvFrom }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Volumes of a user: root, component. */}}
+{{- define "graphtide.extraVolumes" -}}
+{{- with (include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml).extraVolumes }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Where these are seen: root, component. */}}
+{{- define "graphtide.extraVolumeMounts" -}}
+{{- with (include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml).extraVolumeMounts }}
+{{- toYaml . }}
+{{- end }}
 {{- end }}
 
 {{/* Labels of pods: root, component (its name), pods. Versions are not among them: pods in which nothing changes outlive an upgrade. */}}
 {{- define "graphtide.podLabels" -}}
-{{- mergeOverwrite (deepCopy .pods.labels) (include "graphtide.selector" . | fromYaml) (dict "app.kubernetes.io/part-of" "graphtide") | toYaml -}}
+{{- mergeOverwrite (deepCopy .root.Values.commonLabels) (deepCopy .pods.labels) (include "graphtide.selector" . | fromYaml) (dict "app.kubernetes.io/part-of" "graphtide") | toYaml -}}
 {{- end }}
 
 {{/* Metadata of a component's pods: root, component. */}}
@@ -423,10 +517,9 @@ annotations:
   {{- end }}
 {{- end }}
 
-{{/* The template of a component's pods, which have one container: root, component. `env`, `volumes`, `mounts` of the component are
+{{/* The template of a component's pods, which have one container beside those of `pods`: root, component. `env`, `volumes`, `mounts` of the component are
 its own beside those of all. */}}
 {{- define "graphtide.podTemplate" -}}
-{{- $pods := include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml -}}
 metadata:
   {{- include "graphtide.podMetadata" . | nindent 2 }}
 spec:
@@ -446,19 +539,13 @@ spec:
           protocol: TCP
       envFrom:
         - configMapRef:
-            name: {{ include "graphtide.fullname" .root }}-{{ .component.name }}
-      {{- $secrets := include "graphtide.secrets" . }}
-      {{- if or (trim $secrets) .component.env $pods.env }}
-      env:
-        {{- with trim $secrets }}
+            name: {{ include "graphtide.objectName" (dict "root" .root "component" .component.name) }}
+        {{- with include "graphtide.extraEnvFrom" . }}
         {{- . | nindent 8 }}
         {{- end }}
-        {{- with .component.env }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-        {{- with $pods.env }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      {{- with include "graphtide.env" . | trim }}
+      env:
+        {{- . | nindent 8 }}
       {{- end }}
       {{- include "graphtide.probes" . | nindent 6 }}
       {{- if .component.drain }}
@@ -476,6 +563,9 @@ spec:
         {{- with .component.mounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+    {{- with include "graphtide.sidecars" . }}
+    {{- . | nindent 4 }}
+    {{- end }}
   volumes:
     {{- include "graphtide.volumes" . | trim | nindent 4 }}
     {{- with .component.volumes }}
@@ -517,7 +607,7 @@ spec:
             pathType: Prefix
             backend:
               service:
-                name: {{ include "graphtide.fullname" .root }}-{{ .component }}
+                name: {{ include "graphtide.objectName" . }}
                 port: {name: http}
 {{- end }}
 
@@ -535,6 +625,6 @@ spec:
     - matches:
         - path: {type: PathPrefix, value: /}
       backendRefs:
-        - name: {{ include "graphtide.fullname" .root }}-{{ .component }}
+        - name: {{ include "graphtide.objectName" . }}
           port: 80
 {{- end }}

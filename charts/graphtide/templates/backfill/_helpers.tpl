@@ -15,7 +15,7 @@ mounts:
   - {name: backfills, mountPath: /var/graphtide/backfills}
 volumes:
   - name: backfills
-    persistentVolumeClaim: {claimName: {{ default (printf "%s-backfill" (include "graphtide.fullname" .)) $own.persistence.existingClaim }}}
+    persistentVolumeClaim: {claimName: {{ default (include "graphtide.objectName" (dict "root" . "component" "backfill")) $own.persistence.existingClaim }}}
 pods: {{ toJson $own.pods }}
 resources: {{ toJson $own.resources }}
 {{- end }}

@@ -3,6 +3,7 @@
   ingress   rules for what comes
   flows     where it goes: some of kafka, redis, telemetry, oidc, kubernetesApi, objectStore
   egress    further rules
+  annotations   of the policy
 */}}
 {{- define "graphtide.networkPolicy" -}}
 {{- $values := .root.Values -}}
@@ -10,6 +11,10 @@ apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
   {{- include "graphtide.metadata" (dict "root" .root "component" .component) | nindent 2 }}
+  {{- with .annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   podSelector:
     matchLabels:
@@ -21,8 +26,10 @@ spec:
   {{- end }}
   egress:
     - ports:
-        - {protocol: UDP, port: 53}
-        - {protocol: TCP, port: 53}
+        {{- range $port := $values.networkPolicy.dnsPorts }}
+        - {protocol: UDP, port: {{ $port }}}
+        - {protocol: TCP, port: {{ $port }}}
+        {{- end }}
       {{- with $values.networkPolicy.dns }}
       to:
         {{- toYaml . | nindent 8 }}

@@ -19,7 +19,7 @@ nested:
     {{- $own.scaling.settings | toYaml | nindent 4 }}
     services: {{ toJson $scaling.services }}
     namespace: {{ .Release.Namespace }}
-    lease: {{ include "graphtide.fullname" . }}-planner
+    lease: {{ include "graphtide.objectName" (dict "root" . "component" "planner") }}
     {{- end }}
 pods: {{ toJson $own.pods }}
 resources: {{ toJson $own.resources }}
@@ -35,7 +35,7 @@ resources: {{ toJson $own.resources }}
 {{- if (get $matcher.scaling $each).enabled -}}
 {{- $by = append $by $each -}}
 {{- $_ := set $services (printf "matcher_%s" $key) (dict
-  "stateful_set" (printf "%s-%s" (include "graphtide.fullname" $) $matcher.name)
+  "stateful_set" (include "graphtide.objectName" (dict "root" $ "component" $matcher.name))
   "least" $matcher.scaling.minShards
   "most" $matcher.scaling.maxShards) -}}
 {{- end -}}

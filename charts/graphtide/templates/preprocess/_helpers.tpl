@@ -25,7 +25,6 @@ resources: {{ toJson $own.resources }}
 {{/* A pod of the SparkApplication: root, component, container, callsKubernetes. The operator adds image, command and resources. Of the
 driver alone port and probes are asked for; executors are known to it. */}}
 {{- define "graphtide.preprocess.pod" -}}
-{{- $pods := include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml -}}
 {{- $isDriver := .callsKubernetes -}}
 {{- $component := mergeOverwrite (deepCopy .component) (dict "callsKubernetes" $isDriver) -}}
 metadata:
@@ -48,16 +47,13 @@ spec:
       {{- end }}
       envFrom:
         - configMapRef:
-            name: {{ include "graphtide.fullname" .root }}-preprocess
-      {{- $secrets := include "graphtide.secrets" (dict "root" .root "component" $component) }}
-      {{- if or (trim $secrets) $pods.env }}
-      env:
-        {{- with trim $secrets }}
+            name: {{ include "graphtide.objectName" (dict "root" .root "component" "preprocess") }}
+        {{- with include "graphtide.extraEnvFrom" (dict "root" .root "component" $component) }}
         {{- . | nindent 8 }}
         {{- end }}
-        {{- with $pods.env }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      {{- with include "graphtide.env" (dict "root" .root "component" $component) | trim }}
+      env:
+        {{- . | nindent 8 }}
       {{- end }}
       securityContext:
         {{- include "graphtide.containerSecurity" . | nindent 8 }}
@@ -66,6 +62,9 @@ spec:
         # Spark takes a volume of this name for its local folder.
         - name: spark-local-dir-1
           mountPath: /var/graphtide/spark
+    {{- with include "graphtide.sidecars" (dict "root" .root "component" $component) }}
+    {{- . | nindent 4 }}
+    {{- end }}
   volumes:
     {{- include "graphtide.volumes" (dict "root" .root "component" (omit $component "scratchSize")) | trim | nindent 4 }}
     - name: spark-local-dir-1
