@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from graphtide_admin_api.application.simulating import simulate
 
 STAR = "PATTERN star MATCH " + ", ".join(f"(h)-[e{number}:x]->(v{number})" for number in range(1, 9))
@@ -22,3 +23,17 @@ def test_what_follows_from_time_alone_is_told_at_the_end() -> None:
     edges = [json.dumps({"ts": ts, "src": f"v{ts}", "dst": f"v{ts + 1}", "label": "k"}).encode() for ts in (1, 2)]
     told = [json.loads(each) for each in simulate(text, edges).matches]
     assert [(each["kind"], each["detected_at"]) for each in told] == [("match", 2), ("retract", 11)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STAR + " ON s WINDOW 10m",
+        STAR + " UNDER DUAL SIMULATION ON s WINDOW 10m",
+        f"q(x, y) <- /{':a? ' * 24}:b/(x, y). ON s WINDOW(1h)",
+    ],
+)
+def test_planning_ends_with_the_request_that_it_is_for(text: str) -> None:
+    edges = [b'{"ts": 1, "src": "h", "dst": "v", "label": "a"}']
+    simulated = simulate(text, edges, is_unwanted=lambda: True)
+    assert (simulated.engines, simulated.truncated) == ({}, True)

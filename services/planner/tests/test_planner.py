@@ -30,6 +30,7 @@ from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registration
+from graphtide_testing.work import calls
 from graphtide_wire import control, reads_form, statistics
 from graphtide_wire.plan_forms import form_of, plan_of
 from graphtide_wire.topics import Topics
@@ -463,12 +464,32 @@ def test_a_pattern_that_exceeds_the_budget_of_planning_is_refused_and_others_are
 
     world.settle()
 
-    assert world.refusal("star") == "pattern 'star' cannot be planned within its budget of 1,000 units of work"
+    assert "'star' cannot be planned within its budget of 1,000 units of work; split it" in (world.refusal("star") or "")
     assert [plan.name for plan in world.plans().values()] == ["small"]
 
     world.policy, world.planner = POLICY, None
     world.settle()
     assert set(world.plans()) == {"star", "small"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"q(x, y) <- /{':a? ' * 24}:b/(x, y). ON s WINDOW(1h)",
+        f"q(x, y) <- /{'(:a|:b)* ' * 20}:c/(x, y). ON s WINDOW(1h)",
+        f"q(x, y) <- /{':a? ' * 200}:b/(x, y). ON s WINDOW(1h)",
+    ],
+)
+def test_a_hostile_query_delays_others_by_no_more_than_its_budget(world: World, text: str) -> None:
+    world.register(registration(text, AT))
+    world.register(pattern("small"))
+
+    assert calls(world.settle, 25_000_000)
+
+    assert set(world.plans()) == {"q", "small"}
+    world.delete("q")
+    world.settle()
+    assert set(world.plans()) == {"small"}
 
 
 def test_a_registration_that_is_damaged_is_refused_and_others_are_planned(world: World) -> None:

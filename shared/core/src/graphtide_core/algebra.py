@@ -9,7 +9,7 @@ Reference: paper 001, Definitions 16 to 20.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,16 +21,34 @@ if TYPE_CHECKING:
     from graphtide_core.stream_window import StreamWindow
 
 
+class _Operator:
+    """An operator, whose hash is computed once: plans look expressions up again and again, each with all below it."""
+
+    __slots__ = ("_hash",)
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            found = hash((type(self), *(getattr(self, name) for name in self.__match_args__)))
+            # It is no field: whoever copies an operator, or sends it to another process, leaves it behind.
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
 @dataclass(frozen=True, slots=True)
-class WScan:
+class WScan(_Operator):
     """The edges of a label in a window over a stream, valid as the window says; None is every label."""
 
     window: StreamWindow
     label: str | None
+    __hash__ = _Operator.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(_Operator):
     """The tuples of the operand for which everything holds that is asked.
 
     Over a `WScan`, conditions read the edge `e` and act before equal edges become one tuple; labels are those of its ends.
@@ -41,14 +59,16 @@ class Filter:
     conditions: tuple[Expression, ...] = ()
     source_label: str | None = None
     target_label: str | None = None
+    __hash__ = _Operator.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class Union(_Operator):
     """The tuples of all operands, which have equally many columns, under one label."""
 
     operands: tuple[Algebra, ...]
     label: str
+    __hash__ = _Operator.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +81,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(_Operator):
     """The tuples of `columns` for which every part has a tuple, all valid together.
 
     `conditions` read `variable.id` alone.
@@ -71,6 +91,7 @@ class Pattern:
     columns: tuple[str, ...]
     label: str
     conditions: tuple[Expression, ...] = ()
+    __hash__ = _Operator.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +103,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class Path(_Operator):
     """Pairs of vertices with a path between them, of edges valid together, that spells a word of the expression.
 
     The empty word is none.
@@ -95,6 +116,7 @@ class Path:
     label: str
     source: VertexId | None = None
     target: VertexId | None = None
+    __hash__ = _Operator.__hash__
 
 
 Algebra = WScan | Filter | Union | Pattern | Path
@@ -114,6 +136,14 @@ def operands(expression: Algebra) -> tuple[Algebra, ...]:
             return tuple(part.operand for part in parts)
         case Path(_, bindings):  # pragma: no branch - mypy knows that no case is left
             return tuple(binding.operand for binding in bindings)
+
+
+def paths(expression: Algebra) -> Iterator[Path]:
+    """Yield the PATHs of an expression, each as often as it stands there."""
+    if isinstance(expression, Path):
+        yield expression
+    for operand in operands(expression):
+        yield from paths(operand)
 
 
 def arity(expression: Algebra) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,9 @@ MAX_ATOMS: Final = 64
 
 MAX_SYMBOLS: Final = 256
 """Symbols that an expression may have: its automaton has one state more at most."""
+
+MAX_WRITTEN_OUT: Final = 4096
+"""Labels of a query with the rules that it reads in place of each label that they derive: a rule may double them."""
 
 _BINARY: Final = 2
 
@@ -62,6 +66,21 @@ def refuse_unanswerable(query: GraphQuery) -> None:
         if all(later.head != rule.head for later in query.rules[place + 1 :]):
             finished.add(rule.head)
     _refuse_outputs(query, arities)
+    _refuse_written_out(query)
+
+
+def _refuse_written_out(query: GraphQuery) -> None:
+    """Refuse rules that read each other so often that they would be endless; of each what it reads is counted before."""
+    labels: Counter[str] = Counter()
+    for rule in query.rules:
+        labels[rule.head] += sum(labels[each.predicate] or 1 for each in _symbols(rule.body))
+    written = sum(labels[output.head] for output in query.outputs)
+    if written > MAX_WRITTEN_OUT:
+        message = (
+            f"the rules read each other so often that they would have {written:,} labels if each was written out; "
+            f"{MAX_WRITTEN_OUT:,} may be"
+        )
+        raise InvalidPatternError(message, hint="write a closure, as r+(x, y), or give a rule's results by a view")
 
 
 def _symbols(body: Iterable[Atom]) -> Iterable[Symbol]:

@@ -49,6 +49,7 @@ def plan(
     Raises:
         InvalidQueryError: there is no engine of that name, it is of another family, or has no such variant.
         PlanningBudgetError: the pattern cannot be planned within the budget.
+        CutShortError: the budget says that nobody waits for the plan any more.
     Complexity: as the searches say, and never more than the budget.
     """
     wish = Wish(wish) if isinstance(wish, str) else wish
@@ -68,14 +69,15 @@ def plan_all(
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
     crowd: Crowd = ALONE,
+    budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - as above
 ) -> tuple[AnyPlan, ...]:
     """Plan patterns of any family: each pattern of edges and each graph query by itself, event patterns together.
 
-    Arguments as of `plan`, for all patterns. Returns the plans in the order of the patterns.
+    Arguments as of `plan`, for all patterns; the budget is that of each. Returns the plans in the order of the patterns.
 
     Raises:
         InvalidPatternError: an event pattern has too many branches, or asks for what no engine does.
-        InvalidQueryError, PlanningBudgetError: as `plan`.
+        InvalidQueryError, PlanningBudgetError, CutShortError: as `plan`.
     """
     for pattern in patterns:
         refuse_other_family(pattern, wish.engine)
@@ -84,8 +86,8 @@ def plan_all(
     return tuple(
         next(events)
         if isinstance(pattern, EventPattern)
-        else plan_graph_query(pattern, wish, unit=unit, statistics=statistics)
+        else plan_graph_query(pattern, wish, unit=unit, statistics=statistics, budget=budget)
         if isinstance(pattern, GraphQuery)
-        else plan(pattern, wish, unit=unit, statistics=statistics, crowd=crowd)
+        else plan(pattern, wish, unit=unit, statistics=statistics, crowd=crowd, budget=budget)
         for pattern in patterns
     )

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import CutShortError
+from graphtide_core.errors import CutShortError, InvalidQueryError
 from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
 from graphtide_native.spec import Limits, columns
 from graphtide_native.statistics import StreamStatistics
+from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, Wish
 from graphtide_query.planner import plan_all
@@ -36,7 +37,7 @@ _MOST_STATE_BYTES: Final = 64 * 1024 * 1024
 
 _WORK: Final = 100_000_000
 _SECONDS: Final = 5.0
-"""Steps of work and time that matching may take, whichever is spent first."""
+"""Steps of work that matching may take, and time that it may take with planning, whichever is spent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +90,22 @@ def simulate(
     ordered = Duplicates(max(each.ticks(unit) for each in reaches), max(each.edges for each in reaches)).filter(ordered)
     known = StreamStatistics(symbols)
     known.push(ordered)
-    plans = plan_all(patterns, Wish(engine), unit=unit, statistics=known.snapshot(), crowd=Crowd.of(len(patterns)))
-    limits = Limits(_MOST_PARTIAL_MATCHES // len(plans), _MOST_STATE_BYTES // len(plans), policy="shed")
-    matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=limits)
     deadline = time.monotonic() + _SECONDS
-    found: list[bytes] = []
-    truncated = False
 
     def is_over() -> bool:
         return is_unwanted() or time.monotonic() > deadline
+
+    crowd, budget = Crowd.of(len(patterns)), PlanningBudget(is_cancelled=is_over)
+    try:
+        plans = plan_all(patterns, Wish(engine), unit=unit, statistics=known.snapshot(), crowd=crowd, budget=budget)
+    except CutShortError:
+        return Simulated([], {}, letters, truncated=True)
+    except InvalidQueryError as error:
+        raise ProblemError(422, "invalid-pattern", str(error)) from error
+    limits = Limits(_MOST_PARTIAL_MATCHES // len(plans), _MOST_STATE_BYTES // len(plans), policy="shed")
+    matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=limits)
+    found: list[bytes] = []
+    truncated = False
 
     try:
         # As at the end of a file, what follows from time alone is told at the end.

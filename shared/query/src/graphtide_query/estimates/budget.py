@@ -3,14 +3,27 @@
 Work is counted, not timed, so that a plan is the same on every machine and at every load: a unit is one query edge that one
 estimate looked at, a few tenths of a microsecond. Each search of a plan (a decomposition, a join order, the search orders) has
 `search` units to weigh what there is in full. One that has spent them goes on by a rule that costs little, and ends with the
-best it knows. `most` bounds all of a pattern's planning, the cheap rules included.
+best it knows. `most` bounds all of a pattern's planning, the cheap rules included. Planning also ends where nobody waits for
+the plan any more, so that no thread plans for a request that is gone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import InvalidQueryError
+from graphtide_core.errors import CutShortError, InvalidQueryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BETWEEN_LOOKS: Final = 10_000
+"""Units of work between two looks at whether the plan is still wanted: some milliseconds."""
+
+
+def never_cancelled() -> bool:
+    """Return that planning is not cancelled."""
+    return False
 
 
 class PlanningBudgetError(InvalidQueryError):
@@ -23,7 +36,8 @@ class PlanningBudgetError(InvalidQueryError):
 
     def __init__(self, pattern: str, most: int) -> None:
         """Name the pattern and the bound."""
-        super().__init__(f"pattern {pattern!r} cannot be planned within its budget of {most:,} units of work")
+        reason = f"pattern {pattern!r} cannot be planned within its budget of {most:,} units of work"
+        super().__init__(f"{reason}; split it into patterns with fewer edges, rules or alternatives")
         self.pattern = pattern
         self.most = most
 
@@ -35,10 +49,12 @@ class PlanningBudget:
     Attributes:
         search: units that each search may spend before it goes on by its cheap rule.
         most: units of everything; past them there is no plan.
+        is_cancelled: whether nobody waits for the plan any more.
     """
 
     search: int = 100_000
     most: int = 20_000_000
+    is_cancelled: Callable[[], bool] = never_cancelled
 
 
 class Work:
@@ -49,16 +65,22 @@ class Work:
         self._pattern = pattern
         self._budget = budget
         self._done = 0
+        self._next_look = 0
 
     def do(self, units: int) -> None:
         """Count work.
 
         Raises:
             PlanningBudgetError: it is more than the pattern may have.
+            CutShortError: nobody waits for the plan any more.
         """
         self._done += units
         if self._done > self._budget.most:
             raise PlanningBudgetError(self._pattern, self._budget.most)
+        if self._done >= self._next_look:
+            self._next_look = self._done + _BETWEEN_LOOKS
+            if self._budget.is_cancelled():
+                raise CutShortError(0, self._done)
 
     def search(self) -> Allowance:
         """Begin a search."""

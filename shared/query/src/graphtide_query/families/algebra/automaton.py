@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 MOST_STATES: Final = 1024
 """States that a deterministic automaton may have."""
 
+MOST_MOVES: Final = 200_000
+"""Moves from position to position that may be gone through to make it, and again to make it small."""
+
 _Positions = frozenset[int]
 
 
 def automaton_of(expression: PathExpression, numbers: Mapping[Symbol, int]) -> Automaton:
     """Return the automaton of an expression without its empty word; `numbers` has its symbols.
 
-    Complexity: quadratic in the expression; of what is made deterministic, linear in its states times symbols, of which it has
-    `MOST_STATES` at most, and as often again as partitions are refined.
+    Complexity: quadratic in the expression; of what is made deterministic, `MOST_MOVES`, and as many to make it small.
     """
     positions = _Glushkov(expression, numbers)
     deterministic = _determined(positions)
@@ -104,7 +106,11 @@ def _determined(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
     numbers = {start: 0}
     waiting = [start]
     table: _Table = []
+    moves = 0
     for states in waiting:
+        moves += sum(len(positions.following[state]) for state in states)
+        if moves > MOST_MOVES:
+            return None
         reached: dict[int, set[int]] = {}
         for state in states:
             for to in positions.following[state]:
@@ -123,9 +129,16 @@ def _determined(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
 
 
 def _minimal(table: Sequence[Mapping[int, int]], accepting: frozenset[int]) -> Automaton:
-    """Return the automaton whose states are those that nothing tells apart; the start is apart from all."""
+    """Return the automaton whose states are those that nothing tells apart; the start is apart from all.
+
+    Where it would take too many moves, states are apart that need not be.
+    """
     block = [0 if state == 0 else 2 if state in accepting else 1 for state in range(len(table))]
-    while True:
+    rounds = MOST_MOVES // max(1, sum(map(len, table)))
+    for left in range(rounds, -1, -1):
+        if not left:
+            block = list(range(len(table)))
+            break
         signatures: dict[object, int] = {}
         refined = [
             signatures.setdefault((block[state], tuple((symbol, block[to]) for symbol, to in row.items())), len(signatures))

@@ -28,6 +28,7 @@ from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.regular_rule import Constant, Variable
 from graphtide_core.statistics import Direction, StatisticsSnapshot
 
+from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.estimates.cost_model import (
     DEFAULT_EDGES_IN_WINDOW,
     EDGE_LABEL_SHARE,
@@ -77,6 +78,10 @@ WALKING_ONE_TREE: Final = Walking(600.0, 8.0, 40.0)
 """For a path from one root alone, where that has a tree."""
 HELD: Final = 0.002
 """For a tuple held: what is in no cache costs all who look for it."""
+_UNITS_OF_A_PART: Final = 4
+"""Units of work that a part of a join takes to be estimated."""
+_UNITS_OF_A_TRANSITION: Final = 16
+"""Units that a transition of an automaton takes, made and walked."""
 _DEFAULT_SKEW: Final = 4.0
 _DEFAULT_VERTICES: Final = 200
 """Where nothing is known: windows in which closures reach far, since it is for these that a plan matters."""
@@ -89,8 +94,22 @@ class AlgebraCost:
         steps: how PATTERNs are joined cheapest, as far as that was weighed.
     """
 
-    def __init__(self, statistics: StatisticsSnapshot | None, unit: TimeUnit, engine: PathEngine = PathEngine.S_PATH) -> None:
-        """Take what is known of the stream; where that is nothing, structure alone decides. PATHs are run by the engine."""
+    def __init__(
+        self,
+        statistics: StatisticsSnapshot | None,
+        unit: TimeUnit,
+        engine: PathEngine = PathEngine.S_PATH,
+        work: Work | None = None,
+    ) -> None:
+        """Take what is known of the stream; where that is nothing, structure alone decides.
+
+        Args:
+            statistics: what is known.
+            unit: what a tick of the stream's time is.
+            engine: what runs PATHs.
+            work: where estimates are counted whose cost grows with their operator.
+        """
+        self._work = work or Work("", PlanningBudget())
         self._known = statistics or StatisticsSnapshot()
         self._unit = unit
         self._engine = engine
@@ -255,6 +274,7 @@ class AlgebraCost:
 
         Where two parts meet that hang together already, a cycle closes: hubs make that no likelier.
         """
+        self._work.do(_UNITS_OF_A_PART * len(parts))
         found = 1.0
         at: dict[Term, list[tuple[int, Direction]]] = {}
         for number, part in enumerate(parts):
@@ -299,6 +319,7 @@ class AlgebraCost:
         expression = reversed_expression(path.expression) if is_reversed else path.expression
         found = list(dict.fromkeys(symbols(expression)))
         automaton = automaton_of(expression, {symbol: number for number, symbol in enumerate(found)})
+        self._work.do(_UNITS_OF_A_TRANSITION * len(automaton.transitions))
         below = {binding.symbol: binding.operand for binding in path.bindings}
         arcs = [self.of(below[symbol.predicate]) for symbol in found]
         turned = [symbol.is_inverse for symbol in found]

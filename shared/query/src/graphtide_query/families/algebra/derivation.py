@@ -18,7 +18,7 @@ from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.families.algebra.cost import AlgebraCost
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, numbered, patterns_of
-from graphtide_query.families.algebra.search import UNITS_OF_A_NODE, estimated_cost
+from graphtide_query.families.algebra.search import estimated_cost, units_of_rewriting
 from graphtide_query.families.algebra.translation import canonical
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _step(plan: Plan, fixed: Set[Algebra], rewriting: Rewriting, allowance: Allo
         if not allowance.left:
             message = "the plan takes more rewritings than planning may look at"
             raise InvalidQueryError(message)
-        allowance.work.do(UNITS_OF_A_NODE)
+        allowance.work.do(units_of_rewriting(new))
         if each == rewriting:
             return new
     message = f"the rule {rewriting.rule!r} does not apply in place {rewriting.number} of the plan before it"

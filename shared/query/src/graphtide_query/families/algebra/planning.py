@@ -87,10 +87,11 @@ def chosen(
     """
     engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
     variant = wish.variant_among(engine.value, VARIANTS)
-    logical, cost = canonical(query), AlgebraCost(statistics, unit, engine)
+    work = Work(query.name, budget)
+    logical, cost = canonical(query), AlgebraCost(statistics, unit, engine, work)
     if variant == CANONICAL:
         return DerivedPlan(query, _estimated(query, Derivation(engine), logical, {}, cost))
-    found = searched(logical, fixed_parts(query, logical), cost, Work(query.name, budget).search())
+    found = searched(logical, fixed_parts(query, logical), cost, work.search())
     # Of plans that are about as cheap the one that is nearest to the query, which may be the canonical one.
     near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
     best = min(near, key=lambda each: len(each.rewritings))
@@ -99,7 +100,7 @@ def chosen(
     is_written = best is first and not best.steps
     engines: tuple[ConsideredEngine, ...] = ()
     if wish.engine == AUTO:
-        costs = ((each, AlgebraCost(statistics, unit, each)) for each in PathEngine)
+        costs = ((each, AlgebraCost(statistics, unit, each, work)) for each in PathEngine)
         priced = (ConsideredEngine(each, estimated_cost(best.plan, best.steps, own)[0]) for each, own in costs)
         engines = tuple(sorted(priced, key=lambda each: each.nanoseconds))
         engine = engines[0].engine

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, distinct
+from graphtide_core.path_expression import symbols
 from graphtide_core.plans import Rewriting
 
 from graphtide_query.families.algebra.ends import filtered
@@ -29,6 +31,10 @@ Plan = tuple["Algebra", ...]
 """An expression for each output of a query."""
 
 
+MOST_SYMBOLS: Final = 64
+"""Symbols of a PATH that is still rewritten."""
+
+
 def fixed_parts(query: GraphQuery, canonical: Plan) -> frozenset[Algebra]:
     """Return what must not be rewritten: outputs whose paths are told, and all that they are made of."""
     told = (each for each, output in zip(canonical, query.outputs, strict=True) if output.path is not None)
@@ -38,14 +44,20 @@ def fixed_parts(query: GraphQuery, canonical: Plan) -> frozenset[Algebra]:
 def rewritings(plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Rule] = RULES) -> Iterator[tuple[str, Plan]]:
     """Yield each plan that one rule makes of a plan at one place, with the rule's name.
 
+    A PATH of more than `MOST_SYMBOLS` symbols is no such place: what may be left out of it would grow with their square.
     Complexity: for each step, linear in the plan.
     """
-    places = dict.fromkeys(each for expression in plan for each in distinct(expression) if each not in fixed)
+    every = dict.fromkeys(each for expression in plan for each in distinct(expression) if each not in fixed)
+    places = [each for each in every if not isinstance(each, Path) or _is_short(each)]
     for place in places:
         for rule in rules:
             for new in rule(place):
                 if new != place:
                     yield name_of(rule), with_replaced(plan, place, new, fixed)
+
+
+def _is_short(path: Path) -> bool:
+    return next(islice(symbols(path.expression), MOST_SYMBOLS, None), None) is None
 
 
 def numbered(plan: Plan, fixed: Set[Algebra]) -> Iterator[tuple[Rewriting, Plan]]:

@@ -16,8 +16,10 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.algebra import Pattern, distinct, operands
+from graphtide_core.algebra import Filter, Pattern, distinct, operands, paths
+from graphtide_core.path_expression import symbols
 from graphtide_core.plans import MOST_REWRITINGS
+from graphtide_core.predicate import attributes
 
 from graphtide_query.families.algebra.rewriting import in_normal_form, numbered, patterns_of
 
@@ -38,6 +40,12 @@ SMALL: Final = 6
 
 UNITS_OF_A_NODE: Final = 40
 """Units of work that an operator of a plan takes to be rewritten and estimated."""
+
+_REWRITTEN_AT_ONCE: Final = 8
+"""Operators and symbols of a plan that are rewritten for one such charge."""
+
+_COMPARED_AT_ONCE: Final = 16
+"""Operators below another one that are compared with it for one such charge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,7 @@ def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, allowance:
     """
     estimated = partial(_found, cost=cost, fixed=fixed)
     order = count()
+    allowance.work.do(UNITS_OF_A_NODE * _compared(canonical))
     start = in_normal_form(canonical, fixed)
     first = estimated(start, ())
     known = {start: first}
@@ -84,15 +93,38 @@ def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, allowance:
         if len(known[plan].rewritings) == MOST_REWRITINGS:
             continue
         for rewriting, new in numbered(plan, fixed):
-            allowance.work.do(UNITS_OF_A_NODE)
+            allowance.work.do(units_of_rewriting(new))
             if new in known:
                 continue
-            allowance.work.do(UNITS_OF_A_NODE * sum(1 for each in new for _ in distinct(each)))
+            allowance.work.do(UNITS_OF_A_NODE * _compared(new))
             known[new] = estimated(new, (*known[plan].rewritings, rewriting))
             heappush(waiting, (known[new].nanoseconds, next(order), new))
             if not allowance.left:
                 break
     return tuple(sorted(known.values(), key=lambda each: (each.nanoseconds, len(each.rewritings))))
+
+
+def units_of_rewriting(plan: Plan) -> int:
+    """Return the units of work that a rewriting takes which leads to a plan."""
+    read = sum(1 for each in plan for path in paths(each) for _ in symbols(path.expression))
+    return UNITS_OF_A_NODE * (1 + (_compared(plan) + read) // _REWRITTEN_AT_ONCE)
+
+
+def _compared(plan: Plan) -> int:
+    """Return how many operators are looked at to find each expression of a plan among others, with all below it."""
+    found = 0
+
+    def size(expression: Algebra) -> int:
+        nonlocal found
+        own = 1 + sum(map(size, operands(expression)))
+        if isinstance(expression, Filter | Pattern):
+            own += sum(1 for condition in expression.conditions for _ in attributes(condition))
+        found += 1 + own // _COMPARED_AT_ONCE
+        return own
+
+    for each in plan:
+        size(each)
+    return found
 
 
 def _found(plan: Plan, rewritings: tuple[Rewriting, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:

@@ -2,8 +2,10 @@
 
 Each input becomes a WSCAN, with a FILTER over it if it asks for more than a label; each rule a PATTERN, rules of one head a
 UNION; each closure a PATH of one symbol. Longer path expressions are taken apart first: concatenation into a PATTERN, and
-alternation into a UNION; what may be empty is left out where it is, since the whole never is. A path
-that is told stays one PATH, from one end alone where the rule says which vertex that is: no transformation changes it.
+alternation into a UNION; what may be empty is left out where it is, since the whole never is. A concatenation with more
+than `MOST_LEFT_OUT` such parts, or over what rules derive, stays one PATH, whose automaton leaves them out: each of them would
+double what is taken apart. A path that is told stays one PATH, from one end alone where the rule says which vertex that is: no
+transformation changes it.
 
 Deviates from Algorithm SGQParser in that a rule which only gives another predicate a new name adds no operator, as in the
 paper's Example 8.
@@ -13,7 +15,8 @@ Reference: paper 001, section 5.2, Algorithm SGQParser.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.algebra import Algebra, Binding, Filter, Part, Path, Pattern, Union, WScan
 from graphtide_core.path_expression import (
@@ -23,7 +26,9 @@ from graphtide_core.path_expression import (
     Plus,
     Star,
     Symbol,
+    concatenated,
     is_nullable,
+    operands,
     spelled,
     symbols,
 )
@@ -38,11 +43,14 @@ if TYPE_CHECKING:
     from graphtide_core.path_expression import PathExpression
     from graphtide_core.regular_rule import Atom, Rule
 
+MOST_LEFT_OUT: Final = 2
+"""Parts of concatenations that may be left out of an expression that is taken apart."""
+
 
 def canonical(query: GraphQuery) -> tuple[Algebra, ...]:
     """Return the canonical expression of each output of a query.
 
-    Complexity: linear in the query, where no concatenation has parts that may be empty; each of those doubles what follows it.
+    Complexity: quadratic in the symbols of each path expression, and linear in the rest of the query.
     """
     derived = derived_predicates(query)
     return tuple(derived[output.head] for output in query.outputs)
@@ -122,8 +130,8 @@ def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], labe
             return turned(known[predicate], own) if is_inverse else known[predicate]
         case Alternation(options):
             return _united((path_in_parts(option, known) for option in options), own)
-        case Concatenation(parts):
-            return _in_a_row(parts, known, own)
+        case Concatenation():
+            return _in_a_row(expression, known, label)
         case Star(operand) | Plus(operand):
             symbol = spelled(operand)
             return Path(Plus(Symbol(symbol)), (Binding(symbol, path_in_parts(operand, known)),), own)
@@ -143,19 +151,26 @@ def in_a_row(operands: tuple[Algebra, ...], label: str) -> Algebra:
     return Pattern(parts, (ends[0].name, ends[-1].name), label)
 
 
-def _in_a_row(parts: tuple[PathExpression, ...], known: Mapping[str, Algebra], label: str) -> Algebra:
+def _in_a_row(expression: Concatenation, known: Mapping[str, Algebra], label: str | None) -> Algebra:
     """Return the words of a concatenation: with every part, and without those that may be empty."""
-    optional = next((place for place, part in enumerate(parts) if is_nullable(part)), None)
-    if optional is None:
-        return in_a_row(tuple(path_in_parts(part, known) for part in parts), label)
-    filled = path_in_parts(parts[optional], known)
-    left = (*parts[:optional], *parts[optional + 1 :])
-    without = path_in_parts(left[0] if len(left) == 1 else Concatenation(left), known, label)
-    # The part is there now: it stands under a name of its own, so that it is not taken for one that may be empty.
-    name = f"{spelled(parts[optional])} as is"
-    beside = {**known, name: filled}
-    there = path_in_parts(Concatenation((*parts[:optional], Symbol(name), *parts[optional + 1 :])), beside, label)
-    return _united((there, without), label)
+    own = label or spelled(expression)
+    are_edges = all(isinstance(known[symbol.predicate], WScan | Filter) for symbol in symbols(expression))
+    if not are_edges or _left_out(expression) > MOST_LEFT_OUT:
+        return path_as_one(expression, known, own)
+    ways: list[Algebra] = []
+    for way in product(*((True, False) if is_nullable(part) else (True,) for part in expression.parts)):
+        kept = tuple(part for part, is_there in zip(expression.parts, way, strict=True) if is_there)
+        if len(kept) == 1:
+            ways.append(path_in_parts(kept[0], known, label))
+        elif kept:
+            ways.append(in_a_row(tuple(path_in_parts(part, known) for part in kept), label or spelled(concatenated(kept))))
+    return _united(ways, own)
+
+
+def _left_out(expression: PathExpression) -> int:
+    """Return how many parts of concatenations may be empty, at any depth."""
+    found = sum(map(_left_out, operands(expression)))
+    return found + (sum(map(is_nullable, expression.parts)) if isinstance(expression, Concatenation) else 0)
 
 
 def _united(operands: Iterable[Algebra], label: str) -> Algebra:
