@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import Plan, assigned
@@ -47,13 +48,15 @@ def plan(
         budget: how much work planning may do.
 
     Raises:
-        InvalidQueryError: there is no engine of that name, it is of another family, or has no such variant.
+        InvalidQueryError: there is no engine of that name, it is of another family, or has no such variant; or a duration of
+            the pattern is shorter than a tick.
         PlanningBudgetError: the pattern cannot be planned within the budget.
         CutShortError: the budget says that nobody waits for the plan any more.
     Complexity: as the searches say, and never more than the budget.
     """
     wish = Wish(wish) if isinstance(wish, str) else wish
     refuse_other_family(pattern, wish.engine)
+    refuse_shorter_than_a_tick(pattern, unit)
     model = CostModel(pattern, statistics or StatisticsSnapshot(), pattern.extent(unit), budget)
     if wish.engine == AUTO:
         candidates = family_of(pattern).considered(model, wish, crowd)

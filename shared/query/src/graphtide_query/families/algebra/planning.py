@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.plans import Candidate, ConsideredEngine, Derivation, DerivedPlan, PathEngine
 from graphtide_core.time import TimeUnit
 
@@ -82,11 +83,12 @@ def chosen(
         budget: how much work the search may do.
 
     Raises:
-        InvalidQueryError: the engine has no such variant.
+        InvalidQueryError: the engine has no such variant, or a window or slide is shorter than a tick.
         PlanningBudgetError: the query cannot be planned within the budget.
     """
     engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
     variant = wish.variant_among(engine.value, VARIANTS)
+    refuse_shorter_than_a_tick(query, unit)
     work = Work(query.name, budget)
     logical, cost = canonical(query), AlgebraCost(statistics, unit, engine, work)
     if variant == CANONICAL:

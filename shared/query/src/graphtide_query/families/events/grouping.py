@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.event_pattern import events
 from graphtide_core.plans import AGGREGATION, Candidate, EventPlan, EventRates, EventUnit, GroupedPlan, Grouping
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, should_replan
@@ -42,9 +43,10 @@ def grouped(
         statistics: what is known of the stream.
 
     Raises:
-        InvalidPatternError: the pattern has too many branches.
+        InvalidPatternError: the pattern has too many branches, or a duration that is shorter than a tick.
         InvalidQueryError: there is no such builder.
     """
+    refuse_shorter_than_a_tick(pattern, unit)
     known = statistics or StatisticsSnapshot()
     physical = Grouping(wish.variant_among(AGGREGATION, VARIANTS) or AUTO, rates_of(pattern, known))
     alone = units([pattern], "none", unit=unit, statistics=known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.plans import AGGREGATION, EventPlan, EventUnit
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
@@ -43,12 +44,13 @@ def plan_events(
         The plans, in the order of the patterns.
 
     Raises:
-        InvalidPatternError: a pattern has too many branches.
+        InvalidPatternError: a pattern has too many branches, or a duration that is shorter than a tick.
         InvalidQueryError: there is no such builder.
     """
     builder = wish.variant_among(AGGREGATION, VARIANTS) or AUTO
     streams: dict[StreamName, list[int]] = {}
     for number, pattern in enumerate(patterns):
+        refuse_shorter_than_a_tick(pattern, unit)
         streams.setdefault(pattern.stream, []).append(number)
     known = statistics or StatisticsSnapshot()
     plans: dict[int, EventPlan] = {}

@@ -74,7 +74,7 @@ class Rates:
 
         Complexity: O(pairs of the order that the form has not + predicates).
         """
-        found = power(member.within / form.within, form.size) if self._known else 1.0
+        found = power(member.within / max(1, form.within), form.size) if self._known else 1.0
         for read, asked in member.predicates.items():
             if not read & ~form.slots:
                 of_form = form.predicates.get(read)
