@@ -136,7 +136,7 @@ def test_a_stream_that_cannot_go_on_makes_no_other_wait_and_is_named_with_its_re
         answer = client.post("/api/v1/streams/a_b/edges", content=EDGE, headers=NDJSON)
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-stream")
         wait_until(lambda: client.get("/readyz").status_code == 200, PATIENCE)
-        wait_until(lambda: '"test.sequencer.bad": "ok, but it has failed for ' in told_ready(client), PATIENCE)
+        wait_until(lambda: '"test.sequencer.bad": "ok, but it fails: ' in told_ready(client), PATIENCE)
         assert '"stream a_b": "ok, but it cannot be made: the topic test.ordered.a_b.v1 cannot be made' in told_ready(client)
         assert client.get("/readyz").status_code == 200
         assert client.post("/api/v1/streams/good/edges", content=EDGE, headers=NDJSON).status_code == 202

@@ -5,9 +5,9 @@
 Every service runs with two shards, where it has shards. Several producers send edges side by side, each at its own pace, so
 that the sequencer has disorder to put right. Users register, replace and delete patterns all the time, and ask for other
 engines, so that plans move between services and shards. Meanwhile processes are killed: any of the services, Kafka, and twins
-that were started under the identity of a process that runs. Patterns are of all four families. A view has a reader, a query reads
-two streams that are merged, every third request is traced. An enemy writes records with odd headers to every topic, registers
-patterns whose planning or matching explodes, and feeds them (`graphtide_testing.hostility`).
+that were started under the identity of a process that runs. Patterns are of all four families. A view has a reader, a query
+reads two streams that are merged, every third request is traced. An enemy writes records with odd headers to every topic,
+registers patterns whose planning or matching explodes, and feeds them (`graphtide_testing.hostility`).
 
 After the kills comes a calm time with all of that but kills; how long the innocent wait for their matches is measured there:
 from the time of the ordered record to that of the match, by the log.

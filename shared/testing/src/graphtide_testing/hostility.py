@@ -1,4 +1,4 @@
-"""What an enemy of a deployment does beside the traffic of others: odd headers in every topic, and patterns that cost without end.
+"""What an enemy of a deployment does beside the traffic of others: odd headers in every topic, patterns that cost without end.
 
 Nobody else may lose or repeat a match by it, or wait for one.
 """
