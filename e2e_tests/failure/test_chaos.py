@@ -22,7 +22,10 @@ def test_every_match_is_accounted_for_whoever_is_killed(tmp_path: Path, seed: in
     try:
         chaos.start()
         chaos.run(40)
+        chaos.be_calm(10)
         assert chaos.settle() == {}
         assert chaos.answered > 0, "graph queries must be among the patterns"
+        assert chaos.enemy.odd > 0, "the enemy must have written odd records"
+        assert chaos.waited, "matches must come in the calm time"
     finally:
         chaos.end()

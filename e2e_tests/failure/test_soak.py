@@ -28,7 +28,7 @@ def test_a_deployment_under_faults_of_all_kinds_matches_everything_once(tmp_path
     assert wrong == {}, lines
     # There was something to be right about, and faults of all kinds.
     assert soak.completed == soak.load.completing > 4_000
-    assert {*soak.faults.done} == {"records", "checkpoints", "adversaries", "simulations"}
+    assert {*soak.faults.done} == {"records", "checkpoints", "adversaries", "simulations", "odd headers"}
     assert min(soak.fleet.killed, soak.faults.slow.made, soak.letters["future"], soak.letters["malformed"]) > 0
     # It is too short for a slope; growth by half would be no noise.
     lives = [life for lives in soak.memory.values() for life in lives.judged(Patience(warm_seconds=30, judged_seconds=30))]

@@ -25,6 +25,7 @@ from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.adversary import star
 from graphtide_testing.fleet import KAFKA, REDIS, TWIN
 from graphtide_testing.poison import KEYS, damaged, strange_record, unreadable_record
+from graphtide_testing.raw_producer import send_raw
 from graphtide_testing.steady_load import STREAM
 from graphtide_testing.tail import Tail
 
@@ -95,6 +96,7 @@ class Faults:
             *(self._kill,) * 3,
             *(self._poison_topic,) * 5,
             *(self._poison_redis,) * 2,
+            *(self._send_odd_headers,) * 2,
             *(self._be_slow,) * 4,
             *(self._register,) * 3,
             self._simulate,
@@ -140,6 +142,15 @@ class Faults:
             writer.write([poison._replace(partition=chance.choice(places).partition)])
             writer.close()
             self.done["records"] += 1
+
+    def _send_odd_headers(self, chance: Random, _: float) -> None:
+        """Write a record with a header name that is not UTF-8."""
+        # Kafka may be away.
+        with suppress(OSError):
+            send_raw(
+                self.fleet.deployment.kafka.bootstrap, chance.choice(self._topics), [(b"\xff\xfe", b"v")], b"odd", key=b"odd"
+            )
+            self.done["odd headers"] += 1
 
     def _poison_redis(self, chance: Random, _: float) -> None:
         """Damage a checkpoint, or put something of another type in its place."""

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 MOST_GROWTH: Final = 0.01
 """Share by which memory may grow in `SLOPE_SECONDS`."""
 
-MATCHERS: Final = ("matcher_timing", "matcher_sjtree", "matcher_simulation")
+MATCHERS: Final = ("matcher_timing", "matcher_sjtree", "matcher_simulation", "matcher_event_pattern", "matcher_algebra")
 WITNESSES: Final = (
     "ingestion.1", "sequencer", "admin_api.1", "planner", "statistics", *(f"{service}.1" for service in MATCHERS)
 )  # fmt: skip

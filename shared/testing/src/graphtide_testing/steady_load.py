@@ -1,9 +1,10 @@
 """A steady load of edges, of which every one but the first of its kind completes one match of one pattern.
 
-There are `KINDS` kinds of edges, and a pattern for each; those of the last kinds are under dual simulation. Edges have
-numbers; the edge n has the kind n % KINDS and goes on from the edge n - KINDS. Among them are edges of a hub, for adversaries
-to search, lines that are no edges, and edges that are far in the future. Several producers send in turns, through whichever
-service answers, each turn until it is taken: what one sends is out of order beside what the others do.
+There are `KINDS` kinds of edges, and a pattern for each; those of the last kinds are under dual simulation, event patterns and
+graph queries. Edges have numbers; the edge n has the kind n % KINDS and goes on from the edge n - KINDS. Among them are edges
+of a hub, for adversaries to search, lines that are no edges, and edges that are far in the future. Every third request is
+traced. Several producers send in turns, through whichever service answers, each turn until it is taken: what one sends is out
+of order beside what the others do.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final
 
 import httpx2
+import msgspec
 from graphtide_core.errors import PoisonRecordError
+from graphtide_core.match import MatchKind
+from graphtide_core.plans import PathEngine
 from graphtide_wire import matches
 
 from graphtide_testing.accounting import Account
@@ -30,16 +34,22 @@ if TYPE_CHECKING:
     from graphtide_testing.accounting import Reported
 
 STREAM: Final = "s"
-_UNDER: Final = " UNDER DUAL SIMULATION REPORT INSTANCES"
+_SUBGRAPH: Final = f"PATTERN n{{kind}} MATCH (a)-[x:k{{kind}}]->(b)-[y:k{{kind}}]->(c) ORDER x < y ON {STREAM} WINDOW 10s"
+_SIMULATED: Final = _SUBGRAPH.replace(" ON ", " UNDER DUAL SIMULATION REPORT INSTANCES ON ")
+_SEQUENCE: Final = f"PATTERN n{{kind}} SEQ(x:k{{kind}}, y:k{{kind}}) WHERE x.dst = y.src ON {STREAM} WITHIN 10s"
+_JOIN: Final = f"QUERY n{{kind}} two(a, c) <- k{{kind}}(a, b), k{{kind}}(b, c). ON {STREAM} WINDOW(10s)"
+_PATH: Final = f"QUERY n{{kind}} two(a, c) <- /:k{{kind}} :k{{kind}}/(a, c) AS way. ON {STREAM} WINDOW(10s) RETURN way"
 _SUBGRAPHS: Final = ("auto", "timing", "sj-tree", "filtering", "re-search")
 _SIMULATIONS: Final = ("auto", "ddst-coloring", "ddst-signature", "ddst-baseline")
-_SEARCHES: Final = [*(("", engine) for engine in islice(cycle(_SUBGRAPHS), 16)), *((_UNDER, engine) for engine in _SIMULATIONS)]
+_SEARCHES: Final = [
+    *((_SUBGRAPH, engine) for engine in islice(cycle(_SUBGRAPHS), 12)),
+    *((_SIMULATED, engine) for engine in _SIMULATIONS),
+    (_SEQUENCE, "auto"),
+    (_SEQUENCE, "auto"),
+    *((text, engine.value) for text, engine in zip((_JOIN, _PATH), PathEngine, strict=True)),
+]
 PATTERNS: Final = {
-    f"n{kind}": {
-        "text": f"PATTERN n{kind} MATCH (a)-[x:k{kind}]->(b)-[y:k{kind}]->(c) ORDER x < y{under} ON {STREAM} WINDOW 10s",
-        "engine": engine,
-    }
-    for kind, (under, engine) in enumerate(_SEARCHES)
+    f"n{kind}": {"text": text.format(kind=kind), "engine": engine} for kind, (text, engine) in enumerate(_SEARCHES)
 }
 """What is registered, by name."""
 
@@ -48,6 +58,9 @@ _PRODUCERS: Final = 3
 _TURN_SECONDS: Final = 0.25
 _MOST_IN_A_TURN: Final = 600
 _PATIENCE: Final = 240.0
+_TRACED: Final = 3
+"""Of so many requests one is traced."""
+
 _NO_EDGES: Final = (b"{", b"[]", b"\xff\xfe", b'{"ts": "x"}', b'{"op": "melt", "ts": 1}', b"x" * 5_000)
 
 
@@ -70,6 +83,7 @@ class SteadyLoad:
     sent: int = 0
     bad: int = 0
     future: int = 0
+    _requests: int = 0
     _first_ms: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,6 +164,9 @@ class SteadyLoad:
     def _post(self, producer: int, lines: list[bytes]) -> int:
         """Send lines until they are taken; return how many of them were refused."""
         told = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
+        self._requests += 1
+        if self._requests % _TRACED == 0:
+            told["traceparent"] = f"00-{self.rng.getrandbits(128) | 1:032x}-{self.rng.getrandbits(64) | 1:016x}-01"
         begun, answer = time.monotonic(), None
         for service in cycle(self.services):
             try:
@@ -175,13 +192,32 @@ def reported(records: Iterable[Record]) -> Iterable[tuple[str, Reported]]:
     for record in records:
         try:
             event = matches.decode(record)
-            edges = json.loads(event.body)["edges"]
-        except (PoisonRecordError, ValueError):
+        except PoisonRecordError:
             continue
-        if event.pattern in PATTERNS:
-            # One of a name; in a component a list of one.
-            of = {name: [each] if isinstance(each, str) else each for name, each in edges.items()}
-            assert [len(of[name]) for name in ("x", "y")] == [1, 1], f"{edges} is no match of {event.pattern}"
-            before, last = (int(of[name][0].removeprefix("e")) for name in ("x", "y"))
-            assert last - before == KINDS, f"{edges} is no match of {event.pattern}"
+        # An end of validity is no match of its own.
+        if event.pattern in PATTERNS and event.kind is MatchKind.MATCH:
+            before, last = _ends(event.body)
+            assert last - before == KINDS, f"{event.body!r} is no match of {event.pattern}"
             yield event.pattern, (event.version, last)
+
+
+def _ends(body: bytes) -> tuple[int, int]:
+    """Return the numbers of the two edges of a match; those of a result follow from its ends.
+
+    Raises:
+        AssertionError: it is no match of two edges.
+    """
+    ends = msgspec.json.decode(body, type=_Result)
+    if ends.src and ends.dst:
+        return int(ends.src[1:]), int(ends.dst[1:]) - KINDS
+    # One of a name; in a component a list of one.
+    of = {name: (ids,) if isinstance(ids, str) else ids for name, ids in matches.participants(body).items()}
+    assert {name: len(ids) for name, ids in of.items()} == {"x": 1, "y": 1}, f"{body!r} is no match of two edges"
+    return int(of["x"][0].removeprefix("e")), int(of["y"][0].removeprefix("e"))
+
+
+class _Result(msgspec.Struct):
+    """The ends of a result."""
+
+    src: str = ""
+    dst: str = ""
