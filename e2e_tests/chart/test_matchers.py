@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from graphtide_planner.domain.planning import SERVICES
+from graphtide_runtime.checkpoints.redis import RedisCheckpoints
 from graphtide_testing.charts import rendered
 
 
@@ -158,4 +159,42 @@ def test_redis_is_told_by_its_url_and_logins_by_secrets() -> None:
         "REDIS_KEY": "/etc/graphtide/redis/tls.key",
         "REDIS_USERNAME": {"secretKeyRef": {"name": "redis-user", "key": "username"}},
         "REDIS_PASSWORD": {"secretKeyRef": {"name": "redis-user", "key": "password"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("redis", "url", "ports"),
+    [
+        (
+            {"mode": "cluster", "nodes": ["a.redis:7000", "b.redis:7001"]},
+            "redis+cluster://a.redis:7000,b.redis:7001",
+            {7000, 7001},
+        ),
+        (
+            {"mode": "sentinel", "nodes": ["a:26379", "b:26379"], "primary": "tide", "database": 2, "tls": {"enabled": True}},
+            "rediss+sentinel://a:26379,b:26379/tide/2",
+            {6379, 26379},
+        ),
+    ],
+)
+def test_a_cluster_and_sentinels_are_told_by_urls_that_the_services_take(
+    redis: dict[str, object], url: str, ports: set[int]
+) -> None:
+    release = rendered({"redis": redis})
+    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    assert told["GRAPHTIDE_MATCHER_TIMING_REDIS"] == url
+    RedisCheckpoints(url).close()
+    egress = release.one("NetworkPolicy", "matcher-timing")["spec"]["egress"]
+    opened = {port["port"] for rule in egress for port in rule["ports"]}
+    assert ports <= opened
+    assert (6379 in opened) == (6379 in ports)
+
+
+def test_sentinels_have_a_password_of_their_own() -> None:
+    redis = {"mode": "sentinel", "nodes": ["a:26379"], "primary": "tide"}
+    auth = {"existingSecret": "redis-user", "sentinelPasswordKey": "sentinel"}
+    release = rendered({"redis": {**redis, "auth": auth}})
+    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    assert told["GRAPHTIDE_MATCHER_TIMING_REDIS_SENTINEL_PASSWORD"] == {
+        "secretKeyRef": {"name": "redis-user", "key": "sentinel"}
     }

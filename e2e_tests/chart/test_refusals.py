@@ -56,6 +56,24 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "a client's certificate needs both",
     ),
     "files of TLS without TLS": ({"kafka": {"tls": {"existingSecret": "s"}}}, "write kafka.tls.enabled: true"),
+    "nodes of one server": ({"redis": {"nodes": ["a:1"]}}, "write redis.mode: cluster or redis.mode: sentinel"),
+    "a cluster without nodes": ({"redis": {"mode": "cluster"}}, "write where its nodes or sentinels are, such as redis.nodes"),
+    "a node without a port": (
+        {"redis": {"mode": "cluster", "nodes": ["redis-0"]}},
+        "which is no host:port: write such as redis-0",
+    ),
+    "a primary without a name": (
+        {"redis": {"mode": "sentinel", "nodes": ["redis-0:26379"]}},
+        "write such as redis.primary: mymaster",
+    ),
+    "a database of a cluster": (
+        {"redis": {"mode": "cluster", "nodes": ["redis-0:6379"], "database": 3}},
+        "a cluster has database 0 alone",
+    ),
+    "a password of sentinels without a Secret": (
+        {"redis": {"auth": {"sentinelPasswordKey": "sentinel"}}},
+        "redis.auth.sentinelPasswordKey names a key of a Secret",
+    ),
     "no Redis": ({"redis": {"host": ""}}, "write such as redis.host: redis-master.redis.svc"),
     "Redis' certificate without a Secret": (
         {"redis": {"tls": {"enabled": True, "certificateKey": "c", "keyKey": "k"}}},

@@ -153,6 +153,10 @@ labels:
 {{- end }}
 - name: {{ $prefix }}REDIS_PASSWORD
   valueFrom: {secretKeyRef: {name: {{ $values.redis.auth.existingSecret }}, key: {{ $values.redis.auth.passwordKey }}}}
+{{- with $values.redis.auth.sentinelPasswordKey }}
+- name: {{ $prefix }}REDIS_SENTINEL_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ $values.redis.auth.existingSecret }}, key: {{ . }}}}
+{{- end }}
 {{- end }}
 {{- if and .component.access $values.access.existingSecret (not $values.access.insecure) }}
 - name: {{ $prefix }}API_KEYS
@@ -181,9 +185,18 @@ labels:
 {{- define "graphtide.redis.settings" -}}
 {{- $redis := .root.Values.redis -}}
 {{- $scheme := ternary "rediss" "redis" $redis.tls.enabled -}}
+{{- if eq $redis.mode "cluster" }}
+{{ .prefix }}REDIS: {{ printf "%s+cluster://%s" $scheme (join "," $redis.nodes) }}
+{{- else if eq $redis.mode "sentinel" }}
+{{ .prefix }}REDIS: {{ printf "%s+sentinel://%s/%s/%d" $scheme (join "," $redis.nodes) $redis.primary (int $redis.database) }}
+{{- else }}
 {{ .prefix }}REDIS: {{ printf "%s://%s:%d/%d" $scheme $redis.host (int $redis.port) (int $redis.database) }}
+{{- end }}
 {{- with $redis.auth.username }}
 {{ $.prefix }}REDIS_USERNAME: {{ . | quote }}
+{{- end }}
+{{- with $redis.auth.sentinelUsername }}
+{{ $.prefix }}REDIS_SENTINEL_USERNAME: {{ . | quote }}
 {{- end }}
 {{- if and $redis.tls.enabled $redis.tls.existingSecret }}
 {{- with $redis.tls.authoritiesKey }}

@@ -62,7 +62,11 @@ spec:
   {{- end -}}
   {{- range $port := $values.networkPolicy.kafkaPorts -}}{{- $ports = append $ports (int $port) -}}{{- end -}}
 {{- else if eq .flow "redis" -}}
-  {{- $ports = list (int $values.redis.port) -}}
+  {{- if ne $values.redis.mode "cluster" -}}{{- $ports = list (int $values.redis.port) -}}{{- end -}}
+  {{- if ne $values.redis.mode "server" -}}
+  {{- range $node := $values.redis.nodes -}}{{- $ports = append $ports (regexFind "[0-9]+$" $node | int) -}}{{- end -}}
+  {{- end -}}
+  {{- range $port := $values.networkPolicy.redisPorts -}}{{- $ports = append $ports (int $port) -}}{{- end -}}
 {{- else if eq .flow "telemetry" -}}
   {{- $ports = include "graphtide.networkPolicy.portOf" $values.telemetry.otlpEndpoint | fromJsonArray -}}
 {{- else if eq .flow "oidc" -}}

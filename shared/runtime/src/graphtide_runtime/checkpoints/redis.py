@@ -1,58 +1,45 @@
 """Checkpoints in Redis: one key a manifest, one hash of segments beside it, replaced in one transaction.
 
-Both keys carry the checkpoint's key as hash tag, so that a Redis Cluster keeps them in one slot. Redis is not asked to keep
-anything for ever: whoever finds no checkpoint reads the log instead. A key of another type than ours is somebody else's: it
-counts as none, and the next save takes its place.
+Both keys carry the checkpoint's key as hash tag, so that a Redis Cluster keeps them in one slot, and every call is of one slot.
+Redis is not asked to keep anything for ever: whoever finds no checkpoint reads the log instead. A key of another type than ours
+is somebody else's: it counts as none, and the next save takes its place.
 """
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import redis
 from graphtide_core.errors import FatalError, TransientError
-from redis.exceptions import NoPermissionError
+from redis.exceptions import AskError, MovedError, NoPermissionError, RedisClusterException
+
+from graphtide_runtime.checkpoints.redis_clients import RedisLogin, client_maker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from graphtide_runtime.checkpoints.redis_clients import AnyRedis
 
-@dataclass(frozen=True, slots=True)
-class RedisLogin:
-    """What a client shows of itself, and whom it trusts, beside what the URL says; the URL has the last word.
+__all__ = ["RedisCheckpoints", "RedisLogin"]
 
-    Attributes:
-        username: of the ACL user; None is Redis' default user.
-        password: of that user, which is never printed; None logs nobody in.
-        authorities: file in PEM of the authorities to trust; None is the system's own. This and the next two are for `rediss://`.
-        certificate: file in PEM of the client's certificate.
-        key: file in PEM of its key.
-    """
-
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    authorities: str | None = None
-    certificate: str | None = None
-    key: str | None = None
-
-    def options(self, url: str) -> dict[str, str]:
-        """Return what redis-py calls them, those that are given and that a connection to this URL knows."""
-        named = {"username": self.username, "password": self.password}
-        if url.startswith("rediss://"):
-            named |= {"ssl_ca_certs": self.authorities, "ssl_certfile": self.certificate, "ssl_keyfile": self.key}
-        return {name: value for name, value in named.items() if value is not None}
+_IS_CLUSTER: Final = "Redis is a cluster, whose nodes keep a part of the keys each: write redis+cluster:// before its address"
 
 
 class RedisCheckpoints:
     """A `CheckpointStore` in Redis; connects at the first call."""
 
     def __init__(self, url: str, *, prefix: str = "graphtide", timeout: float = 5.0, login: RedisLogin | None = None) -> None:
-        """Keep keys under `prefix`; `url` is `redis://…`, `rediss://…` or `unix://…`; `timeout` in seconds a call."""
+        """Keep keys under `prefix`; `url` is one of `redis_clients`; `timeout` in seconds a call.
+
+        Raises:
+            FatalError: it is no URL of Redis.
+        """
         self._prefix = prefix
-        options: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
-        self._client = redis.Redis.from_url(url, **options, **(login or RedisLogin()).options(url))
+        self._make = client_maker(url, timeout, login or RedisLogin())
+        self._made: AnyRedis | None = None
+        self._making = threading.Lock()
 
     def manifest(self, key: str) -> bytes | None:
         """Return the newest manifest; None if there is none.
@@ -123,7 +110,16 @@ class RedisCheckpoints:
 
     def close(self) -> None:
         """Give back the connections."""
-        self._client.close()
+        if self._made is not None:
+            self._made.close()
+
+    @property
+    def _client(self) -> AnyRedis:
+        """The client, which is made at the first call: one of a cluster asks it for its nodes then."""
+        with self._making:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     def _manifest_key(self, key: str) -> str:
         return f"{self._prefix}:checkpoint:{{{key}}}:manifest"
@@ -153,6 +149,19 @@ def _translated() -> Iterator[None]:
     except NoPermissionError as error:
         message = f"Redis refuses what this user asks for: {error}"
         raise FatalError(message) from error
+    except MovedError as error:
+        message = f"Redis: MOVED {error}. {_IS_CLUSTER}"
+        raise TransientError(message) from error
+    except AskError as error:
+        message = f"Redis: ASK {error}. {_IS_CLUSTER}"
+        raise TransientError(message) from error
+    except RedisClusterException as error:
+        # No node took the client: why not stands in what the last of them said.
+        if isinstance(error.__cause__, redis.AuthenticationError | NoPermissionError):
+            message = f"Redis refuses the credentials: {error}"
+            raise FatalError(message) from error
+        message = f"Redis: {error}"
+        raise TransientError(message) from error
     except redis.RedisError as error:
         message = f"Redis: {error}"
         raise TransientError(message) from error

@@ -23,12 +23,15 @@ class MatcherSettings(ServiceSettings):
     """Settings of one shard of a matcher service.
 
     Attributes:
-        redis: URL of the Redis that keeps checkpoints; it may hold a name and a password.
+        redis: URL of the Redis that keeps checkpoints: `redis://`, `redis+cluster://` or `redis+sentinel://`, or with TLS
+            `rediss…`; it may hold a name and a password.
         redis_username: of the ACL user who logs in; Redis' default user if not given.
         redis_password: of that user; empty logs nobody in.
         redis_authorities: file in PEM of the authorities to trust, for `rediss://`; the system's own if not given.
         redis_certificate: file in PEM of the client's certificate.
         redis_key: file in PEM of its key.
+        redis_sentinel_username: of the ACL user of sentinels, for `redis+sentinel://`; their default user if not given.
+        redis_sentinel_password: of that user; empty logs nobody in there.
         shard: 0-based; no two processes at once have one.
         profile: `low-latency` or `throughput`, as for ingestion.
         linger_seconds: how long a round waits for records.
@@ -43,6 +46,8 @@ class MatcherSettings(ServiceSettings):
     redis_authorities: str | None = None
     redis_certificate: str | None = None
     redis_key: str | None = None
+    redis_sentinel_username: str | None = None
+    redis_sentinel_password: SecretStr = SecretStr("")
     shard: int = Field(default=0, ge=0)
     profile: Profile = Profile.THROUGHPUT
     linger_seconds: float = Field(default=0.2, ge=0, le=10)
@@ -58,6 +63,8 @@ class MatcherSettings(ServiceSettings):
             self.redis_authorities,
             self.redis_certificate,
             self.redis_key,
+            self.redis_sentinel_username,
+            self.redis_sentinel_password.get_secret_value() or None,
         )
         return RedisCheckpoints(self.redis.get_secret_value(), prefix=self.prefix, login=login)
 

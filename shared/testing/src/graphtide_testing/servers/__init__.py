@@ -7,5 +7,6 @@ the same folder is how tests of failures crash them.
 from graphtide_testing.servers.kafka import KafkaServer
 from graphtide_testing.servers.process import ServerError
 from graphtide_testing.servers.redis import RedisServer
+from graphtide_testing.servers.redis_several import RedisClusterServers, RedisSentinelServers
 
-__all__ = ["KafkaServer", "RedisServer", "ServerError"]
+__all__ = ["KafkaServer", "RedisClusterServers", "RedisSentinelServers", "RedisServer", "ServerError"]

@@ -12,6 +12,7 @@ from graphtide_testing.servers.security import PASSWORD, USER
 from graphtide_testing.servers.tools import program
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from graphtide_testing.servers.process import Usage
@@ -21,8 +22,18 @@ if TYPE_CHECKING:
 class RedisServer:
     """A Redis that keeps its data and its port in `folder`, over crashes and restarts."""
 
-    def __init__(self, folder: Path, security: Security | None = None, address: str = "127.0.0.1") -> None:
-        """Look after the server of this folder; it need not have one yet. With `security`, it speaks TLS alone."""
+    def __init__(
+        self,
+        folder: Path,
+        security: Security | None = None,
+        address: str = "127.0.0.1",
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Look after the server of this folder; it need not have one yet. With `security`, it speaks TLS alone.
+
+        `settings` are further ones of its file.
+        """
+        self._more = dict(settings or {})
         self._folder = folder.resolve()
         self._security, self._address = security, address
         self._process = Process("redis", self._folder)
@@ -62,6 +73,7 @@ class RedisServer:
                 "loglevel": "warning",
                 "set-proc-title": "no",
                 **(self._security.of_redis() if self._security else {}),
+                **self._more,
             }
             self._settings.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
         self._process.start([server, str(self._settings)], self.answers)

@@ -22,6 +22,9 @@ REDIS_RULES: Final = (
 )
 """What a matcher service does in Redis, and on which keys: as an ACL says it (docs/how-to/secure.md)."""
 
+REDIS_CLUSTER_RULES: Final = "+cluster|slots +cluster|shards +command +asking"
+"""What it does besides in a Redis Cluster, to find where keys are."""
+
 _PROPERTIES: Final = """\
 sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
 listener.name.secure.plain.sasl.jaas.config={modules}.plain.PlainLoginModule required user_{user}="{password}";
