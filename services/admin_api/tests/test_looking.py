@@ -183,7 +183,7 @@ def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployme
     deployment.log.admin().ensure(TOPICS.of_stream(S, partitions=2))
     assert deployment.http.get(path).json()["standing"] is None
     late = Counted(10_000, 9_990, 2)
-    told = StreamFigures(3, 2**62, 2**62 + 5, late, late)
+    told = StreamFigures(3, 2**62, 2**62 + 5, late, late, 1000)
     place = PartitionPosition(7, 7)
     committed = {TopicPartition(TOPICS.raw(S), 1): place.position(told, 8, 8, {})}
     transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
@@ -194,7 +194,7 @@ def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployme
     assert (shown["name"], shown["partitions"]) == ("s", 2)
     note = shown["standing"].pop("note")
     assert shown["standing"] == {
-        "epoch": 3, "watermark": 2**62, "newest": 2**62 + 5, "read": 10_000, "late": 9_990, "future": 2,
+        "epoch": 3, "watermark": 2**62, "newest": 2**62 + 5, "read": 10_000, "late": 9_990, "future": 2, "lateness": 1000,
     }  # fmt: skip
     assert note.startswith("100% of the last edges were late")
     assert "POST /api/v1/streams/s:reset-watermark" in note

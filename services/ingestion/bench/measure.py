@@ -71,6 +71,7 @@ def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> float:
         prefix=f"bench-{uuid.uuid4().hex[:8]}",
         streams=("flows",),
         port=0,
+        lateness=0,
         roles=frozenset({"http", "sequencer"} if sequence else {"http"}),
         insecure=True,
         requests_per_second=1e6,

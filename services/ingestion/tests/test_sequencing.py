@@ -619,7 +619,7 @@ def test_positions_tell_the_next_record_where_nothing_waits() -> None:
     assert (position.offset, json.loads(position.metadata)) == (
         2,
         {"next": 2, "ordinal": 2, "watermark": 2, "ordered": 2, "sources": {"#0": 2}, "form": 1}
-        | {"epoch": 0, "newest": 2, "counted": two, "recent": two, "numbered": 2},
+        | {"epoch": 0, "newest": 2, "counted": two, "recent": two, "numbered": 2, "lateness": 0},
     )
 
 

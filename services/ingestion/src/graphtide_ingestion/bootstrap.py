@@ -18,6 +18,7 @@ from graphtide_runtime.http import answer_with_problems, health_routes
 from graphtide_runtime.process import Workers
 from graphtide_runtime.profile import Profile
 from graphtide_runtime.routes import SERVERS, operation_id
+from graphtide_runtime.sequencing.lateness import lateness_of
 from graphtide_runtime.sequencing.raw_decoding import Ahead
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_runtime.serving.protecting import protect
@@ -225,9 +226,10 @@ def _merging(settings: Settings, stream: StreamName) -> Merging:
 def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
     ahead = Ahead(settings.unit, settings.max_ahead_seconds_of.get(stream, settings.max_ahead_seconds))
     live = ticks_per_second(settings.unit) if _is_live(settings, stream) else 0
+    lateness = lateness_of(settings.lateness, settings.unit, settings.profile)
     return Sequencing(
         unit=settings.unit,
-        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead, live),
+        ordering=Ordering(lateness, settings.idle_seconds, settings.most_pending, ahead, live),
         linger_seconds=_LINGER_SECONDS[settings.profile],
         heartbeat_seconds=_heartbeat_seconds(settings, [stream]),
     )

@@ -33,7 +33,8 @@ class Settings(AccessSettings):
         partitions: of a new stream's raw topic.
         retention_ms: how long a new stream's records are kept; not set is for ever.
         unit: what one tick of a time counts.
-        lateness: ticks by which an edge may come later than one that is newer.
+        lateness: ticks by which an edge may come later than one that is newer; not set is one second, and 0 with the profile
+            `low-latency`.
         idle_seconds: a producer that is silent for so long is not waited for.
         heartbeat_seconds: how long a stream may be quiet before matchers are told that its time has passed; `inf` is for ever.
         most_pending: edges of a stream that may wait.
@@ -60,7 +61,7 @@ class Settings(AccessSettings):
     partitions: int = Field(default=DEFAULT_PARTITIONS, ge=1)
     retention_ms: int | None = Field(default=None, ge=1)
     unit: TimeUnit = TimeUnit.MILLISECOND
-    lateness: int = Field(default=0, ge=0, le=2**62)
+    lateness: int | None = Field(default=None, ge=0, le=2**62)
     idle_seconds: float = Field(default=5.0, gt=0)
     heartbeat_seconds: float = Field(default=DEFAULT_HEARTBEAT_SECONDS, gt=0)
     most_pending: int = Field(default=1 << 20, ge=1)

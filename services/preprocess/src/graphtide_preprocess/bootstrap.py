@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.time import Duration
+from graphtide_runtime.sequencing.lateness import lateness_of
 from graphtide_runtime.sequencing.raw_decoding import Ahead
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_wire.topics import Topics, check_stream
@@ -60,7 +61,7 @@ def stream_query(spark: SparkSession, settings: Settings, stream: StreamName, st
         topics,
         stream,
         unit=settings.unit,
-        ordering=Ordering(settings.lateness, settings.idle_seconds, settings.most_pending, ahead),
+        ordering=Ordering(lateness_of(settings.lateness, settings.unit), settings.idle_seconds, settings.most_pending, ahead),
         heartbeat_seconds=settings.heartbeat_seconds,
         remember=settings.remember,
         projects=settings.projection,

@@ -22,7 +22,7 @@ class Settings(ServiceSettings):
         master: Spark's master; not set takes what `spark-submit` was told.
         spark: more settings of Spark.
         unit: what one tick of a time counts.
-        lateness: ticks by which an edge may come later than one that is newer.
+        lateness: ticks by which an edge may come later than one that is newer; not set is one second.
         idle_seconds: a producer that is silent for so long is not waited for.
         heartbeat_seconds: how long a stream may be quiet before matchers are told that its time has passed; `inf` is for ever.
         most_pending: edges of a stream that may wait.
@@ -49,7 +49,7 @@ class Settings(ServiceSettings):
     master: str | None = None
     spark: dict[str, str] = Field(default_factory=dict)
     unit: TimeUnit = TimeUnit.MILLISECOND
-    lateness: int = Field(default=0, ge=0, le=2**62)
+    lateness: int | None = Field(default=None, ge=0, le=2**62)
     idle_seconds: float = Field(default=5.0, gt=0)
     heartbeat_seconds: float = Field(default=DEFAULT_HEARTBEAT_SECONDS, gt=0)
     most_pending: int = Field(default=1 << 20, ge=1)

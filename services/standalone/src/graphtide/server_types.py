@@ -73,6 +73,7 @@ class StreamStanding(msgspec.Struct, frozen=True):
     late: int
     future: int
     note: str | None
+    lateness: int | None = None
 
 
 class Stream(msgspec.Struct, frozen=True, kw_only=True):

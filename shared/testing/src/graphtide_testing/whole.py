@@ -79,7 +79,14 @@ class Whole:
         ingestion, admin = free_ports(2)
         open_to_all = {"INSECURE": "true", "REQUESTS_PER_SECOND": "1000", "BURST": "1000"}
         own = {
-            "ingestion": {"PORT": str(ingestion), **open_to_all, "CREATE_STREAMS": "true", "IDLE_SECONDS": "1.0"},
+            "ingestion": {
+                "PORT": str(ingestion),
+                **open_to_all,
+                "CREATE_STREAMS": "true",
+                "IDLE_SECONDS": "1.0",
+                # What is late is so at once, and edges go on at once.
+                "LATENESS": "0",
+            },
             "admin_api": {"PORT": str(admin), **open_to_all},
         }
         self.edges = httpx2.Client(base_url=f"http://127.0.0.1:{ingestion}", timeout=30)

@@ -503,6 +503,7 @@ class StreamOut(BaseModel):
 class StreamStanding(BaseModel):
     """How far a stream was put in order: its epoch, its times, edges read in the epoch and those put aside for their times.
 
+    `lateness` is by how many ticks an edge may come later than a newer one; null where an older version wrote the position.
     `note` says what is odd, and what helps.
     """
 
@@ -512,6 +513,7 @@ class StreamStanding(BaseModel):
     read: int
     late: int
     future: int
+    lateness: int | None
     note: str | None
 
 
@@ -528,6 +530,7 @@ class StreamDetails(StreamOut):
                 "read": 17,
                 "late": 0,
                 "future": 0,
+                "lateness": 1000,
                 "note": None,
             },
         }

@@ -66,6 +66,7 @@ def router(parts: Parts) -> APIRouter:
                 read=counted.read,
                 late=counted.late,
                 future=counted.future,
+                lateness=figures.lateness,
                 note=found[1].note,
             )
         return StreamDetails(**_stream(found[0], patterns).model_dump(), standing=standing)

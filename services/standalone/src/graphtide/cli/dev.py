@@ -30,7 +30,14 @@ def up(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of 127.0.0.1 for HTTP.")] = 8080,
     kafka: Annotated[str | None, typer.Option(help="host:port of a Kafka; the log is in memory if not given.")] = None,
     redis: Annotated[str | None, typer.Option(help="URL of a Redis for checkpoints; in memory if not given.")] = None,
-    lateness: Annotated[int, typer.Option(min=0, max=MOST, help="Ticks by which an edge may come later than a newer one.")] = 0,
+    lateness: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST,
+            help="Ticks by which an edge may come later than a newer one; 1000, a second, if not given, 0 with --low-latency.",
+        ),
+    ] = None,
     max_ahead: Annotated[
         str | None, typer.Option(help="How far ahead of the clock an edge may be, such as 5m, or inf; 5m if not given.")
     ] = None,

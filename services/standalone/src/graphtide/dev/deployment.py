@@ -71,14 +71,14 @@ class DevOptions:
     Attributes:
         kafka: bootstrap address of a Kafka; None keeps the log in memory.
         redis: URL of a Redis for checkpoints; None keeps them in memory.
-        lateness: ticks by which an edge may come later than one that is newer.
+        lateness: ticks by which an edge may come later than one that is newer; None is what ingestion has by itself.
         low_latency: let edges go on at once instead of waiting up to 50 ms for more.
         max_ahead_seconds: how far ahead of the clock an edge may be; None is what ingestion is set to.
     """
 
     kafka: str | None = None
     redis: str | None = None
-    lateness: int = 0
+    lateness: int | None = None
     low_latency: bool = False
     max_ahead_seconds: float | None = None
 

@@ -58,11 +58,12 @@ class Remembered(msgspec.Struct, frozen=True):
     counted: Counted = Counted()
     recent: Counted = Counted()
     numbered: _Count = 0
+    lateness: _Count | None = None
 
     @property
     def figures(self) -> StreamFigures:
         """How the stream stood."""
-        return StreamFigures(self.epoch, self.watermark, self.newest, self.counted, self.recent)
+        return StreamFigures(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness)
 
 
 class _Waiting(NamedTuple):
@@ -119,6 +120,7 @@ class PartitionPosition:
             counted=figures.counted,
             recent=figures.recent,
             numbered=numbered,
+            lateness=figures.lateness,
         )
         return Position(first.offset, _fitting(remembered))
 

@@ -49,6 +49,7 @@ class StreamFigures(msgspec.Struct, frozen=True):
         newest: time of the newest edge that was taken in the epoch; None before the first.
         counted: edges of the epoch.
         recent: the last of them.
+        lateness: ticks by which an edge may come later than a newer one; None where an older version wrote this.
     """
 
     epoch: _Count = 0
@@ -56,6 +57,7 @@ class StreamFigures(msgspec.Struct, frozen=True):
     newest: _Int64 | None = None
     counted: Counted = Counted()
     recent: Counted = Counted()
+    lateness: _Count | None = None
 
     def note(self, stream: str) -> str | None:
         """Say what is odd about the stream, and what helps; None if nothing is."""

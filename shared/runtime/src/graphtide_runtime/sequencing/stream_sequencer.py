@@ -197,7 +197,8 @@ class StreamSequencer:
     @property
     def figures(self) -> StreamFigures:
         """How the stream stands."""
-        return StreamFigures(self._epoch, self.watermark, self.newest, self._counted, self._recent)
+        lateness = self._ordering.lateness
+        return StreamFigures(self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness)
 
     @property
     def duplicates(self) -> Duplicates | None:
