@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.plans import SjTreeStrategy, Storage
+from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, Wish
@@ -18,13 +19,11 @@ from graphtide.adaptation import AdaptationPolicy
 from graphtide.record import RECORD_COLUMNS
 from graphtide.wording import refuse_unless_one_of
 
-if TYPE_CHECKING:
-    from graphtide_core.statistics import StatisticsSnapshot
-
 _POLICIES: Final = ("fail", "pause", "shed")
 _LOCKINGS: Final = ("fine", "all")
 
 _Word = TypeVar("_Word", bound=Enum)
+_Given = TypeVar("_Given")
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -115,14 +114,14 @@ class MatchOptions:
             "strategy": None if strategy is None else _meant(strategy, SjTreeStrategy, "strategy"),
             "time_unit": _meant(time_unit, TimeUnit, "unit of time"),
             "lateness": _duration(lateness),
-            "limits": Limits() if limits is None else limits,
-            "concurrency": Concurrency() if concurrency is None else concurrency,
-            "statistics": statistics,
+            "limits": _of_type(Limits() if limits is None else limits, Limits, "limits"),
+            "concurrency": _of_type(Concurrency() if concurrency is None else concurrency, Concurrency, "concurrency"),
+            "statistics": None if statistics is None else _of_type(statistics, StatisticsSnapshot, "statistics"),
             "max_pending": max_pending,
             "adapt": adapt,
-            "adaptation": AdaptationPolicy() if adaptation is None else adaptation,
-            "columns": _columns(columns or {}),
-            "types": dict(types or {}),
+            "adaptation": _of_type(AdaptationPolicy() if adaptation is None else adaptation, AdaptationPolicy, "adaptation"),
+            "columns": _columns(_of_type({} if columns is None else columns, Mapping, "columns")),
+            "types": dict(_of_type({} if types is None else types, Mapping, "types")),
             "builder": builder,
         }
         for name, value in values.items():
@@ -148,6 +147,9 @@ class MatchOptions:
             "limits.work": self.limits.work,
         }
         for name, bound in bounds.items():
+            if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int)):
+                message = f"{name} is an integer, not a {type(bound).__name__}"
+                raise TypeError(message)
             if bound is not None and not 0 <= bound <= MAX_EVENT_TIME:
                 message = f"{name} is 0 to {MAX_EVENT_TIME}, not {bound}"
                 raise ValueError(message)
@@ -185,6 +187,19 @@ def _meant(given: _Word | str, words: type[_Word], what: str) -> _Word:
     known = {word.value: word for word in words}
     refuse_unless_one_of(_text(given, what), known, what)
     return known[given]
+
+
+def _of_type(given: _Given, kind: type, what: str) -> _Given:
+    """Return what is given if it is of a type.
+
+    Raises:
+        TypeError: it is not; the error says how to make one.
+    """
+    if isinstance(given, kind):
+        return given
+    makes = "{…}" if kind is Mapping else f"{kind.__name__}(**{what})" if isinstance(given, Mapping) else f"{kind.__name__}(…)"
+    message = f"{what} is a {kind.__name__}, not a {type(given).__name__}: write {what}={makes}"
+    raise TypeError(message)
 
 
 def _text(given: object, what: str) -> str:

@@ -102,7 +102,9 @@ class Server:
     def pattern(self, name: str) -> Pattern | None:
         """Return a pattern; None if it is not registered."""
         answer = self._request("GET", _path(name))
-        return None if answer.status_code == 404 else _pattern(_checked(answer))
+        # The address of a name such as `p:pause` is that of an action, so no pattern is registered under it.
+        nobody = answer.status_code == 404 or (answer.status_code == 405 and ":" in name)
+        return None if nobody else _pattern(_checked(answer))
 
     def stream(self, name: str) -> StreamDetails | None:
         """Return a stream and how it stands; None if there is none, or the server does not tell."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from graphtide_core.errors import CutShortError, LimitExceededError
+from graphtide_core.errors import CutShortError, FatalError, LimitExceededError
 from graphtide_core.event_pattern import EventPattern, positive_events
 from graphtide_core.ids import EdgeId, MatchId, VertexId
 from graphtide_core.match import (
@@ -135,20 +135,26 @@ class MatchBatch:
         return len(self._native)
 
     def __iter__(self) -> Iterator[Match]:
-        """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can."""
+        """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can.
+
+        Raises:
+            FatalError: a row has a form that this version does not know: the extension is of another version.
+        """
         for (pattern, kind, shed, detected_at, first_ts, last_ts), parts, values in self._native.rows():
             plan = self._plans[pattern]
             completeness = Completeness.SHED if shed else Completeness.EXACT
             times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
             if isinstance(plan, GraphPlan):
-                if len(parts) == _INTERVAL:
-                    yield _interval(plan, MatchKind(kind), times, completeness, parts)
+                if len(parts) != _INTERVAL:
+                    raise _unknown_form(plan.pattern.name, parts)
+                yield _interval(plan, MatchKind(kind), times, completeness, parts)
                 continue
             query = plan.pattern
             fields = named_values(query.fields, values) if values else {}
             if isinstance(query, EventPattern):
-                if len(parts) == _OCCURRENCE:
-                    yield _occurrence(query, MatchKind(kind), times, completeness, parts, fields=fields)
+                if len(parts) != _OCCURRENCE:
+                    raise _unknown_form(query.name, parts)
+                yield _occurrence(query, MatchKind(kind), times, completeness, parts, fields=fields)
             elif len(parts) == _ASSIGNMENT:
                 edges, made, vertices = parts
                 yield SubgraphMatch(
@@ -164,6 +170,8 @@ class MatchBatch:
                 )
             elif len(parts) == _COMPONENT:
                 yield _component(query, MatchKind(kind), times, completeness, parts, fields=fields)
+            else:
+                raise _unknown_form(query.name, parts)
 
     def records(self) -> Iterator[MatchRecord]:
         """Yield the match records one by one, each already written as JSON."""
@@ -185,6 +193,12 @@ class MatchBatch:
             numbered: what the numbers are.
         """
         return self._native.interval_columns(numbered)
+
+
+def _unknown_form(name: str, parts: Sequence[object]) -> FatalError:
+    found = f"a match of {name!r} has {len(parts)} parts, which no match of its kind has"
+    message = f"{found}: the native extension is of another version than graphtide; install both anew"
+    return FatalError(message)
 
 
 def _component(

@@ -1,0 +1,86 @@
+"""What Python gives the wrong thing to says so at the door, and no match vanishes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import graphtide
+import pytest
+from graphtide import MatchOptions
+from graphtide.server import Access, Server
+from graphtide_core.errors import FatalError
+from graphtide_core.graph_query import GraphQuery
+from graphtide_core.plans import GraphPlan
+from graphtide_native.matcher import MatchBatch
+from graphtide_query import parse
+
+if TYPE_CHECKING:
+    from graphtide_core.plans import AnyPlan
+
+PATTERNS = {
+    "isomorphism": "PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 10",
+    "simulation": "PATTERN p MATCH (a)-[x:k]->(b) UNDER DUAL SIMULATION ON s WINDOW 10",
+    "events": "PATTERN p SEQ(a:A, b:B) ON s WITHIN 10",
+    "algebra": "QUERY p Answer(x, y) <- k(x, y). ON s WINDOW(10)",
+}
+
+
+def plan_of(pattern: Any) -> AnyPlan:
+    """Return what stands for the plan of a pattern: no engine runs."""
+    if isinstance(pattern, GraphQuery):
+        return GraphPlan(pattern, cast("Any", None))
+    return cast("AnyPlan", SimpleNamespace(pattern=pattern))
+
+
+class Rows:
+    """An extension of another version, whose matches have another form."""
+
+    def __init__(self, parts: tuple[object, ...]) -> None:
+        self._parts = parts
+
+    def rows(self) -> list[object]:
+        return [((0, "match", False, 1, 1, 1), self._parts, ())]
+
+
+@pytest.mark.parametrize("family", PATTERNS)
+@pytest.mark.parametrize("parts", [(), (1,), tuple(range(17))], ids=len)
+def test_a_match_of_an_unknown_form_is_an_error_and_does_not_vanish(family: str, parts: tuple[object, ...]) -> None:
+    (pattern,) = parse(PATTERNS[family])
+    batch = MatchBatch(cast("Any", Rows(parts)), [plan_of(pattern)])
+    with pytest.raises(FatalError, match=f"a match of 'p' has {len(parts)} parts, .* another version"):
+        list(batch)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"limits": {"partial_matches": 3}}, r"limits is a Limits, not a dict: write limits=Limits\(\*\*limits\)"),
+        ({"limits": 3}, r"limits is a Limits, not a int: write limits=Limits\(…\)"),
+        ({"limits": graphtide.Limits(partial_matches=cast("int", "3"))}, "limits.partial_matches is an integer, not a str"),
+        ({"limits": graphtide.Limits(work=cast("int", 0.5))}, "limits.work is an integer, not a float"),
+        ({"concurrency": 2}, "concurrency is a Concurrency, not a int"),
+        ({"concurrency": {"threads": 2}}, r"write concurrency=Concurrency\(\*\*concurrency\)"),
+        ({"statistics": {}}, "statistics is a StatisticsSnapshot, not a dict"),
+        ({"adaptation": {}}, "adaptation is a AdaptationPolicy, not a dict"),
+        ({"max_pending": "many"}, "max_pending is an integer, not a str"),
+        ({"columns": ["ts"]}, "columns is a Mapping, not a list"),
+        ({"types": "string"}, "types is a Mapping, not a str"),
+    ],
+    ids=str,
+)
+def test_an_option_of_another_type_is_named_with_what_to_write(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        MatchOptions(**wrong)
+
+
+class Answer:
+    def __init__(self, status: int) -> None:
+        self.status_code = status
+
+
+@pytest.mark.parametrize("name", ["x:pause", "x:resume", "x:backfill", "a b:pause"])
+def test_a_name_whose_address_is_that_of_an_action_is_of_no_pattern(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """So that to register it says what is wrong with the name."""
+    monkeypatch.setattr(Server, "_request", lambda *_: Answer(405))
+    assert Server(Access("http://localhost:1", None, None)).pattern(name) is None
