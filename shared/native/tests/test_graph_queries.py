@@ -133,6 +133,50 @@ def test_many_random_queries(engine: PathEngine) -> None:
     assert with_paths > 50, "and paths"
 
 
+ALIASES = [
+    "D(x, y) <- a(x, y).",
+    "D(x, y) <- /:a/(x, y).",
+    "D(x, y) <- /:a?/(x, y).",
+    "D(x, y) <- /:a | :a/(x, y).",
+    "D(x, y) <- a(x, y). D(x, y) <- a(x, y).",
+    "D(x, y) <- a(x, y), a(x, y).",
+    "INPUT i = ()-[:a]->() ON s WINDOW(9) D(x, y) <- i(x, y).",
+    "INPUT i = ()-[e:a]->() ON s WINDOW(9) WHERE e.n IS NULL D(x, y) <- i(x, y).",
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("alias", ALIASES)
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Answer(x, y) <- /(~D)/(x, y) AS p.",
+        "Answer(x, y) <- D(x, y) AS p.",
+        "Answer(x, y) <- /~D+/(x, y) AS p.",
+        "Answer(x, z) <- /~D :b*/(x, y) AS p, b(y, z).",
+        "E(x, y) <- D(x, y). Answer(x, y) <- /~E :b?/(x, y) AS p.",
+    ],
+)
+def test_a_step_along_a_derived_edge_is_told_as_one_whatever_the_rule_and_the_plan(
+    engine: PathEngine, alias: str, told: str
+) -> None:
+    """Whether a rule is another name of a label or joins atoms does not show in the path that is told."""
+    (query,) = parse(f"QUERY q {alias} {told} ON s WINDOW(9) RETURN p")
+    assert isinstance(query, GraphQuery)
+    edges = [
+        Edge(EdgeId(f"e{n}"), EventTime(n), VertexId(f"v{n}"), VertexId(f"v{n + 1}"), label) for n, label in enumerate("aab")
+    ]
+    for plan in plans(query, engine):
+        steps = {step for each in Feed(plan).matches(*edges) if isinstance(each, IntervalMatch) for step in each.path or ()}
+        derived = {step for step in steps if isinstance(step, DerivedEdge)}
+        assert DerivedEdge("D", VertexId("v1"), VertexId("v2")) in derived
+        assert {step.label for step in derived} == {"D"}
+        assert steps - derived <= {"e2"}, "an edge of a is told as the edge that D derives from it"
+        shape = StreamShape(labels=("a", "b"), vertices=4, deletions=True, duplicates=False, nameless=False)
+        for seed in range(3):
+            check(plan, random_stream(random.Random(seed), shape))
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "text",

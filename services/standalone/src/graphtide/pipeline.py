@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
+from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.plans import EventPlan, Plan
 from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
@@ -51,7 +51,7 @@ LOOKED_AT = (256, 4096)
 """Records after which the plans of a stream that is live are made again on all that came so far."""
 
 MOST_ADAPTED = 100
-"""Patterns in one pass up to which their plans change with the stream."""
+"""Patterns of edges in one pass up to which plans change with the stream."""
 
 
 class Replan(NamedTuple):
@@ -197,8 +197,9 @@ class Pipeline:
 
     @property
     def _is_adaptive(self) -> bool:
-        # Among many patterns the edges kept for a change of plan would outweigh what it gains.
-        return self._options.engine == AUTO and self._options.adapt and len(self.patterns) <= MOST_ADAPTED
+        # Among many patterns of edges those kept for a change of plan would outweigh what it gains; events stay anyway.
+        of_edges = sum(isinstance(pattern, SubgraphPattern) for pattern in self.patterns)
+        return self._options.engine == AUTO and self._options.adapt and of_edges <= MOST_ADAPTED
 
     def _planned(self, pattern: SubgraphPattern, statistics: StatisticsSnapshot | None) -> Plan:
         options = self._options

@@ -58,7 +58,7 @@ def as_one_path(query: GraphQuery, engine: PathEngine = PathEngine.S_PATH) -> Gr
     ends = (atom.source, atom.target)
     if isinstance(atom.expression, Symbol) or ends != tuple(map(Variable, columns)) or columns[0] == columns[1]:
         return None
-    path = path_as_one(atom.expression, derived_predicates(query), query.rules[0].head)
+    path = path_as_one(atom.expression, derived_predicates(query).known, query.rules[0].head)
     return GraphPlan(query, compiled(query, (path,), engine))
 
 
@@ -137,11 +137,12 @@ def _is_of(step: PathStep, predicate: str, query: GraphQuery, edges: Mapping[str
 
 
 def _renamed(predicate: str, query: GraphQuery) -> str | None:
-    """Return the predicate that a head is another name of, if it is."""
+    """Return the head that a head is another name of, if it is; the name of an input derives edges."""
     rules = [rule for rule in query.rules if rule.head == predicate]
     if len(rules) != 1 or len(rules[0].body) != 1 or rules[0].conditions:
         return None
     (atom,), columns = rules[0].body, rules[0].columns
     is_plain = (atom.source, atom.target) == tuple(map(Variable, columns)) and columns[0] != columns[1]
     is_edge = isinstance(atom.expression, Symbol) and not atom.expression.is_inverse
-    return next(symbols(atom.expression)).predicate if is_plain and is_edge else None
+    other = next(symbols(atom.expression)).predicate if is_plain and is_edge else None
+    return other if other in {rule.head for rule in query.rules} else None

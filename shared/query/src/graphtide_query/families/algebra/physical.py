@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from graphtide_core.plans.algebra import Operator, OperatorIndex
     from graphtide_core.regular_rule import Term
 
+    from graphtide_query.families.algebra.translation import Predicates
+
 Steps = tuple[tuple[int, ...], ...]
 """How the parts of a PATTERN are joined: groups of them, each with what came before."""
 
@@ -188,7 +190,7 @@ class _Names:
                 return name
 
 
-def _paths(query: GraphQuery, output: Output, known: Mapping[str, Algebra], compiler: _Compiler) -> Iterator[TracedPath]:
+def _paths(query: GraphQuery, output: Output, known: Predicates, compiler: _Compiler) -> Iterator[TracedPath]:
     """Yield where the paths of an output are found: one way for each rule of its head."""
     if output.path is None:
         return

@@ -8,13 +8,13 @@ double what is taken apart. A path that is told stays one PATH, from one end alo
 transformation changes it.
 
 Deviates from Algorithm SGQParser in that a rule which only gives another predicate a new name adds no operator, as in the
-paper's Example 8.
+paper's Example 8; but for a path that is told, whose steps along it are edges that the rule derives.
 Reference: paper 001, section 5.2, Algorithm SGQParser.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -53,18 +53,36 @@ def canonical(query: GraphQuery) -> tuple[Algebra, ...]:
     Complexity: quadratic in the symbols of each path expression, and linear in the rest of the query.
     """
     derived = derived_predicates(query)
-    return tuple(derived[output.head] for output in query.outputs)
+    return tuple(derived.known[output.head] for output in query.outputs)
 
 
-def derived_predicates(query: GraphQuery) -> dict[str, Algebra]:
-    """Return the expression of each predicate of a query: of inputs, and of the heads of rules."""
+@dataclass(frozen=True, slots=True)
+class Predicates:
+    """The expressions of predicates: of inputs, and of the heads of rules.
+
+    Attributes:
+        known: as rules read them; a head that only gives another predicate a new name is as that is.
+        steps: as a path that is told steps along them: a head gives edges that are derived, of its own label, or of that of the
+            head that it only gives another name.
+    """
+
+    known: dict[str, Algebra]
+    steps: dict[str, Algebra]
+
+
+def derived_predicates(query: GraphQuery) -> Predicates:
+    """Return the expression of each predicate of a query."""
     known: dict[str, Algebra] = {each.name: _scan(each) for each in query.inputs}
-    told = told_paths(query)
+    found = Predicates(known, dict(known))
+    told, heads = told_paths(query), set[str]()
     for rule in query.rules:
-        found = rule_expression(rule, known, told.get(rule.head))
-        before = known.get(rule.head)
-        known[rule.head] = found if before is None else _united((before, found), rule.head)
-    return known
+        own, before = rule_expression(rule, found, told.get(rule.head)), known.get(rule.head)
+        known[rule.head] = own if before is None else _united((before, own), rule.head)
+        other = _renamed(rule) if before is None else None
+        derived = found.steps[other] if other is not None and other in heads else _derived(known[rule.head], rule.head)
+        found.steps[rule.head] = derived
+        heads.add(rule.head)
+    return found
 
 
 def told_paths(query: GraphQuery) -> dict[str, str]:
@@ -72,11 +90,13 @@ def told_paths(query: GraphQuery) -> dict[str, str]:
     return {output.head: output.path for output in query.outputs if output.path is not None}
 
 
-def rule_expression(rule: Rule, known: Mapping[str, Algebra], told: str | None = None) -> Algebra:
-    """Return the expression of one rule over predicates that are known; `told` is the name of the path that is told."""
+def rule_expression(rule: Rule, predicates: Predicates, told: str | None = None) -> Algebra:
+    """Return the expression of one rule over predicates; `told` is the name of the path that is told."""
     parts = tuple(
         Part(
-            told_expression(rule, atom, known) if told is not None and atom.name == told else atom_expression(atom, known),
+            told_expression(rule, atom, predicates)
+            if told is not None and atom.name == told
+            else atom_expression(atom, predicates),
             atom.source,
             atom.target,
         )
@@ -86,15 +106,16 @@ def rule_expression(rule: Rule, known: Mapping[str, Algebra], told: str | None =
         # What the rule derives is called after it; where it is a predicate by another name, as that is.
         (atom,) = rule.body
         named = replace(atom, name=rule.head)
-        return atom_expression(named, known, is_told=told is not None and atom.name == told)
+        return atom_expression(named, predicates, is_told=told is not None and atom.name == told)
     return Pattern(parts, rule.columns, rule.head, rule.conditions)
 
 
-def atom_expression(atom: Atom, known: Mapping[str, Algebra], *, is_told: bool = False) -> Algebra:
-    """Return the expression of an atom over predicates that are known.
+def atom_expression(atom: Atom, predicates: Predicates, *, is_told: bool = False) -> Algebra:
+    """Return the expression of an atom over predicates.
 
     A path that is told is one PATH, whatever its expression, so that its steps are those that the query names.
     """
+    known = predicates.steps if is_told else predicates.known
     match atom.expression:
         case Symbol(predicate, False):
             return known[predicate]
@@ -104,9 +125,9 @@ def atom_expression(atom: Atom, known: Mapping[str, Algebra], *, is_told: bool =
             return path_in_parts(expression, known, atom.name)
 
 
-def told_expression(rule: Rule, atom: Atom, known: Mapping[str, Algebra]) -> Algebra:
+def told_expression(rule: Rule, atom: Atom, predicates: Predicates) -> Algebra:
     """Return the expression of an atom of a rule whose path is told: from one end alone where the rule says which that is."""
-    found, vertices = atom_expression(atom, known, is_told=True), known_vertices(rule.conditions)
+    found, vertices = atom_expression(atom, predicates, is_told=True), known_vertices(rule.conditions)
     if not isinstance(found, Path) or isinstance(atom.expression, Symbol):
         return found
     source = known_end(atom.source, vertices)
@@ -182,6 +203,12 @@ def _united(operands: Iterable[Algebra], label: str) -> Algebra:
     return distinct[0] if len(distinct) == 1 else Union(distinct, label)
 
 
+def _derived(expression: Algebra, head: str) -> Algebra:
+    """Return the tuples of an expression as edges that a head derives: a UNION of it alone, where it is called otherwise."""
+    is_named = not isinstance(expression, WScan | Filter) and expression.label == head
+    return expression if is_named else Union((expression,), head)
+
+
 def _scan(each: Input) -> Algebra:
     scan = WScan(each.window, each.label)
     if each.conditions or each.source_label is not None or each.target_label is not None:
@@ -189,6 +216,18 @@ def _scan(each: Input) -> Algebra:
     return scan
 
 
-def _is_plain(part: Part, columns: tuple[str, ...]) -> bool:
+def _renamed(rule: Rule) -> str | None:
+    """Return the predicate that a rule only gives another name, if it does."""
+    if len(rule.body) != 1 or rule.conditions:
+        return None
+    (atom,) = rule.body
+    match atom.expression:
+        case Symbol(predicate, False) if _is_plain(atom, rule.columns):
+            return predicate
+        case _:
+            return None
+
+
+def _is_plain(part: Part | Atom, columns: tuple[str, ...]) -> bool:
     ends = (part.source, part.target)
     return part.source != part.target and ends == tuple(Variable(column) for column in columns)
