@@ -273,3 +273,79 @@ def test_a_change_of_plan_is_ended_too() -> None:
     work.push(hub(30))
     assert not work.matcher.replan(0, plan(pattern, Wish.of("timing", "independent")))
     assert work.push([edge(10**6, "a", "b", "y")]) == []
+
+
+FAN = "PATTERN fan MATCH (a)-[e1:x]->(h), (b)-[e2:x]->(h), (c)-[e3:x]->(h), (d)-[e4:x]->(h), (e)-[e5:x]->(h) ON s WINDOW 10m"
+FANS = 2_520
+"""Matches of five edges among seven, 7! / 2!."""
+
+
+def fan(edges: int) -> list[Edge]:
+    return [edge(number, f"v{number}", "hub") for number in range(edges)]
+
+
+ENGINES = [way for way in WAYS if way[1].threads == 1]
+
+
+@pytest.mark.parametrize("deletions", [False, True])
+@pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
+def test_a_record_hands_on_its_matches_in_parts_while_it_is_under_way(
+    wish: Wish, concurrency: Concurrency, deletions: bool
+) -> None:
+    whole = Pass([plan(parsed(FAN), wish)], concurrency=concurrency, deletions=deletions)
+    parted = Pass([plan(parsed(FAN), wish)], concurrency=concurrency, deletions=deletions)
+    expected = whole.push(fan(7))
+    parts = [list(part) for part in parted.matcher.push(parted.batch(fan(7)), most=50)]
+    assert [found for part in parts for found in part] == expected
+    assert len(expected) == FANS
+    assert max(len(part) for part in parts) <= 100
+    assert parted.matcher.totals().matches == parted.matcher.patterns()[0].matches == FANS
+    # A deletion, too, retracts in parts.
+    if deletions:
+        ended = [list(part) for part in parted.matcher.push(parted.batch([deletion(fan(1)[0], 9)]), most=50)]
+        assert [len(part) for part in ended][:2] == [50, 50]
+        assert sum(map(len, ended)) == sum(fan(1)[0].id in found.edges.values() for found in expected)
+
+
+@pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
+def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(wish: Wish, concurrency: Concurrency) -> None:
+    text = FAN.replace(" ON s", "").replace("WINDOW 10m", "ON s WINDOW 10m REPORT DISTINCT")
+    whole, parted = (Pass([plan(parsed(text), wish)], concurrency=concurrency) for _ in range(2))
+    found = [match for part in parted.matcher.push(parted.batch(fan(7)), most=50) for match in part]
+    assert found == whole.push(fan(7))
+    assert len(found) == 21
+
+
+@pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
+def test_whoever_leaves_within_a_record_gets_true_counts(wish: Wish, concurrency: Concurrency) -> None:
+    work = Pass([plan(parsed(FAN), wish)], concurrency=concurrency)
+    parts = work.matcher.push(work.batch(fan(7)), most=50)
+    taken = len(next(parts)) + len(next(parts))
+    parts.close()
+    left = sum(len(part) for part in work.matcher.take_unclaimed())
+    assert taken + left == work.matcher.totals().matches < FANS
+    later = Pass([plan(parsed(FAN), wish)], concurrency=concurrency)
+    assert later.matcher.shed() == []
+    assert work.matcher.shed() == [0]
+
+
+@pytest.mark.parametrize("kept", ["ONE PER", "deletions"])
+def test_matches_that_wait_for_the_end_of_their_record_are_bounded(kept: str) -> None:
+    """Those of one record take more than the pattern may hold: its policy acts before the record is done."""
+    text = FAN + (" REPORT ONE PER h.id EVERY 1m" if kept != "deletions" else "")
+    limits = Limits(state_bytes=60_000, policy="pause")
+    work = Pass([plan(parsed(text), Wish("re-search"))], limits=limits, deletions=kept == "deletions")
+    found = [match for part in work.matcher.push(work.batch(fan(7)), most=50) for match in part]
+    (report,) = work.matcher.patterns()
+    assert (report.paused, report.limit) == (True, "60000 bytes of state, matches of one record included")
+    assert len(found) < FANS
+
+
+def test_lines_are_written_in_pieces() -> None:
+    work = Pass([plan(parsed(FAN), Wish("re-search"))])
+    (part,) = work.matcher.push(work.batch(fan(7)))
+    pieces = list(part.json_lines(size=10_000))
+    assert b"".join(lines for lines, _ in pieces) == part.to_json_lines()
+    assert all(len(lines) < 11_000 and lines.endswith(b"\n") for lines, _ in pieces)
+    assert [place for _, place in pieces][-1] == len(part)
+    assert sum(count for _, _, count in part.counts(pieces[0][1])) == len(part) - pieces[0][1]

@@ -32,7 +32,7 @@ from graphtide.event_watch import EventWatch
 from graphtide.readers.merged import MergedReader, Ordering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.plans import AnyPlan
@@ -162,7 +162,7 @@ class Pipeline:
         """The matcher, for its counts; one without records if nothing was pushed."""
         return self._matcher or self._start(None, None)
 
-    def push(self, batch: EdgeBatch, reader: Reader) -> Iterator[MatchBatch]:
+    def push(self, batch: EdgeBatch, reader: Reader) -> Generator[MatchBatch, None, None]:
         """Take a batch of the reader's; yield matches in parts. One without records changes nothing.
 
         Raises:
@@ -177,7 +177,7 @@ class Pipeline:
             self._replan(known)
         yield from self._match(self._sequencer.push(batch) if self._merged is None else batch)
 
-    def finish(self, reader: Reader) -> Iterator[MatchBatch]:
+    def finish(self, reader: Reader) -> Generator[MatchBatch, None, None]:
         """Take the end of the stream: match what was held back.
 
         Raises:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
+from graphtide_core.match import MatchKind
 from graphtide_core.pattern import SubgraphPattern
 
 from graphtide.inputs import Inputs
@@ -21,7 +23,7 @@ from graphtide.readers.ahead import read_ahead
 from graphtide.summary import PatternSummary, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.errors import GraphtideError
@@ -80,6 +82,7 @@ class Run:
     interrupt: KeyboardInterrupt | None = None
     until: EventTime | None = None
     _found: int = 0
+    _unwritten: tuple[MatchBatch, int] | None = None
     _records: int = 0
     _outcome: str = field(default="done")
 
@@ -114,8 +117,7 @@ class Run:
     def _read(self) -> None:
         try:
             for batch in self.reader.batches():
-                for matches in self.pipeline.push(batch, self.reader):
-                    self._write(matches)
+                self._write_all(self.pipeline.push(batch, self.reader))
                 self._records += len(batch)
                 self._put_aside()
                 self._hand_on()
@@ -134,16 +136,33 @@ class Run:
         return self.until is not None and last is not None and last > self.until + self.pipeline.lateness
 
     def _finish(self) -> None:
-        for matches in self.pipeline.finish(self.reader):
-            self._write(matches)
+        self._write_all(self.pipeline.finish(self.reader))
         self._tell()
+
+    def _write_all(self, found: Generator[MatchBatch, None, None]) -> None:
+        # A record that completes many matches is under way meanwhile: whatever happens, it ends here.
+        with contextlib.closing(found):
+            for matches in found:
+                self._write(matches)
 
     def _write(self, matches: MatchBatch) -> None:
         if isinstance(self.matches, TableSink):
             self.matches.take(matches)
         else:
-            self.matches.write(matches.to_json_lines())
+            self._unwritten = (matches, 0)
+            for lines, place in matches.json_lines():
+                self.matches.write(lines)
+                self._unwritten = (matches, place)
+            self._unwritten = None
         self._found += len(matches)
+
+    def _lost(self) -> Counter[tuple[int, MatchKind]]:
+        """Return how many matches were found and not written, since something came in between, by pattern and kind."""
+        lost: Counter[tuple[int, MatchKind]] = Counter()
+        unwritten = [] if self._unwritten is None else [self._unwritten]
+        for matches, place in [*unwritten, *((each, 0) for each in self.pipeline.matcher.take_unclaimed())]:
+            lost.update({(pattern, kind): count for pattern, kind, count in matches.counts(place)})
+        return lost
 
     def _hand_on(self) -> None:
         """Hand on the lines that were written; of a table rows wait for others."""
@@ -181,10 +200,11 @@ class Run:
         matcher = self.pipeline.matcher
         totals, patterns = matcher.totals(), matcher.patterns()
         engines = {plan.engine for plan in self.pipeline.plans}
+        lost = self._lost()
         return Summary(
             read=self.reader.records,
             records=totals.records,
-            matches=totals.matches,
+            matches=totals.matches - sum(count for (_, kind), count in lost.items() if kind is MatchKind.MATCH),
             seconds=round(seconds, 6),
             records_per_second=round(totals.records / seconds, 1) if seconds > 0 else 0.0,
             engine=engines.pop() if len(engines) == 1 else "mixed",
@@ -202,18 +222,18 @@ class Run:
                 PatternSummary(
                     name=report.name,
                     engine=plan.engine,
-                    matches=report.matches,
-                    retractions=report.retractions,
+                    matches=report.matches - lost[number, MatchKind.MATCH],
+                    retractions=report.retractions - lost[number, MatchKind.RETRACT],
                     candidates=report.candidates,
                     discarded=report.discarded,
                     peak_partial_matches=report.peak_partial_matches,
                     limited=report.limited,
                     paused=report.paused,
-                    timeouts=report.timeouts,
+                    timeouts=report.timeouts - lost[number, MatchKind.TIMEOUT],
                     suppressed=report.suppressed,
                     unmatched_edges=_unmatched(plan.pattern, report.hits),
                 )
-                for report, plan in zip(patterns, self.pipeline.plans, strict=True)
+                for number, (report, plan) in enumerate(zip(patterns, self.pipeline.plans, strict=True))
             ),
         )
 

@@ -331,8 +331,11 @@ class MatchBatch:
     """Matches in order of detection; wrapped by `graphtide_native.matcher.MatchBatch`."""
 
     def __len__(self) -> int: ...
-    def to_json_lines(self) -> bytes:
-        """Return the match records as JSON Lines."""
+    def to_json_lines(self, start: int, size: int) -> tuple[bytes, int]:
+        """Return match records from `start` on as JSON Lines, about `size` bytes, and the place of the next match."""
+
+    def counts(self, start: int) -> list[tuple[int, str, int]]:
+        """Return how many matches there are from `start` on, by pattern and kind."""
 
     def interval_columns(self, numbered: tuple[int, list[tuple[int, list[tuple[int, list[int | None]]]]]]) -> object | None:
         """Return results of graph queries as a record batch of pyarrow, words as numbers; None where a match is no such result.
@@ -368,8 +371,11 @@ class Matcher:
     def push(self, batch: EdgeBatch, start: int, most: int, budget: int | None) -> bool:
         """Begin to take records from `start`; say whether that is done, else let it go on."""
 
-    def finish(self) -> bool:
+    def finish(self, most: int) -> bool:
         """Begin to take the end of the stream; say whether that is done. What came of it is that of a push."""
+
+    def found(self) -> list[MatchBatch]:
+        """Take what the work under way found before it is done, in parts of about as many matches as was asked for."""
 
     def pushed(self) -> tuple[MatchBatch, int, tuple[str, str] | None, bool, int] | None:
         """Take what came of a push, if it is done and was not taken.
@@ -467,10 +473,10 @@ class Matcher:
     def residue(self, number: int) -> tuple[int, int] | None:
         """Return how far a pattern has consumed, if it consumes and has begun."""
 
-    def pass_time(self, watermark: int) -> bool:
+    def pass_time(self, watermark: int, most: int) -> bool:
         """Begin to take it that no record before a time follows; say whether that is done. What came is that of a push."""
 
-    def advance(self, now: int) -> bool:
+    def advance(self, now: int, most: int) -> bool:
         """Begin to take it that the stream is at a time; say whether that is done. What came of it is that of a push."""
 
     def count_from(self, number: int) -> None:

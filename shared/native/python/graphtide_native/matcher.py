@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from graphtide_core.errors import CutShortError, FatalError, LimitExceededError
@@ -28,7 +29,7 @@ from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_graph_query, encode_one, encode_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
+
+LINES_BYTES = 1 << 20
+"""Bytes of match records, about, that are written at once: between two pieces Python handles signals."""
 
 NumberedWords = tuple[int, list[tuple[int, list[tuple[int, list[int | None]]]]]]
 """How results of graph queries are numbered.
@@ -97,7 +101,10 @@ class PatternReport:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of a whole pass; `relevant` are the records whose labels some query edge has."""
+    """Counts of a whole pass; `relevant` are the records whose labels some query edge has.
+
+    `unordered` are records refused, since their time is before the time that the stream had come to.
+    """
 
     records: int
     relevant: int
@@ -106,6 +113,7 @@ class Totals:
     peak_partial_matches: int
     peak_state_bytes: int
     state_bytes: int
+    unordered: int
 
 
 class MatchRecord(NamedTuple):
@@ -180,7 +188,18 @@ class MatchBatch:
 
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""
-        return self._native.to_json_lines()
+        return b"".join(lines for lines, _ in self.json_lines())
+
+    def json_lines(self, size: int = LINES_BYTES) -> Iterator[tuple[bytes, int]]:
+        """Yield the match records as JSON Lines, in pieces of about `size` bytes, each with the place of the next match."""
+        place = 0
+        while place < len(self):
+            lines, place = self._native.to_json_lines(place, size)
+            yield lines, place
+
+    def counts(self, start: int = 0) -> list[tuple[int, MatchKind, int]]:
+        """Return how many matches there are from a place on, by the number of the pattern and the kind."""
+        return [(pattern, _KINDS[kind], count) for pattern, kind, count in self._native.counts(start)]
 
     def interval_columns(self, numbered: NumberedWords) -> object | None:
         """Return results of graph queries as a record batch of pyarrow; None where a match is no such result.
@@ -343,6 +362,7 @@ class Matcher:
         encoded = encode(self._plans, unit, self._projected, self._limits, self._concurrency)
         self._native = _native.Matcher(encoded, symbols, deletions, adaptive, traced, work, turn_seconds)
         self._asked = tuple(dict.fromkeys(asked))
+        self._unclaimed: list[MatchBatch] = []
         if self._asked:
             self._native.ask(list(self._asked))
 
@@ -353,15 +373,17 @@ class Matcher:
         most: int = DEFAULT_MOST,
         budget: int | None = None,
         is_cancelled: Callable[[], bool] = lambda: False,
-    ) -> Iterator[MatchBatch]:
+    ) -> Generator[MatchBatch, None, None]:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
 
         The batch is taken only as far as the iterator is consumed. Where an exception comes in between, that of a signal say,
         what was found before is yielded before it goes on. Patterns that lost something mark their matches from then on.
+        A record that completes many matches is under way while parts of them are yielded: consume the iterator in one thread,
+        and exhaust or close it before the matcher is used otherwise. To close it gives up the rest of that record.
 
         Args:
             batch: the records.
-            most: matches that one part holds, about.
+            most: matches that one part holds, about; of a record that completes more, too.
             budget: steps of work that the batch may take; those that other threads take are not counted.
             is_cancelled: asked between two turns whether nobody wants the matches any more.
 
@@ -371,13 +393,8 @@ class Matcher:
         """
         start = work = 0
         while start < len(batch):
-            interrupted: BaseException | None = None
-            try:
-                if not self._native.push(batch, start, most, None if budget is None else budget - work):
-                    self._finish(is_cancelled)
-            except BaseException as error:
-                # A signal's handler may raise anything.
-                interrupted = error
+            left = None if budget is None else budget - work
+            interrupted = yield from self._work(partial(self._native.push, batch, start, most, left), is_cancelled)
             found = self._native.pushed()
             if found is not None:
                 native, consumed, stopped, was_ended, steps = found
@@ -393,15 +410,15 @@ class Matcher:
 
     def finish(self) -> Iterator[MatchBatch]:
         """Take the end of the stream: yield what patterns tell when all time has passed. No record may follow."""
-        yield from self._told(self._native.finish())
+        yield from self._told(partial(self._native.finish, DEFAULT_MOST))
 
     def advance(self, now: int) -> Iterator[MatchBatch]:
         """Take it that the stream is at a time: yield what patterns tell from that alone. Records before it may not follow."""
-        yield from self._told(self._native.advance(now))
+        yield from self._told(partial(self._native.advance, now, DEFAULT_MOST))
 
     def pass_time(self, watermark: int) -> Iterator[MatchBatch]:
         """Take it that no record before a time follows: yield what patterns tell from that alone. The newest is still that."""
-        yield from self._told(self._native.pass_time(watermark))
+        yield from self._told(partial(self._native.pass_time, watermark, DEFAULT_MOST))
 
     def count_from(self, number: int) -> None:
         """Take it that so many edges of the stream came before the next record, deletions not counted."""
@@ -657,21 +674,57 @@ class Matcher:
         of_subgraphs = (plan.pattern for plan in self._plans if isinstance(plan, Plan))
         return tuple(funnel(native, pattern, self._asked) for native, pattern in zip(told, of_subgraphs, strict=False))
 
-    def _told(self, is_done: bool) -> Iterator[MatchBatch]:
-        """Yield what came of work that is under way, if it is not done already."""
-        if not is_done:
-            self._finish()
+    def _told(self, begin: Callable[[], bool]) -> Iterator[MatchBatch]:
+        """Begin work; yield what comes of it."""
+        interrupted = yield from self._work(begin)
         found = self._native.pushed()
         if found is not None and len(found[0]):
             yield MatchBatch(found[0], self._plans)
+        if interrupted is not None:
+            raise interrupted
 
-    def _finish(self, is_cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Give the work under way its turns until it is done, or nobody wants it any more."""
+    def _work(
+        self, begin: Callable[[], bool], is_cancelled: Callable[[], bool] = lambda: False
+    ) -> Generator[MatchBatch, None, BaseException | None]:
+        """Begin work and give it its turns until it is done, or nobody wants it; yield what it finds before.
+
+        Returns what interrupted it: a signal's handler may raise anything.
+        """
+        interrupted: BaseException | None = None
         try:
-            while not is_cancelled():
-                if self._native.go_on():
-                    return
+            is_done = begin()
+            while not is_done:
+                yield from self._found()
+                if is_cancelled():
+                    self._native.stop()
+                    break
+                is_done = self._native.go_on()
+        except GeneratorExit:
             self._native.stop()
+            self._unclaimed += self._found()
+            if (rest := self._native.pushed()) is not None:
+                self._unclaimed.append(MatchBatch(rest[0], self._plans))
+            raise
+        except BaseException as error:
+            self._native.stop()
+            interrupted = error
+        yield from self._found()
+        return interrupted
+
+    def take_unclaimed(self) -> list[MatchBatch]:
+        """Return what a `push` had found, and not yielded, when its iterator was closed; the counts include it."""
+        unclaimed, self._unclaimed = self._unclaimed, []
+        return unclaimed
+
+    def _found(self) -> Iterator[MatchBatch]:
+        for found in self._native.found():
+            yield MatchBatch(found, self._plans)
+
+    def _finish(self) -> None:
+        """Give the work under way its turns until it is done."""
+        try:
+            while not self._native.go_on():
+                pass
         except BaseException:
             self._native.stop()
             raise

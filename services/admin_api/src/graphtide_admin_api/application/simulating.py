@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -109,11 +110,12 @@ def simulate(
 
     try:
         # As at the end of a file, what follows from time alone is told at the end.
-        for part in chain(matcher.push(ordered, most=100, budget=_WORK, is_cancelled=is_over), matcher.finish()):
-            found += [match.json.removesuffix(b"\n") for match in part.records()]
-            if len(found) > MOST_MATCHES or is_over():
-                truncated = True
-                break
+        with closing(matcher.push(ordered, most=100, budget=_WORK, is_cancelled=is_over)) as matched:
+            for part in chain(matched, matcher.finish()):
+                found += [match.json.removesuffix(b"\n") for match in part.records()]
+                if len(found) > MOST_MATCHES or is_over():
+                    truncated = True
+                    break
     except CutShortError:
         truncated = True
     truncated |= any(report.limited for report in matcher.patterns())

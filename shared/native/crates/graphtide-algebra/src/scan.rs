@@ -6,10 +6,10 @@
 
 use graphtide_engine::dispatch::Record;
 use graphtide_engine::expression::Expression;
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::vertex::{Vertex, VertexTable};
+use graphtide_graph::{Time, clock};
 use smallvec::SmallVec;
 
 use crate::plan::InputSpec;
@@ -57,7 +57,7 @@ impl Window {
     /// When an edge at an instant ends.
     #[inline]
     pub fn end(&self, ts: Time) -> Time {
-        (ts - ts.rem_euclid(self.slide)).saturating_add(self.length)
+        clock::end_of_slide(ts, self.slide, self.length)
     }
 
     /// Ticks in which an edge can be valid.

@@ -7,7 +7,10 @@
 //! Where work cannot be left half done, expiry for one, it is counted by [`Meter::tick`], which pauses but refuses nothing.
 //! Invariant: between two looks at the [`Pace`] lie at most [`SLICE`] steps, and an insertion gets exactly the steps it was
 //! allowed; neither changes what is found by insertions that are not refused.
+//! What is found meanwhile may be handed on in parts: see [`Pace::most`].
 //! Cost: a subtraction and a branch a step; one look at the pace for every slice.
+
+use crate::output::MatchBatch;
 
 /// Steps between two looks at the pace.
 pub const SLICE: u64 = 1024;
@@ -19,6 +22,16 @@ pub const MATCH: u32 = 32;
 pub trait Pace {
     /// Takes as long as it likes; says whether the work is to go on.
     fn rest(&self) -> bool;
+
+    /// Matches from which on they are handed on while the work goes on; by default all wait for its end.
+    fn most(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Takes matches, in order of detection, and as long as it likes.
+    fn hand_on(&self, matches: MatchBatch) {
+        debug_assert!(matches.is_empty(), "nobody takes matches before the work is done");
+    }
 }
 
 /// Work that nobody pauses or stops.
@@ -45,6 +58,8 @@ pub enum Ended {
 pub enum Refusal {
     /// Its own allowance is spent.
     Allowance,
+    /// What it found takes more bytes than its pattern may hold.
+    Bytes,
     /// All work ends.
     Ended(Ended),
 }
@@ -63,6 +78,7 @@ pub struct Meter<'p> {
     budget: u64,
     refusal: Option<Refusal>,
     pace: &'p dyn Pace,
+    most: usize,
 }
 
 impl std::fmt::Debug for Meter<'_> {
@@ -74,7 +90,7 @@ impl std::fmt::Debug for Meter<'_> {
 impl<'p> Meter<'p> {
     /// Starts at zero, for work of at most `budget` steps.
     pub fn new(pace: &'p dyn Pace, budget: u64) -> Self {
-        let mut meter = Self { left: 0, lent: 0, before: 0, until: u64::MAX, budget, refusal: None, pace };
+        let mut meter = Self { left: 0, lent: 0, before: 0, until: u64::MAX, budget, refusal: None, pace, most: pace.most() };
         meter.fill(0);
         meter
     }
@@ -148,7 +164,7 @@ impl<'p> Meter<'p> {
     pub fn ended(&self) -> Option<Ended> {
         match self.refusal {
             Some(Refusal::Ended(ended)) => Some(ended),
-            Some(Refusal::Allowance) | None => None,
+            Some(Refusal::Allowance | Refusal::Bytes) | None => None,
         }
     }
 
@@ -158,10 +174,43 @@ impl<'p> Meter<'p> {
         self.ended().is_none()
     }
 
+    /// Lets the insertion under way not go on.
+    #[cold]
+    pub fn refuse(&mut self, refusal: Refusal) {
+        if self.refusal.is_none() {
+            self.refusal = Some(refusal);
+            (self.before, self.lent, self.left) = (self.taken(), -1, -1);
+        }
+    }
+
+    /// Matches from which on they are handed on.
+    #[inline]
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Lets matches wait for the end of the work; returns what [`hand_on_from`](Self::hand_on_from) takes.
+    pub fn hold_matches(&mut self) -> usize {
+        std::mem::replace(&mut self.most, usize::MAX)
+    }
+
+    /// Hands matches on from so many on, again.
+    pub fn hand_on_from(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// Hands matches on now; a batch without any stays.
+    #[cold]
+    pub fn hand_on(&mut self, matches: &mut MatchBatch) {
+        if !matches.is_empty() {
+            self.pace.hand_on(std::mem::take(matches));
+        }
+    }
+
     #[cold]
     fn settle(&mut self) -> Option<Refusal> {
         let refusal = self.refusal;
-        if refusal == Some(Refusal::Allowance) {
+        if matches!(refusal, Some(Refusal::Allowance | Refusal::Bytes)) {
             self.refusal = None;
             self.fill(self.taken());
         }

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use graphtide_engine::engine::Usage;
 use graphtide_engine::expression::Bindings;
 use graphtide_engine::limits::Bounds;
-use graphtide_engine::meter::Meter;
+use graphtide_engine::meter::{Meter, Refusal};
 use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
@@ -257,17 +257,25 @@ impl Detection {
             *has_limited |= !has_room;
             has_room
         };
-        let mut found = |bound: &mut Bound, _: &mut Meter<'_>| {
+        let mut found = |bound: &mut Bound, meter: &mut Meter<'_>| {
             if is_stored && has_room(rows, judge) {
                 bound.each(0, |_, event| rows.push(event));
             }
             let counting = vertex.patterns.iter().filter(|&&(pattern, _)| patterns[pattern as usize].counts(event));
             match vertex.mode {
                 Mode::Tell if *is_replay => {}
-                Mode::Tell => counting.for_each(|&(pattern, branch)| {
-                    let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: 1 };
-                    out.push(header, &patterns[pattern as usize], shape.slots.len(), events, |f| bound.each(shape.lists, f));
-                }),
+                Mode::Tell => {
+                    counting.for_each(|&(pattern, branch)| {
+                        let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: 1 };
+                        out.push(header, &patterns[pattern as usize], shape.slots.len(), events, |f| {
+                            bound.each(shape.lists, f);
+                        });
+                    });
+                    // A record may complete more than memory holds.
+                    if out.bytes() as u64 >= bytes {
+                        meter.refuse(Refusal::Bytes);
+                    }
+                }
                 Mode::Tally => counting.for_each(|&(pattern, branch)| {
                     tallies.add(pattern, branch, 1, || Stored::of(number as u32, shape, bound));
                 }),

@@ -179,6 +179,12 @@ impl Occurrences {
         }
     }
 
+    /// Bytes that they take, about.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.headers.len() * (size_of::<Header>() + size_of::<Span>()) + self.ids.len() * size_of::<Key>()
+    }
+
     /// Adds one of a pattern; `each` calls back with each slot and event, slot by slot.
     pub(crate) fn push(
         &mut self,

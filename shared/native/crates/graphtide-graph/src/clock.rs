@@ -4,6 +4,16 @@
 
 use crate::Time;
 
+/// When an edge of a time ends that slides with its window: at the start of its slide and the window's length, or with all time.
+///
+/// The start of a slide may lie before the least time.
+#[inline]
+#[must_use]
+pub fn end_of_slide(ts: Time, slide: i64, length: i64) -> Time {
+    // Into the slide it is less than a slide, which is at most the length: so the sum is not before the edge.
+    ts.saturating_add(length - ts.rem_euclid(slide))
+}
+
 /// What a window counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {

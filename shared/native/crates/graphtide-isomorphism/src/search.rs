@@ -11,7 +11,7 @@ use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained};
 use graphtide_engine::ids::{ReaderId, RingId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
-use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::clock::Now;
@@ -155,9 +155,8 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     fn descend(&mut self, depth: usize) {
         let steps = self.steps;
         let Some(step) = steps.get(depth) else {
-            self.meter.tick(MATCH);
             self.tracer.matched(self.arrival.at, self.edges);
-            self.rows.push(self.unit, self.arrival.ts, self.edges, self.vertices);
+            self.rows.complete(self.unit, self.arrival, self.edges, self.vertices, self.meter);
             return;
         };
         self.tracer.seek();

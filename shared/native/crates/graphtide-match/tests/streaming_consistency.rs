@@ -70,7 +70,7 @@ fn matches(threads: usize, locking: &str) -> Vec<String> {
     let symbols = SharedSymbols::default();
     let mut matcher = Matcher::new(spec(threads, locking).into(), &symbols, Options::default()).unwrap();
     let found = matcher.push(&stream(&symbols), 0, usize::MAX, &mut Meter::unbounded(&Unhurried)).matches;
-    let lines = String::from_utf8(found.to_json_lines(&matcher.names())).unwrap();
+    let lines = String::from_utf8(found.to_json_lines(&matcher.names(), 0, usize::MAX).0).unwrap();
     // Matches of one edge may come in any order.
     let mut lines: Vec<String> = lines.lines().map(str::to_owned).collect();
     lines.sort();

@@ -23,7 +23,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::fields;
 use crate::intervals::{self, Numbered};
 use crate::records::{PyEdgeBatch, PySymbols};
-use crate::turns::{self, InTurns, Paused, Turn, UnderWay};
+use crate::turns::{self, InTurns, Outlet, Paused, Turn, UnderWay};
 
 /// A matcher of many patterns, and what it has under way.
 ///
@@ -34,7 +34,12 @@ pub(crate) struct PyMatcher {
     answer: Option<Answer>,
     turn: Duration,
     stop: Arc<AtomicBool>,
+    /// What the work under way found so far.
+    found: Option<Found>,
 }
+
+/// Where work leaves what it finds, and the names of the patterns it is of.
+type Found = (Arc<Outlet>, Arc<[Arc<PatternNames>]>);
 
 /// Where the matcher is.
 enum State {
@@ -90,16 +95,23 @@ impl PyMatcher {
         let spec: MatcherSpec = serde_json::from_slice(patterns).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let inner = Matcher::new(spec, &symbols.inner, options).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let turn = Duration::try_from_secs_f64(turn_seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { inner: State::Ready(Box::new(inner)), answer: None, turn, stop: Arc::default() })
+        Ok(Self { inner: State::Ready(Box::new(inner)), answer: None, turn, stop: Arc::default(), found: None })
     }
 
     fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch, start: usize, most: usize, budget: Option<u64>) -> PyResult<bool> {
         let records = Arc::clone(&batch.inner);
-        self.start(py, budget, move |matcher, meter| Answer::Pushed(Box::new(matcher.push(&records, start, most, meter))))
+        self.find(py, (budget, most), move |matcher, meter| {
+            Answer::Pushed(Box::new(matcher.push(&records, start, most, meter)))
+        })
     }
 
-    fn finish(&mut self, py: Python<'_>) -> PyResult<bool> {
-        self.start(py, None, move |matcher, meter| Answer::Pushed(Box::new(matcher.finish(meter))))
+    fn finish(&mut self, py: Python<'_>, most: usize) -> PyResult<bool> {
+        self.find(py, (None, most), move |matcher, meter| Answer::Pushed(Box::new(matcher.finish(meter))))
+    }
+
+    fn found(&self) -> Vec<PyMatchBatch> {
+        let Some((outlet, names)) = &self.found else { return Vec::new() };
+        outlet.take().into_iter().map(|inner| PyMatchBatch { inner, names: Arc::clone(names) }).collect()
     }
 
     fn pushed(&mut self) -> PyResult<Option<Pushed>> {
@@ -255,12 +267,12 @@ impl PyMatcher {
         Ok(self.ready()?.residue(PatternId(number)).map(|residue| (residue.at, residue.ties)))
     }
 
-    fn advance(&mut self, py: Python<'_>, now: i64) -> PyResult<bool> {
-        self.start(py, None, move |matcher, meter| Answer::Pushed(Box::new(matcher.advance(now, meter))))
+    fn advance(&mut self, py: Python<'_>, now: i64, most: usize) -> PyResult<bool> {
+        self.find(py, (None, most), move |matcher, meter| Answer::Pushed(Box::new(matcher.advance(now, meter))))
     }
 
-    fn pass_time(&mut self, py: Python<'_>, watermark: i64) -> PyResult<bool> {
-        self.start(py, None, move |matcher, meter| Answer::Pushed(Box::new(matcher.pass_time(watermark, meter))))
+    fn pass_time(&mut self, py: Python<'_>, watermark: i64, most: usize) -> PyResult<bool> {
+        self.find(py, (None, most), move |matcher, meter| Answer::Pushed(Box::new(matcher.pass_time(watermark, meter))))
     }
 
     fn count_from(&mut self, number: u64) -> PyResult<()> {
@@ -281,6 +293,7 @@ impl PyMatcher {
         dict.set_item("relevant", totals.relevant)?;
         dict.set_item("matches", totals.matches)?;
         dict.set_item("deletions", totals.deletions)?;
+        dict.set_item("unordered", totals.unordered)?;
         dict.set_item("peak_partial_matches", totals.peak_partial_matches)?;
         dict.set_item("peak_state_bytes", totals.peak_state_bytes)?;
         dict.set_item("state_bytes", matcher.state_bytes())?;
@@ -357,10 +370,32 @@ impl PyMatcher {
         }
     }
 
+    /// Starts work that may find more than is to be held: parts of so many matches may be taken before it is done.
+    fn find(
+        &mut self,
+        py: Python<'_>,
+        (budget, most): (Option<u64>, usize),
+        work: impl FnOnce(&mut Matcher, &mut Meter<'_>) -> Answer + Send + 'static,
+    ) -> PyResult<bool> {
+        let outlet = Arc::new(Outlet::new(most));
+        self.found = Some((Arc::clone(&outlet), self.ready()?.names()));
+        self.begin_work(py, budget, Some(outlet), work)
+    }
+
     fn start(
         &mut self,
         py: Python<'_>,
         budget: Option<u64>,
+        work: impl FnOnce(&mut Matcher, &mut Meter<'_>) -> Answer + Send + 'static,
+    ) -> PyResult<bool> {
+        self.begin_work(py, budget, None, work)
+    }
+
+    fn begin_work(
+        &mut self,
+        py: Python<'_>,
+        budget: Option<u64>,
+        outlet: Option<Arc<Outlet>>,
         work: impl FnOnce(&mut Matcher, &mut Meter<'_>) -> Answer + Send + 'static,
     ) -> PyResult<bool> {
         self.ready()?;
@@ -369,7 +404,7 @@ impl PyMatcher {
         self.stop.store(false, Ordering::Relaxed);
         let (length, stop) = (self.turn, Arc::clone(&self.stop));
         let turn = py.detach(|| {
-            turns::begin(length, stop, move |pace| {
+            turns::begin(length, stop, outlet, move |pace| {
                 let answer = work(&mut matcher, &mut Meter::new(pace, budget.unwrap_or(u64::MAX)));
                 Work(matcher, answer)
             })
@@ -537,9 +572,14 @@ impl PyMatchBatch {
         self.inner.len()
     }
 
-    fn to_json_lines<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let lines = py.detach(|| self.inner.to_json_lines(&self.names));
-        PyBytes::new(py, &lines)
+    fn to_json_lines<'py>(&self, py: Python<'py>, from: usize, bytes: usize) -> (Bound<'py, PyBytes>, usize) {
+        let (lines, next) = py.detach(|| self.inner.to_json_lines(&self.names, from.min(self.inner.len()), bytes));
+        (PyBytes::new(py, &lines), next)
+    }
+
+    fn counts(&self, from: usize) -> Vec<(u32, &'static str, u64)> {
+        let counts = self.inner.counts(from.min(self.inner.len()));
+        counts.into_iter().map(|(pattern, kind, count)| (pattern.0, kind.name(), count)).collect()
     }
 
     fn interval_columns<'py>(&self, py: Python<'py>, numbered: Numbered) -> PyResult<Option<Bound<'py, PyAny>>> {

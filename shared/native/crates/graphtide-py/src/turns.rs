@@ -3,17 +3,19 @@
 //! The work runs on a stack of its own, on the thread of its caller: to pause is to leave that stack, to go on is to come back to
 //! it. So no engine has to know how to stop in the middle and go on later, work that is done within a turn costs some nanoseconds
 //! more, and there is no other thread to hand it to, to wait for or to forget.
+//! What the work finds meanwhile may be taken in parts: work that has found enough pauses, too.
 //! Invariant: work goes on in the thread that began it, which alone keeps it. Work that was told to stop pauses no more.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use graphtide_engine::meter::Pace;
+use graphtide_engine::output::MatchBatch;
 
 /// Room of a stack: engines go as deep as a pattern has edges, of which there are 64, predicates as their text is nested, which is
 /// 128. It is reserved, and taken as it is used.
@@ -43,22 +45,42 @@ pub(crate) trait InTurns: Sized + 'static {
 /// Work that paused in this thread.
 pub(crate) type UnderWay<T> = RefCell<HashMap<Paused, Coroutine<(), (), T>>>;
 
+/// Where work leaves what it found before it is done: parts of so many matches, about.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    most: usize,
+    parts: Mutex<Vec<MatchBatch>>,
+}
+
+impl Outlet {
+    /// Takes parts of so many matches.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, parts: Mutex::default() }
+    }
+
+    /// Takes the parts left since the last call, in order of detection.
+    pub(crate) fn take(&self) -> Vec<MatchBatch> {
+        std::mem::take(&mut self.parts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Begins work whose turns are so long, and gives it its first.
+/// Begins work whose turns are so long, and gives it its first; `outlet` takes what it finds before it is done, if somebody asks.
 pub(crate) fn begin<T: InTurns>(
     length: Duration,
     stop: Arc<AtomicBool>,
+    outlet: Option<Arc<Outlet>>,
     work: impl FnOnce(&dyn Pace) -> T + 'static,
 ) -> std::io::Result<Turn<T>> {
     let kept = STACKS.with_borrow_mut(Vec::pop);
     let stack = kept.map_or_else(|| DefaultStack::new(STACK_BYTES), Ok)?;
     let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-        work(&Hourglass { yielder, begun: Cell::new(Instant::now()), length, stop: &stop })
+        work(&Hourglass { yielder, begun: Cell::new(Instant::now()), length, stop: &stop, outlet: outlet.as_deref() })
     });
     Ok(turn(Paused(NEXT.fetch_add(1, Ordering::Relaxed)), coroutine))
 }
@@ -92,6 +114,7 @@ struct Hourglass<'y> {
     begun: Cell<Instant>,
     length: Duration,
     stop: &'y AtomicBool,
+    outlet: Option<&'y Outlet>,
 }
 
 impl Pace for Hourglass<'_> {
@@ -102,5 +125,19 @@ impl Pace for Hourglass<'_> {
             self.begun.set(Instant::now());
         }
         !is_stopped()
+    }
+
+    fn most(&self) -> usize {
+        self.outlet.map_or(usize::MAX, |outlet| outlet.most)
+    }
+
+    /// Pauses, so that the matches do not pile up; but for work that was told to stop.
+    fn hand_on(&self, matches: MatchBatch) {
+        let Some(outlet) = self.outlet else { return };
+        outlet.parts.lock().unwrap_or_else(PoisonError::into_inner).push(matches);
+        if !self.stop.load(Ordering::Relaxed) {
+            self.yielder.suspend(());
+            self.begun.set(Instant::now());
+        }
     }
 }

@@ -10,6 +10,7 @@ mod fields;
 mod interval;
 mod occurrence;
 mod returned;
+mod rows;
 
 use std::sync::Arc;
 
@@ -24,13 +25,14 @@ use crate::ids::{PatternId, UnitId};
 use crate::meter::{MATCH, Meter};
 use crate::pattern::Pattern;
 pub use component::{ComponentRef, MOST_PAIRS};
-use component::{ComponentRow, Context, OwnedComponents};
+use component::{Context, OwnedComponents};
 pub use fields::{FieldRef, Fields, FieldsRef, write_key};
 use interval::OwnedIntervals;
 pub use interval::{IntervalNames, IntervalRef, PathStep, Telling};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 pub use returned::{FieldSpec, ReturnsSpec};
+pub use rows::{FoundRow, Recipient, Recipients, Rows};
 
 /// What a match record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,146 +72,6 @@ pub struct ItemReport {
     pub created: u64,
     /// Bytes of one.
     pub node_bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    unit: UnitId,
-    detected_at: Time,
-    layout: RowLayout,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum RowLayout {
-    /// Where its edges and its vertices begin, and how many they are.
-    Assignment { edges: usize, vertices: usize, width: (u8, u8) },
-    /// Which component it is.
-    Component(usize),
-}
-
-/// Matches found since the last hand-over.
-#[derive(Debug, Default)]
-pub struct Rows {
-    rows: Vec<Row>,
-    edges: Vec<EdgeRef>,
-    vertices: Vec<Vertex>,
-    components: Vec<ComponentRow>,
-    pairs: Vec<(u8, EdgeRef)>,
-    former: Vec<EdgeRef>,
-}
-
-impl Rows {
-    /// Adds a match: data edges and vertices by query position.
-    #[inline]
-    pub fn push(&mut self, unit: UnitId, detected_at: Time, edges: &[EdgeRef], vertices: &[Vertex]) {
-        let width = (edges.len() as u8, vertices.len() as u8);
-        let layout = RowLayout::Assignment { edges: self.edges.len(), vertices: self.vertices.len(), width };
-        self.rows.push(Row { unit, detected_at, layout });
-        self.edges.extend_from_slice(edges);
-        self.vertices.extend_from_slice(vertices);
-    }
-
-    /// Adds a component: its kind, when it was found, its oldest edge; pairs of a query edge and a data edge in stream order; the
-    /// oldest edges of former components.
-    pub fn push_component(
-        &mut self,
-        unit: UnitId,
-        (kind, detected_at, name): (Kind, Time, EdgeRef),
-        pairs: &[(u8, EdgeRef)],
-        former: &[EdgeRef],
-    ) {
-        self.rows.push(Row { unit, detected_at, layout: RowLayout::Component(self.components.len()) });
-        let starts = (self.pairs.len(), self.former.len());
-        self.pairs.extend_from_slice(pairs);
-        self.former.extend_from_slice(former);
-        let (pairs, former) = (starts.0..self.pairs.len(), starts.1..self.former.len());
-        self.components.push(ComponentRow { kind, name, pairs, former });
-    }
-
-    /// Puts the matches in the order of their newest edges; those of one edge keep theirs.
-    pub fn sort(&mut self, store: &EdgeStore) {
-        let Self { rows, edges, components, pairs, .. } = self;
-        rows.sort_by_cached_key(|row| match row.layout {
-            RowLayout::Assignment { edges: start, width, .. } => {
-                edges[start..start + usize::from(width.0)].iter().map(|&edge| store.rank(edge)).max()
-            }
-            RowLayout::Component(number) => pairs[components[number].pairs.clone()].last().map(|&(_, edge)| store.rank(edge)),
-        });
-    }
-
-    /// Matches held.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.rows.clear();
-        self.edges.clear();
-        self.vertices.clear();
-        self.components.clear();
-        self.pairs.clear();
-        self.former.clear();
-    }
-
-    /// Calls `f` with unit and time of detection of every match, and with what it is.
-    pub fn each(&self, mut f: impl FnMut(UnitId, Time, FoundRow<'_>)) {
-        for row in &self.rows {
-            let found = match row.layout {
-                RowLayout::Assignment { edges, vertices, width } => FoundRow::Assignment {
-                    edges: &self.edges[edges..edges + usize::from(width.0)],
-                    vertices: &self.vertices[vertices..vertices + usize::from(width.1)],
-                },
-                RowLayout::Component(number) => {
-                    let row = &self.components[number];
-                    FoundRow::Component {
-                        kind: row.kind,
-                        name: row.name,
-                        pairs: &self.pairs[row.pairs.clone()],
-                        former: &self.former[row.former.clone()],
-                    }
-                }
-            };
-            f(row.unit, row.detected_at, found);
-        }
-    }
-}
-
-/// What was found, by layout.
-pub enum FoundRow<'a> {
-    /// A data edge for each query edge, a data vertex for each query vertex.
-    Assignment {
-        /// By query position.
-        edges: &'a [EdgeRef],
-        /// By query position.
-        vertices: &'a [Vertex],
-    },
-    /// A component of dual simulation.
-    Component {
-        /// What is told of it.
-        kind: Kind,
-        /// Its oldest edge.
-        name: EdgeRef,
-        /// Query edges and data edges, in stream order.
-        pairs: &'a [(u8, EdgeRef)],
-        /// The oldest edges of former components.
-        former: &'a [EdgeRef],
-    },
-}
-
-impl FoundRow<'_> {
-    /// What is told of it.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Assignment { .. } => Kind::Match,
-            Self::Component { kind, .. } => *kind,
-        }
-    }
 }
 
 /// A match with its texts in the batch.
@@ -357,48 +219,52 @@ impl MatchBatch {
     /// pattern tells it, `shed` of a pattern whether matches may be missing.
     pub fn take_rows<'m>(
         &mut self,
-        rows: &mut Rows,
+        rows: &Rows,
         patterns: &[Arc<PatternNames>],
         members: impl Fn(UnitId) -> &'m [PatternId],
         (is_told, shed): (impl Fn(usize, PatternId) -> bool, impl Fn(PatternId) -> bool),
         (store, names): (&EdgeStore, &VertexTable),
         meter: &mut Meter<'_>,
     ) {
-        let mut rows_before = 0..;
+        let mut rows_before = rows.handed_on()..;
         let mut told = |unit| {
             let row = rows_before.next().unwrap_or_default();
             let is_told = &is_told;
             members(unit).iter().copied().filter(move |&pattern| is_told(row, pattern))
         };
-        rows.each(|unit, detected_at, found| match found {
-            FoundRow::Assignment { edges, vertices } => {
-                let (first, last) = span(store, edges.iter().copied());
-                let start = self.matches.len();
-                for pattern in told(unit) {
-                    meter.tick(MATCH);
-                    // All have the same parts, under names of their own.
-                    if let Some(&same) = self.matches.get(start) {
-                        self.matches.push(OwnedMatch { pattern, shed: shed(pattern), ..same });
-                        continue;
-                    }
-                    let head = (pattern, Kind::Match, shed(pattern));
-                    let of = &patterns[pattern.place()];
-                    self.push(head, (detected_at, first, last), (edges, vertices), of, (store, names));
-                }
+        rows.each_new(|unit, detected_at, found| {
+            if self.len() >= meter.most() {
+                meter.hand_on(self);
             }
-            FoundRow::Component { kind, name, pairs, former } => {
-                let (first_ts, last_ts) = span(store, pairs.iter().map(|&(_, edge)| edge));
-                for pattern in told(unit) {
-                    meter.tick(MATCH.saturating_mul(pairs.len() as u32));
-                    let context = Context { names: &patterns[pattern.place()], store, vertices: names };
-                    let number = self.components.push(name, pairs, former, &context, &mut self.text);
-                    let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
-                    let fields = context.names.return_component(pairs, &context, (&mut self.fields, &mut self.text));
-                    self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
+            match found {
+                FoundRow::Assignment { edges, vertices } => {
+                    let (first, last) = span(store, edges.iter().copied());
+                    let start = self.matches.len();
+                    for pattern in told(unit) {
+                        meter.tick(MATCH);
+                        // All have the same parts, under names of their own.
+                        if let Some(&same) = self.matches.get(start) {
+                            self.matches.push(OwnedMatch { pattern, shed: shed(pattern), ..same });
+                            continue;
+                        }
+                        let head = (pattern, Kind::Match, shed(pattern));
+                        let of = &patterns[pattern.place()];
+                        self.push(head, (detected_at, first, last), (edges, vertices), of, (store, names));
+                    }
+                }
+                FoundRow::Component { kind, name, pairs, former } => {
+                    let (first_ts, last_ts) = span(store, pairs.iter().map(|&(_, edge)| edge));
+                    for pattern in told(unit) {
+                        meter.tick(MATCH.saturating_mul(pairs.len() as u32));
+                        let context = Context { names: &patterns[pattern.place()], store, vertices: names };
+                        let number = self.components.push(name, pairs, former, &context, &mut self.text);
+                        let (shed, layout) = (shed(pattern), OwnedLayout::Component(number));
+                        let fields = context.names.return_component(pairs, &context, (&mut self.fields, &mut self.text));
+                        self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
+                    }
                 }
             }
         });
-        rows.clear();
     }
 
     /// Keeps those from a place on of which `f` says so, in their order; calls it with each.
@@ -448,16 +314,32 @@ impl MatchBatch {
         }
     }
 
-    /// Writes matches as JSON Lines, one record a line.
-    pub fn to_json_lines(&self, patterns: &[Arc<PatternNames>]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.matches.len() * 256);
-        for index in 0..self.len() {
+    /// Writes matches as JSON Lines, one record a line, from a place on until all are written or there are so many bytes; says
+    /// which place is next.
+    pub fn to_json_lines(&self, patterns: &[Arc<PatternNames>], from: usize, bytes: usize) -> (Vec<u8>, usize) {
+        let mut out = Vec::with_capacity(((self.len() - from) * 256).min(bytes));
+        let mut next = from;
+        while next < self.len() && out.len() < bytes {
+            let index = next;
+            next += 1;
             let found = self.get(index, patterns);
             let names = &patterns[found.pattern.place()];
             names.write_json(&found, &names.match_id(&found), &mut out);
             out.push(b'\n');
         }
-        out
+        (out, next)
+    }
+
+    /// How many matches there are from a place on, by pattern and kind.
+    pub fn counts(&self, from: usize) -> Vec<(PatternId, Kind, u64)> {
+        let mut counts: Vec<(PatternId, Kind, u64)> = Vec::new();
+        for found in &self.matches[from..] {
+            match counts.iter_mut().find(|(pattern, kind, _)| (*pattern, *kind) == (found.pattern, found.kind)) {
+                Some((.., count)) => *count += 1,
+                None => counts.push((found.pattern, found.kind, 1)),
+            }
+        }
+        counts
     }
 
     /// Bytes held.

@@ -198,7 +198,7 @@ impl Lists {
     fn settle(&self, meter: &mut Meter<'_>) {
         match meter.end() {
             None => {}
-            Some(Refusal::Allowance | Refusal::Ended(_)) => self.refused.store(true, Ordering::Relaxed),
+            Some(Refusal::Allowance | Refusal::Bytes | Refusal::Ended(_)) => self.refused.store(true, Ordering::Relaxed),
         }
         let taken = meter.taken();
         self.taken.fetch_add(taken, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use graphtide_engine::dispatch::Admission;
 use graphtide_engine::engine::{Engine, Explained};
 use graphtide_engine::ids::{ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::lists::{Access, Entry, Gate, Postings};
-use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::clock::Now;
@@ -356,9 +356,8 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
 
     fn descend(&mut self, bound: u64) {
         if bound == self.all {
-            self.meter.tick(MATCH);
             self.tracer.matched(self.arrival.at, self.edges);
-            self.rows.push(self.unit, self.arrival.ts, self.edges, self.vertices);
+            self.rows.complete(self.unit, self.arrival, self.edges, self.vertices, self.meter);
             return;
         }
         let Some(choice) = self.choose(bound) else { return };

@@ -7,7 +7,7 @@
 use graphtide_engine::arrival::Arrival;
 use graphtide_engine::ids::UnitId;
 use graphtide_engine::lists::Postings;
-use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::store::EdgeRef;
@@ -336,7 +336,6 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
 
     fn report(&mut self) {
         self.used = true;
-        self.meter.tick(MATCH);
         for (edge, &place) in self.found.edges.iter_mut().zip(&self.plan.edge_places) {
             *edge = self.binding.edges[usize::from(place)];
         }
@@ -344,6 +343,6 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             *vertex = self.binding.vertices[usize::from(place)];
         }
         self.tracer.matched(self.arrival.at, &self.found.edges);
-        self.rows.push(self.unit, self.arrival.ts, &self.found.edges, &self.found.vertices);
+        self.rows.complete(self.unit, self.arrival, &self.found.edges, &self.found.vertices, self.meter);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Reference: paper 004, Algorithm 1 (`insert`, `extended`, `join_left`, `join_right`) and Algorithm 2 (`incompatible`).
 
-use graphtide_engine::meter::{MATCH, Meter};
+use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
 use graphtide_graph::vertex::Vertex;
@@ -272,9 +272,8 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
 
     fn report(&mut self, binding: &Binding) {
         self.used = true;
-        self.meter.tick(MATCH);
         self.tracer.matched(self.arrival.at, &binding.stored);
-        self.rows.push(self.engine.unit, self.arrival.ts, &binding.stored, &binding.vertices);
+        self.rows.complete(self.engine.unit, self.arrival, &binding.stored, &binding.vertices, self.meter);
     }
 }
 

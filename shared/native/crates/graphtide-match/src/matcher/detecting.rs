@@ -36,8 +36,8 @@ impl Pass for Telling<'_> {
     }
 
     #[inline]
-    fn tell(&mut self, unit: &mut EventUnit) {
-        self.matcher.tell_events(unit, self.out);
+    fn tell(&mut self, unit: &mut EventUnit, meter: &mut Meter<'_>) {
+        self.matcher.tell_events(unit, self.out, meter);
     }
 }
 
@@ -106,7 +106,7 @@ impl Matcher {
     #[cold]
     pub(super) fn wake_events(&mut self, now: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         let mut events = std::mem::take(&mut self.events);
-        events.wake(now, meter, |unit| self.tell_events(unit, out));
+        events.wake(now, meter, |unit, meter| self.tell_events(unit, out, meter));
         self.events = events;
     }
 
@@ -116,19 +116,19 @@ impl Matcher {
             return;
         }
         let (mut events, now) = (std::mem::take(&mut self.events), self.now);
-        events.advance(now, meter, |unit| self.tell_events(unit, out));
+        events.advance(now, meter, |unit, meter| self.tell_events(unit, out, meter));
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max((self.live + events.peak()) as u64);
         self.events = events;
     }
 
     /// Hands over what a unit of event patterns found, behind what was found before.
     #[inline]
-    fn tell_events(&mut self, unit: &mut EventUnit, out: &mut MatchBatch) {
+    fn tell_events(&mut self, unit: &mut EventUnit, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         if unit.has_found() {
             self.hand_over(out, &mut Meter::unbounded(&Unhurried));
             let before = out.len();
-            self.totals.matches += unit.hand_over(&mut self.queries, out);
-            self.occurrences += out.len() - before;
+            self.totals.matches += unit.hand_over(&mut self.queries, out, meter);
+            self.occurrences += out.len().saturating_sub(before);
         }
     }
 

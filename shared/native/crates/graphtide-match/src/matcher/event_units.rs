@@ -112,7 +112,7 @@ pub trait Pass {
     fn spend(&mut self, unit: u32, steps: u64);
 
     /// Hands over what a unit found.
-    fn tell(&mut self, unit: &mut EventUnit);
+    fn tell(&mut self, unit: &mut EventUnit, meter: &mut Meter<'_>);
 }
 
 /// What came of a record or of time.
@@ -225,7 +225,9 @@ impl EventUnits {
     }
 
     /// Lets units tell what has settled by a time.
-    pub fn wake(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit)) {
+    pub fn wake(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit, &mut Meter<'_>)) {
+        // Each unit once: what it is to wait for next lies after now, and if it does not, that is no reason to ask it for ever.
+        let mut woken: SmallVec<[u32; 4]> = SmallVec::new();
         while let Some(&Reverse((bound, number))) = self.bounds.peek().filter(|Reverse((bound, _))| *bound < now) {
             self.bounds.pop();
             let unit = &mut self.units[number as usize];
@@ -234,28 +236,29 @@ impl EventUnits {
             }
             unit.waits_for = None;
             unit.advance(now, meter);
-            told(unit);
-            self.wait(number);
+            told(unit, meter);
+            woken.push(number);
         }
+        woken.into_iter().for_each(|number| self.wait(number));
     }
 
     /// Lets time pass for all, so that what left their reach is dropped.
-    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit)) {
+    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit, &mut Meter<'_>)) {
         for number in 0..self.units.len() {
             let unit = &mut self.units[number];
             unit.advance(now, meter);
-            told(unit);
+            told(unit, meter);
             self.wait(number as u32);
         }
     }
 
     /// Lets all bounds pass.
-    pub fn finish(&mut self, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit)) {
+    pub fn finish(&mut self, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit, &mut Meter<'_>)) {
         for unit in &mut self.units {
             if let Some(detector) = &mut unit.detector {
                 detector.finish(&mut unit.found, meter);
             }
-            told(unit);
+            told(unit, meter);
         }
     }
 
@@ -275,7 +278,7 @@ impl EventUnits {
             let steps = meter.taken() - before;
             unit.work += steps;
             pass.spend(number, steps);
-            pass.tell(unit);
+            pass.tell(unit, meter);
             self.wait(number);
             outcome.clone()?;
         }
@@ -419,11 +422,14 @@ impl EventUnit {
         })
     }
 
-    /// Hands over what was found; returns how many matches that are.
-    pub fn hand_over(&mut self, queries: &mut [Query], out: &mut MatchBatch) -> u64 {
+    /// Hands over what was found, in parts if it is much; returns how many matches that are.
+    pub fn hand_over(&mut self, queries: &mut [Query], out: &mut MatchBatch, meter: &mut Meter<'_>) -> u64 {
         let mut matches = 0;
         let silent = self.silence(queries);
         for place in 0..self.found.len() {
+            if out.len() >= meter.most() {
+                meter.hand_on(out);
+            }
             let found = self.found.get(place);
             let member = &self.members[found.pattern as usize];
             let Some(number) = member.number else { continue };
@@ -496,6 +502,11 @@ impl EventUnit {
         match taken.refusal {
             Some(Refusal::Allowance) => {
                 *outcome = self.at_limit(bounded.to_string());
+            }
+            Some(Refusal::Bytes) => {
+                let bound = self.limits.state_bytes.unwrap_or_default();
+                let limit = format!("{bound} bytes of state, matches of one record included");
+                *outcome = self.at_limit(of_each(&limit, self.members.len()));
             }
             Some(Refusal::Ended(_)) => self.shed = true,
             None if is_limited => {

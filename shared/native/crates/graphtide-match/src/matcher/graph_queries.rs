@@ -241,6 +241,7 @@ impl GraphUnit {
         let taken = queries.push_row(batch, row, allowance, &mut self.answers, meter);
         match taken.refusal {
             Some(Refusal::Allowance) => self.at_limit(bounded.to_string())?,
+            Some(Refusal::Bytes) => self.at_limit(self.bytes_of_one_record())?,
             Some(Refusal::Ended(_)) => self.shed = true,
             None if taken.is_limited => self.at_limit(of_each(&Bounds::of(&self.limits).to_string(), self.members.len()))?,
             None => {}
@@ -249,10 +250,15 @@ impl GraphUnit {
     }
 
     /// Hands over what was found; returns how many results that are.
-    fn hand_over(&mut self, own: &mut [Query], out: &mut MatchBatch) -> u64 {
+    ///
+    /// Results are handed on in parts, if there are many.
+    fn hand_over(&mut self, own: &mut [Query], out: &mut MatchBatch, meter: &mut Meter<'_>) -> u64 {
         let mut matches = 0;
         if let Some(queries) = &self.queries {
             for answer in self.answers.found() {
+                if out.len() >= meter.most() {
+                    meter.hand_on(out);
+                }
                 let Some(number) = self.members[answer.member as usize] else { continue };
                 let query = &mut own[number.place()];
                 query.reports.count(answer.kind);
@@ -275,6 +281,11 @@ impl GraphUnit {
         }
         self.answers.clear();
         matches
+    }
+
+    fn bytes_of_one_record(&self) -> String {
+        let bound = self.limits.state_bytes.unwrap_or_default();
+        of_each(&format!("{bound} bytes of state, matches of one record included"), self.members.len())
     }
 
     fn check_bytes(&mut self) -> Result<(), LimitReached> {
@@ -393,8 +404,8 @@ impl Matcher {
             if !self.graphs.units[unit as usize].answers.found().is_empty() {
                 self.hand_over(out, &mut Meter::unbounded(&Unhurried));
                 let (own, before) = (&mut self.graphs.units[unit as usize], out.len());
-                self.totals.matches += own.hand_over(&mut self.queries, out);
-                self.occurrences += out.len() - before;
+                self.totals.matches += own.hand_over(&mut self.queries, out, meter);
+                self.occurrences += out.len().saturating_sub(before);
             }
             let taken = taken?;
             is_held |= taken.is_held;

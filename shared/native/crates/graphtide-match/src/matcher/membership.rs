@@ -144,6 +144,7 @@ impl Matcher {
         }
         self.told.added(query);
         self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        self.rows.forget_recipients();
         Ok(query)
     }
 
@@ -163,6 +164,7 @@ impl Matcher {
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
         self.events.bring(unit, &batches, past.untold.len(), self.now.max(self.passed), meter);
         self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        self.rows.forget_recipients();
         Ok(numbers)
     }
 
@@ -181,6 +183,7 @@ impl Matcher {
         self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
         self.bring_graph(unit, &batches, meter);
         self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        self.rows.forget_recipients();
         Ok(number)
     }
 
@@ -211,6 +214,7 @@ impl Matcher {
             return Ok(());
         }
         let unit = self.changeable(number)?;
+        self.rows.forget_recipients();
         self.withdraw(number, unit)?;
         self.queries[number.place()].unit = None;
         if let Some(reported) = &mut self.reported {

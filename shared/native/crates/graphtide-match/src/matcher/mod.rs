@@ -37,7 +37,7 @@ use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::{PatternId, SignatureId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{Ended, Meter, Refusal};
-use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Rows};
+use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Recipient, Recipients, Rows};
 use graphtide_engine::trace::{Tally, Trace, Untraced};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
@@ -91,6 +91,8 @@ pub struct Totals {
     pub matches: u64,
     /// Deletions of an edge that was held.
     pub deletions: u64,
+    /// Records refused, since their time is before the time that the stream had come to.
+    pub unordered: u64,
     /// Most partial matches alive at once, over all patterns.
     pub peak_partial_matches: u64,
     /// Most bytes of state alive at the end of a chunk.
@@ -285,7 +287,8 @@ impl Matcher {
 
     /// Takes records from number `from` until the batch ends, `most` matches were found, or a limit or the meter ends the run.
     ///
-    /// Records come in order of time over all calls: the sequencer's work. What the meter ended was taken as far as `consumed` says,
+    /// Records come in order of time over all calls: the sequencer's work. One that does not, or comes before a time that is said to
+    /// have passed, is refused and counted. What the meter ended was taken as far as `consumed` says,
     /// the last record perhaps in part; patterns that lost something by it say so from then on.
     pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize, meter: &mut Meter<'_>) -> Progress {
         if from == 0 {
@@ -310,7 +313,8 @@ impl Matcher {
         self.tell_expiry(Now { ts: Time::MAX, ..self.now() }, meter);
         self.hand_over(&mut progress.matches, meter);
         let Self { events, queries, totals, .. } = self;
-        events.finish(meter, |unit| totals.matches += unit.hand_over(queries, &mut progress.matches));
+        let out = &mut progress.matches;
+        events.finish(meter, |unit, meter| totals.matches += unit.hand_over(queries, out, meter));
         progress.ended = meter.ended();
         progress.work = meter.taken();
         progress
@@ -337,6 +341,7 @@ impl Matcher {
         self.graphs.learn_names();
         // Streams of edges are asked once a batch, not with each record.
         let has_events = batch.has_events() || !self.events.is_empty() || !self.graphs.is_empty();
+        self.address(meter);
         let mut progress = Progress::default();
         let mut row = from;
         while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
@@ -362,6 +367,7 @@ impl Matcher {
             let ended = self.end_chunk(meter);
             progress.stopped = progress.stopped.or(drained.err()).or(ended.err());
         }
+        self.rows.end();
         progress.consumed = row - from;
         progress.ended = meter.ended();
         progress.work = meter.taken();
@@ -377,9 +383,12 @@ impl Matcher {
         out: &mut MatchBatch,
         meter: &mut Meter<'_>,
     ) -> Next {
-        self.totals.records += 1;
         let ts = batch.ts()[row];
-        self.now = self.now.max(ts);
+        if ts < self.now.max(self.passed) {
+            return self.refuse_unordered();
+        }
+        self.totals.records += 1;
+        self.now = ts;
         if self.timers.may_be_due(self.now) {
             self.tell_expiry_before(batch, row, meter);
         }
@@ -406,7 +415,44 @@ impl Matcher {
             return Next::Record;
         }
         self.select(row);
-        self.insert::<TRACED, BOUNDED, COUNTED>(batch, row, class, &satisfied, meter)
+        let has_before = !out.is_empty();
+        if has_before {
+            std::mem::swap(out, self.rows.before_mut());
+        }
+        let next = self.insert::<TRACED, BOUNDED, COUNTED>(batch, row, class, &satisfied, meter);
+        if has_before {
+            std::mem::swap(out, self.rows.before_mut());
+        }
+        next
+    }
+
+    /// Lets rows know for whom they are, if that changed, and how many are handed on at once.
+    fn address(&mut self, meter: &Meter<'_>) {
+        if meter.most() == usize::MAX {
+            return;
+        }
+        if !self.rows.are_addressed() {
+            let of = |unit: &Unit| {
+                let tellings = || unit.members.iter().map(|member| self.queries[member.place()].telling.as_deref());
+                Recipient {
+                    members: unit.members.clone(),
+                    bytes: unit.limits.state_bytes,
+                    is_selective: tellings().any(|telling| telling.is_some()),
+                    is_distinct: unit.past.is_none()
+                        && tellings().all(|telling| telling.is_some_and(|own| own.is_distinct && own.once.is_none())),
+                }
+            };
+            let recipients = Recipients { names: Arc::clone(&self.names), units: self.units.iter().map(of).collect() };
+            self.rows.address(recipients, self.shed().into_iter());
+        }
+        self.rows.begin(meter.most(), self.reported.is_some());
+    }
+
+    /// Counts a record whose time is before the clock. No unit may have it: time that goes back takes their invariants along.
+    #[cold]
+    fn refuse_unordered(&mut self) -> Next {
+        self.totals.unordered += 1;
+        Next::Record
     }
 
     /// Lets event patterns and graph queries have a record, and takes a deletion for all; none if it is an edge, which others are to
@@ -520,10 +566,11 @@ impl Matcher {
                     spend(allowances, unit, target.unit, meter.taken() - taken);
                 }
                 if let Some(refusal) = refusal {
-                    if refusal != Refusal::Allowance {
+                    if matches!(refusal, Refusal::Ended(_)) {
                         next = Next::End;
                     }
                     inserted = inserted.and(unit.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
+                    self.rows.mark_shed(&unit.members);
                 }
                 if self.has_timers {
                     self.timers.set(target.unit, unit.clock, unit.engine.next_expiry());
@@ -619,7 +666,10 @@ impl Matcher {
         let _ = self.drain(meter);
         self.hand_over(out, meter);
         let Some(reported) = self.reported.as_mut().filter(|_| ends_matches) else { return };
-        reported.retract(edge, meter, |found| {
+        reported.retract(edge, meter, |found, meter| {
+            if out.len() >= meter.most() {
+                meter.hand_on(out);
+            }
             let query = &mut self.queries[found.pattern.place()];
             let Some(unit) = query.unit.map(|unit| &self.units[unit.place()]) else { return false };
             // What the window of the pattern has passed may be another edge's place in the store by now.
@@ -704,9 +754,15 @@ impl Matcher {
     fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         let (now, from) = (self.now(), out.len());
         let silent = if self.tells_less && !self.rows.is_empty() { self.silence() } else { Silent::default() };
-        let Self { units, queries, reported, store, .. } = self;
+        let Self { units, queries, reported, store, rows, .. } = self;
         let (mut matches, mut place) = (0, 0..);
-        self.rows.each(|unit, detected_at, found| {
+        for (unit, kind, count) in rows.take_gone() {
+            for &pattern in &units[unit.place()].members {
+                queries[pattern.place()].reports.count_all(kind, count);
+                matches += if kind == Kind::Match { count } else { 0 };
+            }
+        }
+        rows.each(|unit, detected_at, found| {
             let (unit, place) = (&units[unit.place()], place.next().unwrap_or_default());
             for &pattern in &unit.members {
                 if !silent.tells(place, pattern) {
@@ -729,8 +785,13 @@ impl Matcher {
         };
         let members = |unit: UnitId| units[unit.place()].members.as_slice();
         let is_told = |place: usize, pattern: PatternId| silent.tells(place, pattern);
-        out.take_rows(&mut self.rows, &self.names, members, (is_told, shed), (&self.store, &self.vertices), meter);
-        if self.tells_less && self.allowed.deletions {
+        // What is noted of matches is read off the batch.
+        let is_noted = self.tells_less && self.allowed.deletions;
+        let most = if is_noted { meter.hold_matches() } else { meter.most() };
+        out.take_rows(&self.rows, &self.names, members, (is_told, shed), (&self.store, &self.vertices), meter);
+        meter.hand_on_from(most);
+        self.rows.clear();
+        if is_noted {
             self.note_told(out, from);
         }
     }

@@ -27,12 +27,17 @@ pub struct Reports {
 impl Reports {
     /// Counts a record of a match.
     pub fn count(&mut self, kind: Kind) {
-        match kind {
-            Kind::Match => self.matches += 1,
-            Kind::Extend => self.extensions += 1,
-            Kind::Retract => self.retractions += 1,
-            Kind::Timeout => self.timeouts += 1,
-        }
+        self.count_all(kind, 1);
+    }
+
+    /// Counts so many records of matches.
+    pub fn count_all(&mut self, kind: Kind, count: u64) {
+        *match kind {
+            Kind::Match => &mut self.matches,
+            Kind::Extend => &mut self.extensions,
+            Kind::Retract => &mut self.retractions,
+            Kind::Timeout => &mut self.timeouts,
+        } += count;
     }
 }
 

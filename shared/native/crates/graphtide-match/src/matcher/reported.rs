@@ -58,12 +58,12 @@ impl Reported {
     }
 
     /// Calls `f` with every match that holds the edge and was not retracted yet, oldest first; `f` says whether it is now.
-    pub fn retract(&mut self, edge: EdgeRef, meter: &mut Meter<'_>, mut f: impl FnMut(&ReportedMatch) -> bool) {
+    pub fn retract(&mut self, edge: EdgeRef, meter: &mut Meter<'_>, mut f: impl FnMut(&ReportedMatch, &mut Meter<'_>) -> bool) {
         let Some(numbers) = self.by_edge.get(&edge.0) else { return };
         for number in numbers.iter().filter(|&&number| number >= self.first) {
             meter.tick(MATCH);
             let found = &mut self.matches[(number - self.first) as usize];
-            if !found.retracted && f(found) {
+            if !found.retracted && f(found, meter) {
                 found.retracted = true;
             }
         }

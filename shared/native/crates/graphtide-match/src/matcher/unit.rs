@@ -109,6 +109,7 @@ impl Unit {
             Outcome::Used => Ok(true),
             Outcome::Limited(bound) => {
                 self.at_limit(&bound.to_string(), meter)?;
+                rows.mark_shed(&self.members);
                 Ok(true)
             }
         }
@@ -201,6 +202,10 @@ impl Unit {
     pub fn refused(&mut self, refusal: Refusal, bounded: Option<Bounded>, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
         match (refusal, bounded) {
             (Refusal::Allowance, Some(bounded)) => self.at_limit(&bounded.to_string(), meter)?,
+            (Refusal::Bytes, _) => {
+                let bound = self.limits.state_bytes.unwrap_or_default();
+                self.at_limit(&format!("{bound} bytes of state, matches of one record included"), meter)?;
+            }
             (Refusal::Allowance, None) | (Refusal::Ended(_), _) => self.shed = true,
         }
         Ok(true)
