@@ -9,14 +9,21 @@ signals.end_at_once()
 
 import sys
 
-from graphtide_core.errors import GraphtideError
-
-from graphtide.cli.app import app
-from graphtide.cli.status import say, status_of
-
 
 def main() -> None:
     """Run the command line; every foreseen error ends in words and a status, never in a traceback."""
+    if sys.argv[1:] == ["--version"]:
+        # Without the commands, whose library takes longer to load than all else here.
+        from graphtide import __version__  # noqa: PLC0415 - it looks for the package's metadata
+
+        sys.stdout.write(f"graphtide {__version__}\n")
+        sys.exit()
+    # A signal that comes during imports ends the program, and shows nothing of them.
+    from graphtide_core.errors import GraphtideError  # noqa: PLC0415 - as above
+
+    from graphtide.cli.app import app  # noqa: PLC0415
+    from graphtide.cli.status import say, status_of  # noqa: PLC0415
+
     try:
         app()
     except GraphtideError as error:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from graphtide_core.plans import EventPlan, EventUnit
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot, should_replan
 from graphtide_native.statistics import StreamStatistics
-from graphtide_query.families.events.regrouping import regrouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,6 +56,10 @@ def regroupings(
         if isinstance(plan, EventPlan):
             streams.setdefault(plan.pattern.stream, {})[id(plan.unit)] = plan.unit
             numbers[id(plan.unit), plan.place] = number
+    if not streams:
+        return
+    from graphtide_query.families.events.regrouping import regrouped  # noqa: PLC0415 - who has no event patterns does without
+
     for running in streams.values():
         own = tuple(running.values())
         found = regrouped(own, unit, known, margin=margin)

@@ -28,7 +28,6 @@ from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch, regroupings
-from graphtide.event_watch import EventWatch
 from graphtide.readers.merged import MergedReader, Ordering
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
 
     from graphtide.event_questions import Question
+    from graphtide.event_watch import EventWatch
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
 
@@ -114,6 +114,8 @@ class Pipeline:
         self._asked = asked
         self.events: EventWatch | None = None
         if traced is not None and any(isinstance(pattern, EventPattern) for pattern in patterns):
+            from graphtide.event_watch import EventWatch  # noqa: PLC0415 - what is not traced does without
+
             self.events = EventWatch(self.patterns, questions, self.symbols, self.projected, options.time_unit)
         self._matcher: Matcher | None = None
         self._duplicates: Duplicates | None = None

@@ -15,15 +15,13 @@ from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import ALONE
 from graphtide_query.families import AUTO, ENGINES, Wish, family_of, refuse_other_family
-from graphtide_query.families.algebra.planning import plan_graph_query
-from graphtide_query.families.events.planning import plan_events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import AnyPlan
+    from graphtide_core.plans import AnyPlan, EventPlan, GraphPlan
 
     from graphtide_query.estimates.crowd import Crowd
 
@@ -85,12 +83,28 @@ def plan_all(
     for pattern in patterns:
         refuse_other_family(pattern, wish.engine)
     of_events = [pattern for pattern in patterns if isinstance(pattern, EventPattern)]
-    events = iter(plan_events(of_events, wish, unit=unit, statistics=statistics))
+    events = iter(_planned_events(of_events, wish, unit, statistics) if of_events else ())
     return tuple(
         next(events)
         if isinstance(pattern, EventPattern)
-        else plan_graph_query(pattern, wish, unit=unit, statistics=statistics, budget=budget)
+        else _planned_query(pattern, wish, unit, statistics, budget)
         if isinstance(pattern, GraphQuery)
         else plan(pattern, wish, unit=unit, statistics=statistics, crowd=crowd, budget=budget)
         for pattern in patterns
     )
+
+
+def _planned_events(
+    patterns: Sequence[EventPattern], wish: Wish, unit: TimeUnit, statistics: StatisticsSnapshot | None
+) -> tuple[EventPlan, ...]:
+    from graphtide_query.families.events.planning import plan_events  # noqa: PLC0415 - who has none does without
+
+    return plan_events(patterns, wish, unit=unit, statistics=statistics)
+
+
+def _planned_query(
+    query: GraphQuery, wish: Wish, unit: TimeUnit, statistics: StatisticsSnapshot | None, budget: PlanningBudget
+) -> GraphPlan:
+    from graphtide_query.families.algebra.planning import plan_graph_query  # noqa: PLC0415 - as above
+
+    return plan_graph_query(query, wish, unit=unit, statistics=statistics, budget=budget)

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from graphtide.cli.coercion import let_pass
 from graphtide.cli.signals import starting, status_of_interrupt
 from graphtide.extras import needing
 
@@ -161,7 +162,9 @@ def loaded(name: str) -> Command:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(name)(made)
         made = alone
-    return get_command(made)
+    command = get_command(made)
+    let_pass(command)
+    return command
 
 
 class _Unloaded(TyperCommand):
@@ -185,6 +188,11 @@ class _Commands(TyperGroup):
         super().__init__(**settings)
         for name, verb in VERBS.items():
             self.add_command(_Unloaded(name, verb))
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read the options before the command; that of completion is among them by now."""
+        let_pass(self)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Context) -> Any:
         """Run the command that was asked for."""

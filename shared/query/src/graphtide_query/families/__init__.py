@@ -9,12 +9,10 @@ from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import AGGREGATION
 
-from graphtide_query.families.algebra.planning import NAMES as PATH_ENGINES
-from graphtide_query.families.algebra.planning import VARIANTS as PLANS_OF_QUERIES
 from graphtide_query.families.engine import Engine, P, engine_among
-from graphtide_query.families.events.planning import VARIANTS as BUILDERS
 from graphtide_query.families.isomorphism import ISOMORPHISM
 from graphtide_query.families.simulation import SIMULATION
+from graphtide_query.families.variants import BUILDERS, PATH_ENGINES, PLANS_OF_QUERIES
 from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:

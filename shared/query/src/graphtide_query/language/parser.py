@@ -1,28 +1,28 @@
 """Text to patterns: the grammar, run under bounds.
 
-The grammar is compiled at the first use, some 0.2 s, and kept. Parsing is LALR(1): linear in the text, without recursion, so
-that no input overflows the stack; the bounds below keep its memory in proportion to the text as well. A word or sign takes some
-10 microseconds, whoever waits for it: so one pattern has a bound of its own.
+The parser is made at the first use, from tables that are kept in a file (`tables`). Parsing is LALR(1): linear in the text,
+without recursion, so that no input overflows the stack; the bounds below keep its memory in proportion to the text as well. A
+word or sign takes some 10 microseconds, whoever waits for it: so one pattern has a bound of its own.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError, Location
-from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
 from graphtide_query.language.builder import Builder
 from graphtide_query.language.diagnostics import explain
 from graphtide_query.language.event_binder import nested_too_deep
 from graphtide_query.language.expressions import too_deep
+from graphtide_query.language.tables import parser_of
 from graphtide_query.language.tokens import locate
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
+    from lark import Lark, Token
 
 MAX_BYTES = 64 * 2**20
 """Size of a text, in UTF-8: some 200,000 patterns."""
@@ -72,8 +72,7 @@ def parse_text(text: str) -> tuple[AnyPattern, ...]:
 
 @cache
 def _grammar() -> Lark:
-    grammar = resources.files(__package__).joinpath("grammar.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder(), maybe_placeholders=True)
+    return parser_of(Builder())
 
 
 def _too_long(location: Location) -> InvalidPatternError:

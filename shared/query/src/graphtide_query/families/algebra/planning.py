@@ -23,6 +23,7 @@ from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.rewriting import fixed_parts
 from graphtide_query.families.algebra.search import estimated_cost, searched
 from graphtide_query.families.algebra.translation import canonical
+from graphtide_query.families.variants import CANONICAL, PLANS_OF_QUERIES
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
@@ -37,14 +38,6 @@ if TYPE_CHECKING:
     from graphtide_query.families.algebra.rewriting import Plan
     from graphtide_query.families.algebra.search import Found
     from graphtide_query.families.wish import Wish
-
-NAMES: Final = tuple(engine.value for engine in PathEngine)
-"""Names of the engines, which differ in how they run PATHs."""
-
-SEARCHED: Final = "searched"
-CANONICAL: Final = "canonical"
-VARIANTS: Final = (SEARCHED, CANONICAL)
-"""Variants of the plans of each; the first where none is wished."""
 
 _ALIKE: Final = 1.05
 """How many times as much as the cheapest a plan may be estimated to cost, to be preferred if fewer rules led to it."""
@@ -87,7 +80,7 @@ def chosen(
         PlanningBudgetError: the query cannot be planned within the budget.
     """
     engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
-    variant = wish.variant_among(engine.value, VARIANTS)
+    variant = wish.variant_among(engine.value, PLANS_OF_QUERIES)
     refuse_shorter_than_a_tick(query, unit)
     work = Work(query.name, budget)
     logical, cost = canonical(query), AlgebraCost(statistics, unit, engine, work)

@@ -14,8 +14,8 @@ from graphtide_core.plans import AGGREGATION, Candidate, EventPlan, EventRates, 
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, should_replan
 from graphtide_core.time import EventTime, TimeUnit
 
-from graphtide_query.families.events.planning import VARIANTS
 from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.variants import BUILDERS
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def grouped(
     """
     refuse_shorter_than_a_tick(pattern, unit)
     known = statistics or StatisticsSnapshot()
-    physical = Grouping(wish.variant_among(AGGREGATION, VARIANTS) or AUTO, rates_of(pattern, known))
+    physical = Grouping(wish.variant_among(AGGREGATION, BUILDERS) or AUTO, rates_of(pattern, known))
     alone = units([pattern], "none", unit=unit, statistics=known)
     nanoseconds = sum(each.cost.nanoseconds for each in alone)
     partial_matches = sum(each.cost.partial_matches for each in alone)

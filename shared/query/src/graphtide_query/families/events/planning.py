@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.plans import AGGREGATION, EventPlan, EventUnit
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
-from graphtide_query.families.events.builders import BUILDERS
 from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.variants import BUILDERS
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
 
     from graphtide_query.families.wish import Wish
-
-VARIANTS: Final = tuple(BUILDERS)
-"""Names of the builders: the variants of plans that the engine of event patterns has."""
 
 
 def plan_events(
@@ -47,7 +44,7 @@ def plan_events(
         InvalidPatternError: a pattern has too many branches, or a duration that is shorter than a tick.
         InvalidQueryError: there is no such builder.
     """
-    builder = wish.variant_among(AGGREGATION, VARIANTS) or AUTO
+    builder = wish.variant_among(AGGREGATION, BUILDERS) or AUTO
     streams: dict[StreamName, list[int]] = {}
     for number, pattern in enumerate(patterns):
         refuse_shorter_than_a_tick(pattern, unit)

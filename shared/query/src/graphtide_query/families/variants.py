@@ -1,0 +1,21 @@
+"""Names of the engines of graph queries and of event patterns, and of the variants of their plans.
+
+They are known without the planners of those families, which are loaded when the first pattern of theirs is planned.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from graphtide_core.plans import PathEngine
+
+PATH_ENGINES: Final = tuple(engine.value for engine in PathEngine)
+"""Names of the engines of graph queries, which differ in how they run PATHs."""
+
+SEARCHED: Final = "searched"
+CANONICAL: Final = "canonical"
+PLANS_OF_QUERIES: Final = (SEARCHED, CANONICAL)
+"""Variants of the plans of each; the first where none is wished."""
+
+BUILDERS: Final = ("none", "rw", "spass", "casem-2", "casem", "casem+dce")
+"""Names of the builders of plans of event patterns; plans of later ones share more."""
