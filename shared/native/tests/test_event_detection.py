@@ -6,13 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from graphtide_core.event import Event
 from graphtide_core.event_pattern import EventPattern
+from graphtide_core.ids import EdgeId
+from graphtide_core.time import EventTime
 from graphtide_native import _native
 from graphtide_native.event_detection import Bounds, EventDetector
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import columns
 from graphtide_query import parse
 from graphtide_query.families.events.builders import aggregate
+from graphtide_testing.oracles.events import EventOracle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +50,27 @@ def events(found: Sequence[Occurrence]) -> list[dict[str, tuple[str, ...]]]:
 def test_equal_times_satisfy_a_sequence_whatever_came_first() -> None:
     stream = Stream("PATTERN p SEQ(a:A, b:B) ON s WITHIN 10ms")
     assert events(stream.push((5, "B"), (5, "A"))) == [{"a": ("1",), "b": ("0",)}]
+
+
+def test_the_same_events_are_one_match_under_the_first_branch_whose_conditions_hold() -> None:
+    text = "PATTERN p SEQ(x:A, OR(SEQ(m:B, n:C), AND(o:B, q:C))) WHERE m.speed > 5 ON s WITHIN 10ms"
+    records = [(0, "A", 0.0, "u"), (1, "B", 1.0, "u"), (2, "C", 0.0, "u"), (3, "B", 9.0, "u"), (4, "C", 0.0, "u")]
+    expected = [
+        {"x": ("0",), "o": ("1",), "q": ("2",)},
+        {"x": ("0",), "o": ("3",), "q": ("2",)},
+        {"x": ("0",), "o": ("1",), "q": ("4",)},
+        {"x": ("0",), "m": ("3",), "n": ("4",)},
+    ]
+    found = events(Stream(text).push(*records))
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    (pattern,) = (each for each in parse(text) if isinstance(each, EventPattern))
+    oracle = EventOracle(pattern)
+    told = [
+        each
+        for place, (ts, kind, speed, user) in enumerate(records)
+        for each in oracle.push(Event(EdgeId(str(place)), EventTime(ts), kind, {"speed": speed, "user": user}))
+    ]
+    assert sorted(repr({name: ids for name, ids in each.events if ids}) for each in told) == sorted(map(repr, expected))
 
 
 def test_the_time_is_closed() -> None:
