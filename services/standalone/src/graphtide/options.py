@@ -120,7 +120,7 @@ class MatchOptions:
             "max_pending": max_pending,
             "adapt": adapt,
             "adaptation": _of_type(AdaptationPolicy() if adaptation is None else adaptation, AdaptationPolicy, "adaptation"),
-            "columns": _columns(_of_type({} if columns is None else columns, Mapping, "columns")),
+            "columns": _columns({} if columns is None else columns),
             "types": dict(_of_type({} if types is None else types, Mapping, "types")),
             "builder": builder,
         }

@@ -199,3 +199,47 @@ def test_what_java_says_goes_to_a_log_that_stays_where_spark_fails(
     (kept,) = tmp_path.iterdir()
     assert kept.read_text() == "out WARN"
     assert capfd.readouterr() == ("", f"graphtide: what Java said is in {kept}\n")
+
+
+LEFT_OUT = {
+    "instances": "PATTERN instances MATCH (a)-[x:pays]->(b) UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 10\n",
+    "changes": "PATTERN changes MATCH (a)-[x:pays]->(b) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 10\n",
+    "counted": "PATTERN counted MATCH (a)-[x:pays]->(b) ON s WINDOW 10 EDGES\n",
+    "several": "QUERY several CONSTRUCT (u)-[:r]->(w)\n"
+    "MATCH (u)-[:pays]->(v) ON s WINDOW(9) MATCH (v)-[:b]->(w) ON t WINDOW(9)\n",
+    "viewer": "GRAPH VIEW near AS (near(x, y) <- pays(x, y). ON s WINDOW(9))\n"
+    "QUERY viewer r(x, y) <- near(x, y). ON near WINDOW(9)\n",
+}
+"""Patterns that history cannot be searched for, of each kind, by their names."""
+
+
+def history(folder: Path) -> Path:
+    lines = ({"ts": ts, "src": f"v{ts}", "dst": f"v{ts + 1}", "label": "pays"} for ts in range(4))
+    file = folder / "history.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return file
+
+
+def test_patterns_that_history_cannot_be_searched_for_are_left_out_and_the_others_run(
+    pattern: Path, in_one_process: None
+) -> None:
+    file = history(pattern.parent)
+    both = pattern.parent / "both.gtp"
+    both.write_text(PATTERN + "".join(LEFT_OUT.values()))
+    assert run(pattern, file, "--output", "alone.jsonl").exit_code == 0
+    done = run(both, file, "--output", "both.jsonl")
+    assert done.exit_code == 0
+    said = done.stderr
+    for name in LEFT_OUT:
+        assert f"warning: {name} is left out: " in said
+    found = [json.loads(line) for line in (pattern.parent / "both.jsonl").read_text().splitlines()]
+    alone = [json.loads(line) for line in (pattern.parent / "alone.jsonl").read_text().splitlines()]
+    assert [each for each in found if each["query"] == "p"] == alone
+    assert {each["query"] for each in found} == {"p", "near"}
+
+
+@pytest.mark.parametrize("name", [name for name in LEFT_OUT if name != "viewer"])
+def test_a_file_of_which_nothing_can_be_searched_is_refused_with_the_reason(pattern: Path, name: str) -> None:
+    pattern.write_text(LEFT_OUT[name])
+    with pytest.raises(InvalidQueryError, match=name):
+        run(pattern, history(pattern.parent))

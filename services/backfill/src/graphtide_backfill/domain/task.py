@@ -18,7 +18,10 @@ from graphtide_query.reads import hindsight
 from graphtide_backfill.domain.slices import LONGEST
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.ids import PatternName
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,10 @@ class Task:
             InvalidQueryError: what a pattern reports of a slice follows from slices before, its window counts edges, it reads
                 more than one stream or a view of these patterns, or the engine is not for its family.
         """
-        views = frozenset(str(each.name) for each in self.patterns if isinstance(each, GraphQuery) and each.is_view)
         for pattern in self.patterns:
             refuse_other_family(pattern, self.engine)
-            if isinstance(pattern, SubgraphPattern):
-                _refuse_uncuttable(pattern)
-            if isinstance(pattern, GraphQuery):
-                _refuse_several_streams(pattern, views)
+        for reason in refusals(self.patterns).values():
+            raise InvalidQueryError(reason)
 
     @property
     def window(self) -> int:
@@ -68,32 +68,42 @@ class Task:
         return tuple(columns(self.patterns))
 
 
-def _refuse_uncuttable(pattern: SubgraphPattern) -> None:
+def refusals(patterns: Iterable[AnyPattern]) -> dict[PatternName, str]:
+    """Return why history cannot be searched for some of these patterns, in a sentence each; the others can be."""
+    asked = tuple(patterns)
+    views = frozenset(str(each.name) for each in asked if isinstance(each, GraphQuery) and each.is_view)
+    found = {
+        each.name: _uncuttable(each) if isinstance(each, SubgraphPattern) else _unread(each, views)
+        for each in asked
+        if isinstance(each, SubgraphPattern | GraphQuery)
+    }
+    return {name: reason for name, reason in found.items() if reason is not None}
+
+
+def _uncuttable(pattern: SubgraphPattern) -> str | None:
     if isinstance(pattern.window, EdgeCount):
-        message = (
+        return (
             f"history is searched in slices of time, and {pattern.name!r} has a window of edges,"
             f" WINDOW {pattern.window}; match it on the command line or in Python"
         )
-        raise InvalidQueryError(message)
     if pattern.report in (Report.INSTANCES, Report.CHANGES):
         policy = pattern.report.value.upper()
-        message = (
+        return (
             f"history is searched in slices, and what {pattern.name!r} reports under REPORT {policy} in one of them"
             " follows from those before; it can be searched under REPORT MAXIMAL"
         )
-        raise InvalidQueryError(message)
+    return None
 
 
-def _refuse_several_streams(query: GraphQuery, views: frozenset[str]) -> None:
+def _unread(query: GraphQuery, views: frozenset[str]) -> str | None:
     if read := [name for name in query.streams if name in views]:
-        message = f"query {query.name!r} reads the view {read[0]!r}, and results of a view are not read in the same pass"
-        raise InvalidQueryError(message)
+        return f"query {query.name!r} reads the view {read[0]!r}, and results of a view are not read in the same pass"
     if len(query.streams) > 1:
-        message = (
+        return (
             f"history is of one stream, and query {query.name!r} reads {len(query.streams)}: {', '.join(query.streams)};"
             " match it on the command line, with --input for each, or in Python"
         )
-        raise InvalidQueryError(message)
+    return None
 
 
 class Outcome(msgspec.Struct, frozen=True):

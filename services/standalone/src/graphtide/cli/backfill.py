@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.bootstrap import Run
     from graphtide_backfill.domain.task import Task
+    from graphtide_core.any_pattern import AnyPattern
 
 _FORMATS = {name: name for name in ("parquet", "arrow", "csv", "jsonl", "kafka")}
 
@@ -92,7 +93,8 @@ def backfill(
 ) -> None:
     """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
 
-    Finished slices stay when the run ends early, and `--resume` goes on from them. Exit status: 0 done, 2 a pattern is invalid,
+    A pattern that history cannot be searched for is left out, with a warning that says why; others run. Finished slices stay
+    when the run ends early, and `--resume` goes on from them. Exit status: 0 done, 2 a pattern is invalid, or all are left out,
     3 history is unreadable or all its records were put aside, 130 interrupted, 143 ended by SIGTERM.
     """
     with starting(), needing("spark", "a backfill"):
@@ -106,7 +108,7 @@ def backfill(
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     task = Task(
-        read_any_patterns(pattern_file),
+        _searched(read_any_patterns(pattern_file)),
         engine_name(engine),
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
@@ -155,6 +157,16 @@ def backfill(
         shutil.rmtree(folder)
     if is_useless:
         raise typer.Exit(UNREADABLE_STREAM)
+
+
+def _searched(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
+    """Return the patterns that history can be searched for, and warn of the others; all where it can be for none."""
+    from graphtide_backfill.domain.task import refusals  # noqa: PLC0415 - Spark is there for those who need it
+
+    refused = refusals(patterns)
+    for name, reason in refused.items():
+        say(f"warning: {name} is left out: {reason}")
+    return tuple(each for each in patterns if each.name not in refused) or patterns
 
 
 def _refuse_left(folder: Path, *, is_new: bool) -> None:
