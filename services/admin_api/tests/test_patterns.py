@@ -309,6 +309,21 @@ def test_attributes_that_no_edge_had_are_told_until_one_has_them(deployment: Dep
     deployment.until(lambda: warnings() == [])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN p MATCH (a)-[x]->(b) WHERE x.amount > '90' ON s WINDOW 10",
+        "PATTERN p SEQ(x: A, y: B) WHERE y.amount = '90' ON s WITHIN 10",
+        "QUERY p INPUT i = ()-[e]->() ON s WINDOW(10) WHERE e.amount IN ['90'] r(x, y) <- i(x, y).",
+    ],
+)
+def test_a_text_that_is_compared_with_numbers_is_told(deployment: Deployment, text: str) -> None:
+    assert deployment.http.post("/api/v1/patterns", json={"text": text}).json()["warnings"] == []
+    deployment.http.put("/api/v1/streams/s/schema", json={"attributes": {"amount": "number"}})
+    (warning,) = deployment.http.get("/api/v1/patterns/p").json()["warnings"]
+    assert warning.startswith("attribute 'amount' is compared with a text, and its values are numbers: that is never true")
+
+
 def test_a_text_that_nobody_can_read_has_no_warnings() -> None:
     assert asked_names("PATTERN") == asked_names("") == AskedNames()
 

@@ -24,6 +24,7 @@ from graphtide_native.statistics import StreamStatistics
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.known_attributes import refuse_unknown_attributes
+from graphtide_query.known_names import SeenNames
 from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
@@ -75,6 +76,7 @@ class Pipeline:
         match_seconds: what matching took.
         replans: plans that changed while the stream ran.
         events: what is noted of event patterns while they are traced.
+        seen: labels of the stream's first records, once a batch was seen.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class Pipeline:
         self.plan_seconds = 0.0
         self.match_seconds = 0.0
         self.replans: list[Replan] = []
+        self.seen: SeenNames | None = None
         self._watch: Watch | None = None
         self.patterns = tuple(patterns)
         self._options = options if traced is None else replace(options, adapt=False, concurrency=Concurrency())
@@ -305,8 +308,10 @@ class Pipeline:
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
             self._duplicates = Duplicates(*longest(_extent(pattern, options.time_unit) for pattern in self.patterns))
-        if options.statistics is None and batch is not None:
-            options = replace(options, statistics=sample(batch, self.symbols))
+        if batch is not None:
+            first = sample(batch, self.symbols)
+            self.seen = SeenNames.of(first)
+            options = replace(options, statistics=options.statistics or first)
         self.plans = self._all_planned(options.statistics)
         if self._is_adaptive and options.statistics is not None:
             self._watch = Watch(self.symbols, options.statistics, options.adaptation)

@@ -79,6 +79,16 @@ def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
     )
 
 
+def attributes_as_texts(pattern: AnyPattern) -> frozenset[str]:
+    """Return the attributes of edges and events that are compared with texts alone, which a number never equals."""
+    return frozenset(
+        attribute.name
+        for predicate in _conditions(pattern)
+        for attribute in _taken_for_texts(predicate)
+        if attribute.name not in p.RECORD_FIELDS and attribute.variable in _readable(pattern)
+    )
+
+
 def _conditions(pattern: AnyPattern, stream: str | None = None) -> Iterator[p.Expression]:
     """Yield the conditions on records: of a graph query, those of its inputs, or of its inputs of one stream."""
     if isinstance(pattern, GraphQuery):
@@ -110,6 +120,29 @@ def _taken_for_others(expression: p.Expression) -> Iterator[p.Attribute]:
     yield from (operand for operand in operands if isinstance(operand, p.Attribute))
     for child in p.children(expression):
         yield from _taken_for_others(child)
+
+
+def _taken_for_texts(expression: p.Expression) -> Iterator[p.Attribute]:
+    operands: tuple[p.Expression, ...]
+    match expression:
+        case p.Compare(comparison, left, right) if comparison is not p.Comparison.NOT_EQUAL:
+            operands = tuple(one for one, other in ((left, right), (right, left)) if _is_text(other))
+        case p.StartsWith(operand):
+            operands = (operand,)
+        case p.In(operand, options) if options and all(isinstance(option, str) for option in options):
+            operands = (operand,)
+        case p.Not():
+            # What is not true of a number may be true after all.
+            return
+        case _:
+            operands = ()
+    yield from (operand for operand in operands if isinstance(operand, p.Attribute))
+    for child in p.children(expression):
+        yield from _taken_for_texts(child)
+
+
+def _is_text(expression: p.Expression) -> bool:
+    return isinstance(expression, p.Literal) and isinstance(expression.value, str)
 
 
 def _is_no_text(expression: p.Expression) -> bool:

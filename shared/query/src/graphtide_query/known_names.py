@@ -12,8 +12,10 @@ from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.suggestion import did_you_mean
 
+from graphtide_query.known_attributes import attributes_as_texts
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Container, Iterable, Iterator
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
@@ -21,24 +23,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AskedNames:
-    """What a pattern names, each once, in their order: labels of its edges and of its vertices, attributes of its edges."""
+    """What a pattern names, each once: labels of its edges and of its vertices, attributes of its edges.
+
+    `as_texts` are those of the attributes that it compares with texts alone.
+    """
 
     edges: tuple[str, ...] = ()
     vertices: tuple[str, ...] = ()
     attributes: tuple[str, ...] = ()
+    as_texts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, pattern: AnyPattern) -> AskedNames:
         """Return those of a pattern; types of events are labels of edges."""
+        texts = tuple(sorted(attributes_as_texts(pattern)))
         if isinstance(pattern, EventPattern):
-            return cls(_named(event.type for event in pattern.events), attributes=pattern.attributes)
+            return cls(_named(event.type for event in pattern.events), (), pattern.attributes, texts)
         if isinstance(pattern, GraphQuery):
             ends = (label for each in pattern.inputs for label in (each.source_label, each.target_label))
-            return cls(_named(each.label for each in pattern.inputs), _named(ends), pattern.attributes)
+            return cls(_named(each.label for each in pattern.inputs), _named(ends), pattern.attributes, texts)
         return cls(
             _named(edge.label for edge in pattern.edges),
             _named(vertex.label for vertex in pattern.vertices),
             pattern.attributes,
+            texts,
         )
 
 
@@ -65,8 +73,11 @@ class SeenNames:
         labels = frozenset(each.label for each in snapshot.types)
         return cls(snapshot.edges, labels, frozenset(ends), None if attributes is None else frozenset(attributes))
 
-    def lacking(self, asked: AskedNames) -> Iterator[str]:
-        """Yield a sentence for each name that was not seen; none while nothing was, or some labels were not told apart."""
+    def lacking(self, asked: AskedNames, which: str = "last") -> Iterator[str]:
+        """Yield a sentence for each name that was not seen; none while nothing was, or some labels were not told apart.
+
+        `which` of the stream's edges these are: the last ones, or the first.
+        """
         if not self.records:
             return
         wanted = (
@@ -79,7 +90,29 @@ class SeenNames:
         for what, named, seen in wanted:
             for name in named:
                 if name not in seen:
-                    yield f"no {what} {name!r} among the last {self.records:,} edges{_hint(name, seen)}"
+                    yield f"no {what} {name!r} among the {which} {self.records:,} edges{_hint(name, seen)}"
+
+
+def notes(asked: AskedNames, seen: SeenNames | None, numbers: Container[str], which: str = "last") -> list[str]:
+    """Return what of a pattern does not fit what was seen of its stream, a sentence each: misspelt names, texts for numbers.
+
+    The one function for whoever says so: `match`, `validate` and the services.
+
+    Args:
+        asked: what a pattern of any family names.
+        seen: labels and attributes; None where nothing is known of them.
+        numbers: attributes whose values are numbers, as far as is known.
+        which: of the stream's edges were seen.
+    """
+    compared = (name for name in asked.as_texts if name in numbers)
+    return [
+        *(seen.lacking(asked, which) if seen is not None else ()),
+        *(
+            f"attribute {name!r} is compared with a text, and its values are numbers: that is never true; write the number "
+            "without quotes, or declare the attribute as string"
+            for name in compared
+        ),
+    ]
 
 
 def lacking_stream(stream: str, seen: Collection[str]) -> str | None:

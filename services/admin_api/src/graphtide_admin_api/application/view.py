@@ -12,7 +12,7 @@ import structlog
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
 from graphtide_query import parse
-from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
+from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream, notes
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
 from graphtide_wire import control, hosts, match_counts, statistics, stream_schema
@@ -266,8 +266,10 @@ class View:
             measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
             names = known.names(record.stream)
         stream = lacking_stream(record.stream, measured)
-        lacking = names.lacking(asked_names(record.text)) if names is not None else ()
-        return [*lacking, *([stream] if stream is not None else [])]
+        kinds = {**self.schema(record.stream, "seen"), **self.schema(record.stream, "declared")}
+        numbers = {name for name, kind in kinds.items() if kind in {"integer", "number"}}
+        said = notes(asked_names(record.text), names, numbers)
+        return [*said, *([stream] if stream is not None else [])]
 
     def planned_on(self, stream: str) -> list[str]:
         """Return the patterns with plans on a stream, those among them that were deleted and are still being stopped."""

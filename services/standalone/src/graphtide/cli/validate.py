@@ -94,14 +94,18 @@ def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOpt
     """
     # Without a stream nothing of this is needed.
     from graphtide_native.records import Sequencer, take_dead_letters  # noqa: PLC0415
+    from graphtide_native.sampling import sample  # noqa: PLC0415
     from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
+    from graphtide_query.known_names import SeenNames  # noqa: PLC0415
 
+    from graphtide.notes import notes_on  # noqa: PLC0415
     from graphtide.pipeline import Pipeline  # noqa: PLC0415
     from graphtide.put_aside import PutAside  # noqa: PLC0415
     from graphtide.readers import open_stream  # noqa: PLC0415
     from graphtide.run import tuned  # noqa: PLC0415
 
-    reader = open_stream(stream, tuned(reading, Pipeline(patterns, options), options))
+    pipeline = Pipeline(patterns, options)
+    reader = open_stream(stream, tuned(reading, pipeline, options))
     put_aside = PutAside()
     try:
         batch = next(iter(reader.batches()), None)
@@ -116,3 +120,6 @@ def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOpt
         say(text)
     if known is not None:
         refuse_unknown_attributes(patterns, known)
+    seen = SeenNames.of(sample(batch, pipeline.symbols)) if batch is not None else None
+    for text in notes_on(patterns, reader, seen, options.declared):
+        say(f"note: {text}")
