@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query.language import parser
-
-if TYPE_CHECKING:
-    from types import FrameType
+from graphtide_testing import work
 
 HEAD = "PATTERN p MATCH (v)-[a]->(w) ON s WINDOW 10m WHERE "
 DEEP = "nested more than 200 levels deep"
 
 
 def calls(text: str) -> int:
-    """Return how many functions are called while a text is parsed or refused: work, on any machine the same."""
-    count = 0
+    """Return how many functions are called while a text is parsed or refused."""
 
-    def profile(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
+    def parse() -> None:
+        with suppress(InvalidPatternError):
+            graphtide_query.parse(text)
 
-    before = sys.getprofile()
-    # What others left behind is not collected meanwhile: callbacks of that would count.
-    gc.collect()
-    gc.disable()
-    sys.setprofile(profile)
-    try:
-        graphtide_query.parse(text)
-    except InvalidPatternError:
-        pass
-    finally:
-        sys.setprofile(before)
-        gc.enable()
-    return count
+    return work.calls(parse, most=10**9)
 
 
 @pytest.mark.parametrize("depth", [201, 1_000, 10_000])
