@@ -351,7 +351,47 @@ def test_a_stream_that_was_made_for_edges_is_told_with_those_that_may_be_meant()
         assert service.post(edge(1), NDJSON, "/api/v1/streams/zebra/edges").json()["created"] is True
         assert "similar" not in service.post(edge(1), NDJSON, "/api/v1/streams/giraffe/edges").json()
         bad = service.post(",", CSV, "/api/v1/streams/payments/edges")
-        assert (problem(bad), bad.json()["created"]) == ((400, "unreadable-body"), True)
+        assert (problem(bad), "created" in bad.json()) == ((400, "unreadable-body"), False)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        (NDJSON, '{"ts": "x"}'),
+        (NDJSON, '{"ts": "x"}\n' * 5),
+        (JSON, '{"ts": 1, "src": "a", "dst": "b"}'),
+        (CSV, "ts,src,dst,label\nx,a,b,k\n"),
+        (CSV, ","),
+        (NDJSON | {"idempotency-key": "k"}, '{"ts": "x"}'),
+        (NDJSON, ""),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["edges", "events"])
+def test_a_request_of_which_nothing_can_be_used_makes_no_stream(headers: dict[str, str], body: str, kind: str) -> None:
+    with serving(create_streams=True) as service:
+        answer = service.post(body, headers, f"/api/v1/streams/other/{kind}")
+        if body not in {"", ","}:
+            assert problem(answer) == (422, "all-rejected")
+            assert "cannot be used, and no stream was made; the first, line " in answer.json()["detail"]
+            assert "created" not in answer.json()
+        assert not [topic for topic in service.log.admin().topics() if "other" in topic]
+        # Those after it are as for any other stream.
+        good = service.post('{"ts": "x"}\n' + edge(1), NDJSON, "/api/v1/streams/other/edges")
+        assert {name: good.json()[name] for name in ("accepted", "rejected", "created")} == {
+            "accepted": 1,
+            "rejected": 1,
+            "created": True,
+        }
+        assert len(service.records(TOPICS.dead_letters(StreamName("other")))) == 1
+
+
+@pytest.mark.parametrize("record", ['{"ts": 1}', '{"ts": 1, "a": 2}', '{"ts": 1, "src": "a"}', '{"ts":1,"src":"a","dst":"b"}'])
+def test_an_event_without_a_type_says_so(service: Service, record: str) -> None:
+    answer = service.post(record, NDJSON, EDGES.replace("/edges", "/events"))
+    assert answer.json()["errors"][0]["reason"] == "type is missing"
+    assert service.letters()[-1].reason == "type is missing"
+    assert "is missing" in service.post(record, NDJSON, EDGES).json()["errors"][0]["reason"]
 
 
 def test_a_request_that_is_refused_for_its_form_makes_no_stream() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
+from graphtide_core.installing import line_for
 from graphtide_core.ports.log import TopicSpec
 from graphtide_native.spec import Limits
 from graphtide_query import parse
@@ -60,7 +61,7 @@ def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
     try:
         from graphtide_backfill.adapters.spark_cluster import SparkCluster  # noqa: PLC0415 - all but this works without Spark
     except ImportError as error:
-        message = "a backfill needs PySpark, which is not installed: pip install 'graphtide[spark]'"
+        message = f"a backfill needs PySpark, which is not installed: {line_for('spark')}"
         raise FatalError(message) from error
     refuse_without_java()
     try:

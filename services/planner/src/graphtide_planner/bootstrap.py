@@ -6,6 +6,7 @@ import platform
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError
+from graphtide_core.installing import line_for
 from graphtide_runtime.clock import SystemClock
 from graphtide_runtime.deployment_topics import topics_on
 
@@ -57,7 +58,7 @@ def scaler(settings: PlannerSettings, log: Log, board: Board, plan: ScalingPlan)
         from graphtide_planner.adapters.lease import Lease  # noqa: PLC0415 - the same
         from graphtide_planner.adapters.stateful_sets import StatefulSets  # noqa: PLC0415 - the same
     except ImportError as error:
-        message = "scaling needs the client of Kubernetes: pip install 'graphtide[kubernetes]'"
+        message = f"scaling needs the client of Kubernetes: {line_for('kubernetes')}"
         raise FatalError(message) from error
     told, clock = settings.scaling, SystemClock()
     namespace = told.namespace or _namespace(told)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import FatalError
+from graphtide_core.installing import line_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,8 @@ def needing(extra: str, what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f"{what} needs {error.name}, which is not installed: pip install 'graphtide[{extra}]'"
+        message = f"{what} needs {error.name}, which is not installed: {line_for(extra)}"
         raise FatalError(message) from error
     except ImportError as error:
-        message = f"{what} cannot be loaded ({error}): pip install --upgrade 'graphtide[{extra}]'"
+        message = f"{what} cannot be loaded ({error}): {line_for(extra, upgrade=True)}"
         raise FatalError(message) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_core.errors import FatalError, InvalidPatternError, InvalidQueryError, UnreadableStreamError
+from graphtide_core.installing import line_for
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def test_without_spark_it_says_what_to_install(pattern: Path, monkeypatch: pytes
         return real(name, *more, **named)  # type: ignore[arg-type] # handed on as they came
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(FatalError, match="pip install"):
+    with pytest.raises(FatalError, match=re.escape(line_for("spark"))):
         run(pattern, "history.parquet")
 
 

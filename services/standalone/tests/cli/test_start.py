@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import graphtide
 import pytest
 from graphtide.cli.app import VERBS, app, loaded
+from graphtide_core.installing import line_for
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ def test_a_verb_of_an_extra_that_is_not_installed_says_how_to_get_it(arguments: 
     told, _, end = ended.stderr.splitlines()
     assert ended.stdout == ""
     assert told.startswith("graphtide: bench needs graphtide_bench")
-    assert told.endswith(", which is not installed: pip install 'graphtide[bench]'")
+    assert told.endswith(f", which is not installed: {line_for('bench')}")
     assert json.loads(end)[0] == 1
 
 

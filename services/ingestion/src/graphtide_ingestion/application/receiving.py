@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, TransientError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphtide_wire.stream_schema import Kind
     from graphtide_wire.topics import Topics
 
+    from graphtide_ingestion.application.streams import MadeStream
     from graphtide_ingestion.domain.body_reading import BodyReader, Passage
 
 SHOWN_ERRORS: Final = 10
@@ -28,15 +29,35 @@ SHOWN_ERRORS: Final = 10
 
 _PATIENCE: Final = 5.0
 
+_NO_EDGE: Final = {"src is missing", "dst is missing", "label is missing"}
+"""What is said of a record without a type, which is read as an edge."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sends a body, for what stream, and as part of which trace."""
+    """Who sends a body, for what stream, whether that is to be made for it, and as part of which trace; events or edges."""
 
     stream: StreamName
     content_type: str
     producer: str | None = None
     traceparent: str | None = None
+    new: NewStream | None = None
+    is_of_events: bool = False
+
+
+@dataclass(slots=True)
+class NewStream:
+    """A stream that is made with the first edge of a request that can be used: one that has none leaves nothing behind.
+
+    Attributes:
+        made: what an answer says of it.
+        is_there: whether it was made.
+        held: what is written once it is.
+    """
+
+    made: MadeStream
+    is_there: bool = False
+    held: list[Message] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -88,7 +109,10 @@ class Reception:
     def refuse(self, refused: Iterable[Refused]) -> list[Message]:
         """Put edges aside; return their dead letters."""
         messages = []
-        for each in refused:
+        for given in refused:
+            each = given
+            if self.sender.is_of_events and given.reason in _NO_EDGE:
+                each = replace(given, reason="type is missing")
             self.rejected += 1
             if len(self.errors) < SHOWN_ERRORS:
                 self.errors.append(each)

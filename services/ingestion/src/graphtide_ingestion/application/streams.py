@@ -32,7 +32,7 @@ class DerivedStreamError(InvalidQueryError):
 
 @dataclass(frozen=True, slots=True)
 class MadeStream:
-    """A stream that was made for edges.
+    """A stream that is made for edges, with the first that can be used.
 
     Attributes:
         similar: streams that were there and are called much the same, the most similar first: one of them may be meant.
@@ -144,7 +144,7 @@ class Streams:
             raise UnknownStreamError(message)
 
     def find(self, name: str) -> MadeStream | None:
-        """Do nothing if edges may be sent to the stream; make it if that is how it is set, and say so.
+        """Return nothing if edges may be sent to the stream; what to say of it if edges make it and it is not there yet.
 
         Raises:
             InvalidQueryError: the name is no stream's.
@@ -157,9 +157,7 @@ class Streams:
         except UnknownStreamError:
             if not self._options.made_by_edges:
                 raise
-            made = MadeStream(self._similar(name))
-            self.make(name)
-            return made
+            return MadeStream(self._similar(name))
         return None
 
     def _refuse_derived(self, name: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
@@ -30,9 +30,9 @@ from graphtide_wire.topics import Topics
 from starlette.requests import ClientDisconnect
 
 from graphtide_ingestion.application.appending import Appender
-from graphtide_ingestion.application.receiving import Reception, Sender, letter_at
+from graphtide_ingestion.application.receiving import NewStream, Reception, Sender, letter_at
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
-from graphtide_ingestion.application.streams import MadeStream, Streams
+from graphtide_ingestion.application.streams import Streams
 from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ingestion.entrypoints import bodies
@@ -52,6 +52,8 @@ from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.sending import sending
 
 _START_SECONDS: Final = 5.0
+_MOST_HELD_BYTES: Final = 4 * 1024 * 1024
+"""Dead letters of a request that are held while it is not known whether its stream is made."""
 """How long requests right after a start wait for what is known of streams."""
 
 
@@ -82,21 +84,23 @@ class Answer:
         accepted: edges that the log keeps.
         rejected: edges that were put aside.
         errors: the first of those.
-        made: the stream, if it was made for these edges.
+        new: the stream, if it is made for these edges.
     """
 
     accepted: int
     rejected: int
     errors: tuple[Refused, ...]
-    made: MadeStream | None = None
+    new: NewStream | None = None
 
     def response(self) -> Response:
         """Return the answer."""
         errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
-        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **told(self.made)}
+        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **told(self.new)}
         if self.rejected and not self.accepted:
             edges = f"all {self.rejected:,} edges" if self.rejected > 1 else "the only edge"
             became = "became dead letters" if self.rejected > 1 else "became a dead letter"
+            if self.new is not None and not self.new.is_there:
+                became = "cannot be used, and no stream was made"
             first = f"; the first, line {self.errors[0].line}: {self.errors[0].reason}" if self.errors else ""
             detail = f"{edges} of the request {became}{first}"
             return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "all-rejected", detail, more=document).response()
@@ -128,8 +132,10 @@ class EdgesApi:
         self._once = once
         self._limits = limits
 
-    async def send(self, name: str, columns: str, request: Request) -> Answer:
+    async def send(self, name: str, columns: str, request: Request, *, is_of_events: bool = False) -> Answer:
         """Take the edges of a request; `columns` names those of its CSV that are called otherwise.
+
+        A stream that is not there is made with the first edge that can be used, if edges make streams.
 
         Raises:
             ProblemError: why not, or why not all of them; `accepted` tells how many of the first were.
@@ -137,26 +143,24 @@ class EdgesApi:
         kind = bodies.content_type(request)
         named, key = bodies.producer(request), bodies.idempotency_key(request)
         mapping = bodies.columns(columns, kind)
-        stream, made = await self._stream(name)
+        stream, new = await self._stream(name)
         try:
             with sending(self._topics.raw(stream), request) as traceparent:
-                sender = Sender(stream, kind, named, traceparent)
+                sender = Sender(stream, kind, named, traceparent, new, is_of_events)
                 if key is None:
-                    return replace(await self._take(sender, request, mapping), made=made)
+                    return await self._take(sender, request, mapping)
                 caller = caller_of(request.scope)
                 scope = (caller.name if caller is not None else "", stream, key)
-                return await self._take_once(scope, sender, request, mapping, made)
+                return await self._take_once(scope, sender, request, mapping)
         except ProblemError as error:
-            error.more |= told(made)
+            error.more |= told(new)
             raise
         except TransientError:
             # It may have been deleted: whoever sends next looks.
             self._streams.forget(stream)
             raise
 
-    async def _take_once(
-        self, key: Hashable, sender: Sender, request: Request, columns: Mapping[str, str], made: MadeStream | None
-    ) -> Answer:
+    async def _take_once(self, key: Hashable, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
         """Take the edges of the first request with a key; answer alike who sends the same again.
 
         Raises:
@@ -165,7 +169,7 @@ class EdgesApi:
         own = Fingerprint(request)
 
         async def take() -> tuple[Fingerprint, Answer]:
-            return own, replace(await self._take(sender, own.reading(), columns), made=made)
+            return own, await self._take(sender, own.reading(), columns)
 
         first, answer = await self._once.do(key, take)
         if first is not own:
@@ -206,15 +210,34 @@ class EdgesApi:
         await self._acknowledged([self._appender.append(messages)])
         return self._answer(reception)
 
-    async def _stream(self, name: str) -> tuple[StreamName, MadeStream | None]:
-        """Return the stream that edges are for, and what is told of it if it was made for them."""
+    async def _stream(self, name: str) -> tuple[StreamName, NewStream | None]:
+        """Return the stream that edges are for, and whether it is to be made for them."""
         made = None
         try:
             if not self._streams.knows(name):
                 made = await asyncio.to_thread(self._streams.find, name)
         except InvalidQueryError as error:
             raise no_stream(error) from error
-        return StreamName(name), made
+        return StreamName(name), None if made is None else NewStream(made)
+
+    async def _writable(self, reception: Reception, messages: Sequence[Message]) -> Sequence[Message]:
+        """Return what may be written now: nothing while no edge for a new stream could be used; with the first it is made.
+
+        A request that begins with more bad edges than are held makes it, too: they are in its dead letters.
+        """
+        new = reception.sender.new
+        if new is None or new.is_there:
+            return messages
+        new.held += messages
+        if not reception.accepted and _size(new.held) < _MOST_HELD_BYTES:
+            return ()
+        try:
+            await asyncio.to_thread(self._streams.make, reception.sender.stream)
+        except InvalidQueryError as error:
+            raise no_stream(error) from error
+        new.is_there = True
+        held, new.held = new.held, []
+        return held
 
     async def _take(self, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
         declared = bodies.declared_size(request)
@@ -237,10 +260,13 @@ class EdgesApi:
         try:
             if sender.content_type in bodies.WHOLE:
                 body, refused = await bodies.whole(request, sender.content_type, self._limits.most_value_bytes)
-                waiting.append(self._appender.append([*reception.push(body), *reception.refuse(refused)]))
+                found = await self._writable(reception, [*reception.push(body), *reception.refuse(refused)])
+                waiting.append(self._appender.append(found))
             else:
                 await self._write_as_it_comes(request, reception, waiting)
-            if last := [*reception.finish(), *self._schemas.seen(sender.stream, reception.seen)]:
+            rest = reception.finish()
+            seen = self._schemas.seen(sender.stream, reception.seen) if reception.accepted or sender.new is None else []
+            if last := await self._writable(reception, [*rest, *seen]):
                 waiting.append(self._appender.append(last))
         except UnreadableStreamError as error:
             await self._acknowledged(waiting)
@@ -276,7 +302,7 @@ class EdgesApi:
                 read += len(block)
                 if read > self._limits.most_body_bytes:
                     raise bodies.too_large(self._limits.most_body_bytes)
-                messages = reception.push(block)
+                messages = await self._writable(reception, reception.push(block))
                 if messages:
                     waiting.append(self._append(request, messages))
                     unacknowledged += _size(messages)
@@ -321,7 +347,7 @@ class EdgesApi:
     def _answer(self, reception: Reception) -> Answer:
         for outcome, edges in (("accepted", reception.accepted), ("rejected", reception.rejected)):
             add(metrics.RECEIVED_EDGES, edges, {attributes.STREAM: reception.sender.stream, attributes.OUTCOME: outcome})
-        return Answer(reception.accepted, reception.rejected, tuple(reception.errors))
+        return Answer(reception.accepted, reception.rejected, tuple(reception.errors), reception.sender.new)
 
 
 def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
@@ -347,7 +373,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         openapi_extra=EVENTS,
     )
     async def send_events(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
-        return (await api.send(stream, columns, request)).response()
+        return (await api.send(stream, columns, request, is_of_events=True)).response()
 
     @router.post(
         "/dead-letters/{stream}:replay",
@@ -372,11 +398,11 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     return router
 
 
-def told(made: MadeStream | None) -> dict[str, object]:
+def told(new: NewStream | None) -> dict[str, object]:
     """Return what an answer says of a stream that was made for a request; nothing where none was."""
-    if made is None:
+    if new is None or not new.is_there:
         return {}
-    return {"created": True, **({"similar": list(made.similar)} if made.similar else {})}
+    return {"created": True, **({"similar": list(new.made.similar)} if new.made.similar else {})}
 
 
 def _size(messages: Sequence[Message]) -> int:
