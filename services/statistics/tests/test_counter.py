@@ -378,3 +378,19 @@ def test_a_stream_that_cannot_be_read_or_named_keeps_no_other_from_being_counted
     assert "stream 'closed' is not counted: test.ordered.closed.v1 may not be read" in told
     assert "stream 'no Stream' is not counted: 'no Stream' is no name of a stream" in told
     CURRENT.set(None)
+
+
+def test_labels_that_have_left_the_window_are_remembered_also_after_a_crash(world: World) -> None:
+    world.register("p", "50")
+    world.counter.open()
+    world.send((0, "rare"), (1, "k"))
+    world.count()
+    world.send((1000, "k"))
+    world.count()
+    assert world.counts() == {"k": 1}
+    assert set(world.published()[-1].labels) == {"rare", "k"}
+    world.counter = world.new_counter()
+    world.counter.open()
+    world.send((2000, "other"))
+    world.count()
+    assert world.published()[-1].labels == ("rare", "k", "other")

@@ -18,6 +18,7 @@ from graphtide_runtime.telemetry.instruments import observed
 
 from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
+from graphtide_admin_api.application.first_look import FirstLook
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.operations import Operations
 from graphtide_admin_api.application.patterns import Patterns
@@ -87,6 +88,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         results=Results(log, topics, recent),
         streams=Streams(log, topics),
         schemas=StreamSchemas(log, topics, view),
+        first_look=FirstLook(log, topics),
         operations=operations,
         deleting=Deleting(log, topics, view, registry, operations),
         edges=Edges(log, topics),

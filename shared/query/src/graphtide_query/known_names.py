@@ -67,10 +67,11 @@ class SeenNames:
     attributes: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, snapshot: StatisticsSnapshot, attributes: Iterable[str] | None = None) -> SeenNames:
-        """Return the labels of a snapshot, and the attributes that were counted with it."""
-        ends = {end for each in snapshot.types for end in (each.source_label, each.target_label) if end is not None}
-        labels = frozenset(each.label for each in snapshot.types)
+    def of(cls, snapshot: StatisticsSnapshot, attributes: Iterable[str] | None = None, labels: Iterable[str] = ()) -> SeenNames:
+        """Return the labels of a snapshot and of those before it, and the attributes that were counted with it."""
+        before = frozenset(labels)
+        ends = before | {end for each in snapshot.types for end in (each.source_label, each.target_label) if end is not None}
+        labels = before | {each.label for each in snapshot.types}
         return cls(snapshot.edges, labels, frozenset(ends), None if attributes is None else frozenset(attributes))
 
     def lacking(self, asked: AskedNames, which: str = "last") -> Iterator[str]:

@@ -45,6 +45,7 @@ class StatisticsForm(msgspec.Struct, frozen=True):
     out_degrees: DegreeForm
     in_degrees: DegreeForm
     attributes: tuple[str, ...] | None = None
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class StatisticsRecord:
         snapshot: the figures.
         drift: see above.
         attributes: names of the attributes that edges of the window had; None where nobody looked, or they are too many.
+        labels: of edges and vertices that snapshots of the stream ever had, with this one; the first where they are many.
     """
 
     stream: str
@@ -64,6 +66,7 @@ class StatisticsRecord:
     snapshot: StatisticsSnapshot
     drift: float | None = None
     attributes: tuple[str, ...] | None = None
+    labels: tuple[str, ...] = ()
 
 
 def encode_statistics(record: StatisticsRecord) -> bytes:
@@ -71,6 +74,8 @@ def encode_statistics(record: StatisticsRecord) -> bytes:
     beside: dict[str, object] = {"stream": record.stream, "snapshot_version": record.snapshot_version, "drift": record.drift}
     if record.attributes is not None:
         beside["attributes"] = record.attributes
+    if record.labels:
+        beside["labels"] = record.labels
     return encode(beside)[:-1] + b"," + core_form.to_json(record.snapshot).encode()[1:]
 
 
@@ -86,4 +91,4 @@ def decode_statistics(value: bytes | None) -> StatisticsRecord:
     except UnicodeDecodeError as error:
         reason = f"no snapshot of statistics: {error}"
         raise PoisonRecordError(reason, value or b"") from error
-    return StatisticsRecord(form.stream, form.snapshot_version, snapshot, form.drift, form.attributes)
+    return StatisticsRecord(form.stream, form.snapshot_version, snapshot, form.drift, form.attributes, form.labels)

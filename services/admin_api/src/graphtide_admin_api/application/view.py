@@ -92,7 +92,7 @@ class Known:
             return None
         of, names = self._names.get(stream, (None, None))
         if of is not record or names is None:
-            names = SeenNames.of(record.snapshot, record.attributes)
+            names = SeenNames.of(record.snapshot, record.attributes, record.labels)
             self._names[stream] = record, names
         return names
 
@@ -259,6 +259,12 @@ class View:
         with self._changed:
             return self._changed.wait_for(is_seen, timeout)
 
+    def is_counted(self, stream: str) -> bool:
+        """Whether edges of a stream were counted."""
+        with self._changed:
+            record = self._known().statistics.get(stream)
+        return record is not None and record.snapshot.edges > 0
+
     def warnings(self, record: PatternRecord) -> list[str]:
         """Return what may be misspelt in a pattern, as far as the newest snapshots tell."""
         with self._changed:
@@ -268,7 +274,9 @@ class View:
         stream = lacking_stream(record.stream, measured)
         kinds = {**self.schema(record.stream, "seen"), **self.schema(record.stream, "declared")}
         numbers = {name for name, kind in kinds.items() if kind in {"integer", "number"}}
-        said = notes(asked_names(record.text), names, numbers)
+        # What a pattern has matched was there, though it may be rare.
+        has_matched = self.standing(record).reported > 0
+        said = notes(asked_names(record.text), None if has_matched else names, numbers)
         return [*said, *([stream] if stream is not None else [])]
 
     def planned_on(self, stream: str) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from graphtide_admin_api.application.deleting import Deleting
     from graphtide_admin_api.application.edges import Edges
+    from graphtide_admin_api.application.first_look import FirstLook
     from graphtide_admin_api.application.matches import RecentMatches
     from graphtide_admin_api.application.operations import Operations
     from graphtide_admin_api.application.patterns import Patterns
@@ -58,6 +59,7 @@ class Parts:
     results: Results
     streams: Streams
     schemas: StreamSchemas
+    first_look: FirstLook
     operations: Operations
     deleting: Deleting
     edges: Edges

@@ -76,12 +76,19 @@ def router(parts: Parts) -> APIRouter:
         response.headers["ETag"] = f'"{record.etag}"'
         return _shown(parts, record)
 
+    def shown_at_first(record: PatternRecord, response: Response) -> PatternOut:
+        """Return the same of a pattern whose stream may not have been counted yet: its end is looked at."""
+        found = shown(record, response)
+        if not parts.view.is_counted(record.stream):
+            found.warnings += [each for each in parts.first_look.warnings(record) if each not in found.warnings]
+        return found
+
     @routes.post("/patterns", status_code=201, dependencies=writes)
     def register_pattern(wanted: PatternIn, response: Response) -> PatternOut:
         """Register a pattern; its matches are reported from the end of its stream on."""
         record = parts.patterns.register(wanted.wish())
         response.headers["Location"] = f"/api/v1/patterns/{quote(record.name, safe='')}"
-        return shown(record, response)
+        return shown_at_first(record, response)
 
     @routes.get("/patterns", dependencies=reads)
     def list_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsOut:
@@ -134,14 +141,14 @@ def router(parts: Parts) -> APIRouter:
         """Register a pattern under a name, or replace it; another text is a new version."""
         record, is_new = parts.patterns.put(name, wanted.wish(), if_match, force=force)
         response.status_code = 201 if is_new else 200
-        return shown(record, response)
+        return shown_at_first(record, response)
 
     @routes.patch(_ONE, dependencies=writes)
     def change_pattern(
         name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None, *, force: Force = False
     ) -> PatternOut:
         """Change a part of a pattern."""
-        return shown(parts.patterns.patch(name, wanted.wish(), if_match, force=force), response)
+        return shown_at_first(parts.patterns.patch(name, wanted.wish(), if_match, force=force), response)
 
     @routes.delete(_ONE, status_code=204, dependencies=writes)
     def delete_pattern(name: str, if_match: IfMatch = None, *, force: Force = False) -> None:

@@ -13,6 +13,7 @@ from graphtide_wire.statistics import StatisticsRecord
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
+    from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
 
@@ -21,6 +22,20 @@ _NO_ATTRIBUTES: Final = RECORD_FIELDS | MARKS | {"op"}
 
 _MOST_CHARACTERS: Final = 64 * 1024
 """Of all names of attributes that a snapshot tells: a stream may have a thousand."""
+
+
+def _labels(before: StatisticsRecord | None, snapshot: StatisticsSnapshot) -> tuple[str, ...]:
+    """Return all labels that snapshots had, so that one is known however rare it is; what is past the bound is left out."""
+    seen = dict.fromkeys(before.labels if before is not None else ())
+    for kind in snapshot.types:
+        seen |= dict.fromkeys(each for each in (kind.label, kind.source_label, kind.target_label) if each)
+    kept, characters = [], 0
+    for label in seen:
+        characters += len(label)
+        if characters > _MOST_CHARACTERS:
+            break
+        kept.append(label)
+    return tuple(kept)
 
 
 class DeletionsBeganError(Exception):
@@ -82,7 +97,8 @@ class Counting:
         change = drift(before.snapshot, snapshot) if before is not None else None
         number = before.snapshot_version + 1 if before is not None else 1
         drifted = max(change.order, change.path_order) if change is not None else None
-        return StatisticsRecord(self.stream, number, snapshot, drifted, self._attributes_of_window())
+        labels = _labels(before, snapshot)
+        return StatisticsRecord(self.stream, number, snapshot, drifted, self._attributes_of_window(), labels)
 
     def _attributes_of_window(self) -> tuple[str, ...] | None:
         """Return the attributes that edges of the window had, to the record; None if they are too many to be published."""
