@@ -112,3 +112,26 @@ def test_explain_shows_the_choice(form: str) -> None:
         assert "considered" in text
     with pytest.raises(ValueError, match="there is no format 'xml'"):
         graphtide.explain(PATTERN, format="xml")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("PATTERN p SEQ(a:x, NOT n:y) ON s WITHIN 10ms", ["match"]),
+        ("PATTERN p SEQ(a:x, b:y) ON s WITHIN 10ms ON TIMEOUT", ["timeout"]),
+        ("PATTERN p MATCH (a)-[e:x]->(b) ON s UNDER DUAL SIMULATION WINDOW 10ms REPORT CHANGES", ["match", "retract"]),
+    ],
+)
+def test_a_dropped_duplicate_moves_time_as_another_record_would(text: str, kinds: list[str]) -> None:
+    """Its id is in the window of 1 h that another pattern has; what waits for a bound is settled with it, and once."""
+    other = "PATTERN other MATCH (a)-[e:z]->(b) ON s WINDOW 1h\n"
+    ends = {"src": "a", "dst": "b"}
+    first, again = {"ts": 1, "label": "x", "id": "i", **ends}, {"ts": 50, "label": "x", "id": "i", **ends}
+    session = Session(other + text)
+    found = [*session.push(first), *session.push(again)]
+    assert [match.kind.value for match in found] == kinds
+    # A record of the duplicate's time is not late, and nothing comes twice.
+    later = session.push({"ts": 50, "label": "q", "id": "j", **ends})
+    assert [*later, *session.finish()] == []
+    whole = graphtide.match(other + text, [first, again, {"ts": 50, "label": "q", "id": "j", **ends}])
+    assert [match.kind.value for match in whole] == kinds

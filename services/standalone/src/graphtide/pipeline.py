@@ -126,7 +126,7 @@ class Pipeline:
         self._deletions = False
         unit = options.time_unit
         self._sequencer = Sequencer(int(options.lateness.ticks(unit)), options.max_pending)
-        self._early: list[EdgeBatch] = []
+        self._early: list[tuple[EdgeBatch, int | None]] = []
         self._early_records = 0
         self._looks: tuple[int, ...] = ()
 
@@ -243,31 +243,32 @@ class Pipeline:
 
     def _match(self, batch: EdgeBatch) -> Iterator[MatchBatch]:
         started = time.perf_counter()
+        newest = batch.last_ts
         if self._duplicates is not None:
             batch = self._duplicates.filter(batch)
         if self.events is not None:
             self.events.take(batch)
-        for matches in self.matcher.push(batch):
+        for matches in _matched(self.matcher, batch, newest):
             self.match_seconds += time.perf_counter() - started
             yield matches
             started = time.perf_counter()
         self.match_seconds += time.perf_counter() - started
         if self._looks:
-            self._keep_early(batch)
+            self._keep_early(batch, newest)
 
-    def _keep_early(self, batch: EdgeBatch) -> None:
+    def _keep_early(self, batch: EdgeBatch, newest: int | None) -> None:
         """Plan again when enough came: the first batch of a live stream, which may be one record, tells a planner nothing.
 
         What came so far is run through new engines, whose matches are those that were reported: only the cost changes.
         """
-        self._early.append(batch)
+        self._early.append((batch, newest))
         self._early_records += len(batch)
         if self._early_records < self._looks[0]:
             return
         started = time.perf_counter()
         self._looks = tuple(look for look in self._looks if look > self._early_records)
         counted = StreamStatistics(self.symbols)
-        for early in self._early:
+        for early, _ in self._early:
             counted.push(early)
         known = counted.snapshot()
         if self._watch is not None:
@@ -283,8 +284,8 @@ class Pipeline:
         """Return engines of these plans that saw what came so far; None if a limit acts, or acted before: it would tell."""
         fresh = self._made(plans)
         try:
-            for early in self._early:
-                for _ in fresh.push(early):
+            for early, newest in self._early:
+                for _ in _matched(fresh, early, newest):
                     pass
         except LimitExceededError:
             return None
@@ -336,6 +337,13 @@ class Pipeline:
             limits=self._options.limits,
             concurrency=self._options.concurrency,
         )
+
+
+def _matched(matcher: Matcher, batch: EdgeBatch, newest: int | None) -> Generator[MatchBatch, None, None]:
+    """Match records; duplicates that were dropped behind the last of them move time as they would have, up to `newest`."""
+    yield from matcher.push(batch)
+    if newest is not None and batch.last_ts != newest:
+        yield from matcher.pass_time(newest)
 
 
 def _extent(pattern: AnyPattern, unit: TimeUnit) -> Extent:
