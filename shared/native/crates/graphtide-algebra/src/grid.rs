@@ -16,7 +16,8 @@ impl Grid {
     /// A grid for windows of these lengths and slides, not placed yet.
     pub fn new(windows: impl IntoIterator<Item = (i64, i64)>) -> Self {
         let step = windows.into_iter().flat_map(|(length, slide)| [length, slide]).fold(0, gcd).max(1);
-        Self { step: i128::from(step), origin: i128::from(Time::MIN) }
+        let step = i128::from(step);
+        Self { step, origin: before(Time::MIN, step) }
     }
 
     /// Steps in the longest of these windows, and one more.
@@ -26,7 +27,7 @@ impl Grid {
 
     /// Moves the origin to just before an instant; returns how many steps later it lies now.
     pub fn move_to(&mut self, instant: Time) -> u64 {
-        let origin = (i128::from(instant).div_euclid(self.step) - 1) * self.step;
+        let origin = before(instant, self.step);
         let moved = (origin - self.origin) / self.step;
         self.origin = origin;
         number(moved)
@@ -59,6 +60,11 @@ impl Grid {
     }
 }
 
+/// The last multiple of a step but one that is not after an instant; it may lie before the least time.
+fn before(instant: Time, step: i128) -> i128 {
+    (i128::from(instant).div_euclid(step) - 1) * step
+}
+
 /// A number of steps, 0 before the origin.
 #[inline]
 fn number(steps: i128) -> u64 {
@@ -83,5 +89,14 @@ mod tests {
         assert_eq!(grid.instant(3), 60);
         assert_eq!(grid.move_to(65), 2);
         assert_eq!((grid.number(60), grid.number(40)), (1, 0));
+    }
+
+    #[test]
+    fn a_grid_at_the_least_time_has_the_multiples_of_its_step() {
+        let mut grid = Grid::new([(10, 5)]);
+        grid.move_to(Time::MIN);
+        let end = Time::MIN + 8;
+        assert_eq!(end % 5, 0);
+        assert_eq!(grid.instant(grid.number(end)), end);
     }
 }
