@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 LEAST: Final = -(1 << 63)
 GREATEST: Final = (1 << 63) - 1
 
-FAMILIES: Final = """
-PATTERN chain MATCH (a)-[f:x]->(b)-[g:y]->(c) ON s WINDOW 10 ms
-PATTERN alike MATCH (a)-[f:x]->(b), (b)-[g:y]->(a) ON s UNDER DUAL SIMULATION WINDOW 10 ms REPORT CHANGES
-PATTERN silent MATCH SEQ(x AS e, NOT y AS n, x AS g) ON s WITHIN 10 ms
-PATTERN waits MATCH SEQ(x AS e, y AS f, NOT x AS n) ON s WITHIN 10 ms
-PATTERN late MATCH SEQ(x AS e, y AS f) ON s WITHIN 10 ms REPORT TIMEOUTS
-"""
-QUERIES: Final = """
-near(x, y) <- /(:x|:y)+/(x, y) ON s WINDOW 10 ms SLIDE 5 ms.
-"""
+PATTERNS: Final = (
+    "PATTERN chain MATCH (a)-[f:x]->(b)-[g:y]->(c) ON s WINDOW 10 ms",
+    "PATTERN alike MATCH (a)-[f:x]->(b), (b)-[g:y]->(a) ON s UNDER DUAL SIMULATION WINDOW 10 ms REPORT CHANGES",
+    "PATTERN lonely SEQ(e:x, NOT n:y) ON s WITHIN 10ms",
+    "PATTERN kept SEQ(e:x, f:y, NOT n:x) ON s WITHIN 10ms",
+    "PATTERN overdue SEQ(e:x, f:y) ON s WITHIN 10ms ON TIMEOUT",
+    "near(x, y) <- /(:x|:y)+/(x, y).\nON s WINDOW(10ms) SLIDE(5ms)",
+    "pair(x, z) <- x(x, y), y(y, z).\nON s WINDOW(10ms) SLIDE(3ms)",
+)
+"""All families, with whatever waits for a time."""
 
 
 class Pass:
@@ -61,3 +61,73 @@ def record(rng: random.Random, ts: int) -> dict[str, object]:
     return {"ts": ts, "label": rng.choice("xy"), **ends}
 
 
+def passes() -> list[Pass]:
+    return [Pass(text) for text in PATTERNS]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_times_that_go_back_end_and_are_as_if_they_had_not_come(seed: int) -> None:
+    """Whatever comes, a pass returns, counts what it refused, and reports what it would without that."""
+    rng = random.Random(seed)
+    base = rng.choice([0, 1_700_000_000_000, LEAST, GREATEST - 40, GREATEST - 5])
+    step = rng.choice([3, 40, 1 << 40])
+    times = [min(GREATEST, max(LEAST, base + rng.randrange(step))) for _ in range(60)]
+    given = [record(rng, ts) | {"id": f"i{place}"} for place, ts in enumerate(times)]
+    ordered, newest = [], LEAST
+    for each in given:
+        if int(str(each["ts"])) >= newest:
+            newest = int(str(each["ts"]))
+            ordered.append(each)
+    for text in PATTERNS:
+        crooked, straight = Pass(text), Pass(text)
+        found = [match for each in given for match in crooked.push([each])]
+        assert found == [match for each in ordered for match in straight.push([each])], text
+        assert crooked.matcher.totals().unordered == len(given) - len(ordered)
+        assert crooked.matcher.totals().records == len(ordered)
+        assert crooked.finish() == straight.finish()
+
+
+def test_a_record_before_a_time_that_has_passed_is_refused() -> None:
+    for own in passes():
+        list(own.matcher.pass_time(100))
+        assert own.push([record(random.Random(1), 99)]) == []
+        assert own.matcher.totals().unordered == 1
+
+
+def shifted(match: dict[str, object], by: int) -> dict[str, object]:
+    """Return a match whose times are others by so much."""
+    times = {name: value + by for name, value in match.items() if name.endswith(("_at", "_ts")) and isinstance(value, int)}
+    valid = match.get("valid")
+    if isinstance(valid, list):
+        return match | times | {"valid": [None if value is None else value + by for value in valid]}
+    return match | times
+
+
+@pytest.mark.parametrize("end", ["least", "greatest"])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_stream_at_an_end_of_all_times_gives_what_it_gives_elsewhere(seed: int, end: str) -> None:
+    """No end of what is derived from the records lies beyond the range: only the times of the records are near its ends."""
+    rng = random.Random(seed)
+    times = sorted(rng.randrange(80) for _ in range(60))
+    # Slides begin at multiples of their lengths: the shift is one of them.
+    by = -(-LEAST // 30) * 30 if end == "least" else (GREATEST - 200) // 30 * 30
+    edges = [record(rng, ts) | {"id": f"i{place}"} for place, ts in enumerate(times)]
+    for text in PATTERNS:
+        here, there = Pass(text), Pass(text)
+        expected = [shifted(match, by) for each in edges for match in here.push([each])]
+        found = [match for each in edges for match in there.push([each | {"ts": int(str(each["ts"])) + by}])]
+        assert [without_id(match) for match in found] == [without_id(match) for match in expected], text
+
+
+def without_id(match: dict[str, object]) -> dict[str, object]:
+    """Return a match without its identity, which that of a result has its times in."""
+    return {name: value for name, value in match.items() if name != "match_id"}
+
+
+def test_a_slide_that_begins_before_the_least_time_ends_in_time() -> None:
+    own = Pass("near(x, y) <- x(x, y).\nON s WINDOW(1h) SLIDE(1h)")
+    ends = {"src": "a", "dst": "b", "label": "x"}
+    first = own.push([ends | {"ts": LEAST}])
+    again = own.push([ends | {"ts": 1_700_000_000_000}])
+    assert [match["kind"] for match in (*first, *again)] == ["match", "match"]
+    assert first[0]["valid"] != again[0]["valid"]

@@ -173,6 +173,9 @@ class EdgeBatch:
     def ts(self) -> list[int]:
         """Event times, copied."""
 
+    def is_ordered_from(self, ts: int) -> bool:
+        """Whether no record comes before a time, nor before another that it follows."""
+
     @property
     def last_ts(self) -> int | None:
         """Event time of the last record; None if there is none."""

@@ -86,6 +86,10 @@ impl PyEdgeBatch {
         (0..self.inner.len()).map(|row| self.inner.ordinal(row)).collect()
     }
 
+    fn is_ordered_from(&self, ts: i64) -> bool {
+        self.inner.ts().first().is_none_or(|&first| first >= ts) && self.inner.ts().is_sorted()
+    }
+
     fn later_than(slf: PyRef<'_, Self>, py: Python<'_>, ts: i64) -> PyResult<Py<Self>> {
         let inner = &slf.inner;
         if inner.ts().iter().all(|&each| each > ts) {

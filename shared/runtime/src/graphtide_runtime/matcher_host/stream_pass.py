@@ -198,7 +198,14 @@ class StreamPass:
         return self._decoded(record.value or b"")
 
     def push(self, batch: EdgeBatch, offset: int, figures: OrderedFigures) -> Iterator[list[MatchRecord]]:
-        """Take the edges of the record at an offset, or its watermark if it has none; yield what is to be reported in parts."""
+        """Take the edges of the record at an offset, or its watermark if it has none; yield what is to be reported in parts.
+
+        Raises:
+            UnreadableStreamError: its times go back: a damaged or foreign record. Nothing of it was taken.
+        """
+        if self.newest is not None and not batch.is_ordered_from(self.newest if self.passed is None else self.passed):
+            message = f"it has edges from before the time {self.newest}, which the stream had come to, or not in order"
+            raise UnreadableStreamError(message)
         self._pass_starts(offset)
         if figures.number is not None:
             self._count_from(figures.number)
