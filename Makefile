@@ -43,7 +43,7 @@ test-slow: servers-ready $(HELM)  ## run every test, the long ones too
 	$(MAKE) fuzz SECONDS=30
 
 # What is fuzzed, and for how long each.
-FUZZED := csv json_lines arrow packed_block sequencer
+FUZZED := csv json_lines arrow packed_block sequencer pass
 SECONDS ?= 30
 FUZZER := $(CURDIR)/.cache/cargo-fuzz
 
@@ -53,7 +53,7 @@ fuzz: setup  ## give any bytes to decoders and the sequencer, SECONDS each, and 
 	cd $(NATIVE)/fuzz && PATH=$(FUZZER)/bin:$$PATH cargo fuzz build --sanitizer none --fuzz-dir .
 	cd $(NATIVE)/fuzz && for target in $(FUZZED); do mkdir -p corpus/$$target && \
 	  PATH=$(FUZZER)/bin:$$PATH cargo fuzz run --sanitizer none --fuzz-dir . $$target corpus/$$target seeds/$$target -- \
-	    -max_total_time=$(SECONDS) -rss_limit_mb=3000 -print_final_stats=1 || exit; done
+	    -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=3000 -print_final_stats=1 || exit; done
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --timeout 1800 shared/query/tests/test_language_fuzz.py
 
 .PHONY: e2e

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
 from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.spec import Concurrency, Limits, columns, encode
 from graphtide_query import parse
 from graphtide_query.families import Wish
 from graphtide_query.planner import plan_all
@@ -131,3 +133,13 @@ def test_a_slide_that_begins_before_the_least_time_ends_in_time() -> None:
     again = own.push([ends | {"ts": 1_700_000_000_000}])
     assert [match["kind"] for match in (*first, *again)] == ["match", "match"]
     assert first[0]["valid"] != again[0]["valid"]
+
+
+def test_the_fuzz_target_of_passes_has_these_patterns() -> None:
+    """Where it fails, write what it expects to the file."""
+    patterns = [pattern for text in PATTERNS for pattern in parse(text)]
+    plans = plan_all(patterns, Wish(), unit=TimeUnit.MILLISECOND, statistics=None)
+    limits = [Limits(10_000, 10_000_000, "shed", 2_000)] * len(plans)
+    encoded = encode(plans, TimeUnit.MILLISECOND, columns(patterns), limits, Concurrency())
+    written = Path(__file__).parents[1] / "fuzz/fuzz_targets/families.json"
+    assert json.loads(written.read_bytes()) == json.loads(encoded)
