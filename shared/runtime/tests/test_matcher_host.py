@@ -576,6 +576,25 @@ def test_a_record_that_cannot_be_read_is_put_aside_and_the_rest_goes_on() -> Non
     assert letter.value == b"no arrow"
 
 
+def test_an_ordered_record_whose_times_go_back_is_a_dead_letter_and_has_no_part_in_matches() -> None:
+    world = World(edge_pattern().stream)
+    world.plan(edge_pattern(), "timing", start=0)
+    world.send([k(1, "a", "b")])
+    world.send([k(5, "x", "y")])
+    reader = world.log.reader(None)
+    reader.assign({TopicPartition(TOPICS.ordered(world.stream), 0): 0})
+    genuine = reader.poll(0, 10)[0]
+    value = (genuine.value or b"").replace(b"e1", b"e9")
+    world.writer.write([Message(TOPICS.ordered(world.stream), None, value, genuine.headers, partition=0)])
+    world.send([k(6, "b", "c")])
+    world.settle()
+    assert len(world.matches()) == 1
+    letters = world.log.reader(None)
+    letters.assign({TopicPartition(TOPICS.dead_letters(world.stream), 0): 0})
+    (letter,) = letters.poll(0, 10)
+    assert letter.value == value
+
+
 @pytest.mark.parametrize("header", [("graphtide-first-ts", b"x"), ("graphtide-epoch", b"-1")])
 def test_a_record_put_aside_for_its_headers_has_no_part_in_matches_after_a_restart(header: tuple[str, bytes]) -> None:
     world = World(edge_pattern().stream)
