@@ -67,7 +67,7 @@ def test_json_is_taken_under_its_names(deployment: Deployment, method: str, path
         ("GET", "/dead-letters?strem=s", "did you mean stream?"),
         ("GET", "/operations?state=done", None),
         ("POST", "/patterns?dry_run=true", None),
-        ("DELETE", "/patterns/p?force=true", None),
+        ("DELETE", "/patterns/p?forced=true", "did you mean force?"),
     ],
 )
 def test_a_parameter_that_nobody_knows_is_refused(deployment: Deployment, method: str, path: str, hint: str | None) -> None:

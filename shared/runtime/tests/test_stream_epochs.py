@@ -230,13 +230,13 @@ def test_what_is_counted_of_an_epoch_is_exact_over_crashes_and_begins_anew_with_
         world.commit()
         world.crash()
     figures = world.sequencer.figures
-    assert figures == StreamFigures(0, 9, 9, Counted(3, 2), Counted(3, 2))
+    assert figures == StreamFigures(0, 9, 9, Counted(3, 2), Counted(3, 2), lateness=0)
     world.reset(0)
     world.send((3, "b"))
     world.finish()
     world.crash()
     figures = world.sequencer.figures
-    assert figures == StreamFigures(1, 3, 3, Counted(1), Counted(1))
+    assert figures == StreamFigures(1, 3, 3, Counted(1), Counted(1), lateness=0)
 
 
 def test_positions_of_a_stream_that_was_never_reset_are_read_by_versions_without_epochs_and_others_are_not() -> None:

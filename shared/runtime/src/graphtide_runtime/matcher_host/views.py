@@ -15,7 +15,7 @@ from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.ordered import ARROW_STREAM
 from graphtide_wire.topics import MOST_ORDERED_BYTES
 
-from graphtide_runtime.faults import is_foreseen, reason_of
+from graphtide_runtime.faults import reason_of
 from graphtide_runtime.matcher_host.faults import PlanFaultError
 from graphtide_runtime.matcher_host.view_stream import Reach, ViewStream
 from graphtide_runtime.registered_reaches import RegisteredReaches
@@ -99,24 +99,19 @@ class Views:
         for match in matches:
             if match.pattern.name in views:
                 told.setdefault(match.pattern.name, []).append(match)
-        messages = [each for name, own in told.items() for each in self._told_or_fault(views[name], figures, own)]
+        messages = [each for name, own in told.items() for each in self._told(views[name], figures, own)]
         is_new = self._epochs.get(stream) != figures.epoch
         if is_new or now - self._passed_at.get(stream, -math.inf) >= DEFAULT_HEARTBEAT_SECONDS:
             self._passed_at[stream], self._epochs[stream] = now, figures.epoch
             messages += [each for view in views.values() for each in self._stream(view).pass_time(figures)]
         return messages
 
-    def _told_or_fault(self, view: Assignment, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
-        try:
-            return self._told(view, figures, matches)
-        except Exception as error:
-            if is_foreseen(error):
-                raise
-            raise PlanFaultError(view.name, reason_of(error)) from error
-
     def _told(self, view: Assignment, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
         written = self._stream(view)
-        messages = written.tell(figures, matches)
+        try:
+            messages = written.tell(figures, matches)
+        except Exception as error:
+            raise PlanFaultError(view.name, reason_of(error)) from error
         too_large, written.too_large = written.too_large, []
         topic = self._topics.dead_letters(StreamName(view.name))
         refused = (Refused(ErrorCode.TOO_LARGE, _TOO_LARGE, edge) for edge in too_large)

@@ -103,9 +103,9 @@ class LogContract(LogFixtures):
         writer.flush(PATIENCE)
         reader.assign({TopicPartition(topic, 0): 0})
         assert [tuple(record) for record in read(reader, 3)] == [
-            (topic, 0, 0, 1_600_000_000_000, b"k", b"v", headers),
-            (topic, 0, 1, 1_600_000_000_001, b"k", None, ()),
-            (topic, 0, 2, 5, None, b"", ()),
+            (topic, 0, 0, 1_600_000_000_000, b"k", b"v", headers, ""),
+            (topic, 0, 1, 1_600_000_000_001, b"k", None, (), ""),
+            (topic, 0, 2, 5, None, b"", (), ""),
         ]
 
     def test_a_record_without_a_time_gets_that_of_the_call(
