@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -22,6 +24,7 @@ from graphtide_runtime.matcher_host.host import MatcherHost
 from graphtide_runtime.matcher_host.stream_pass import StreamPass
 from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.telemetry import spans_in_memory
+from graphtide_wire.control import LimitsForm
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -306,3 +309,40 @@ def test_places_of_faults_are_bounded() -> None:
     assert faults.came_again(1_999)
     assert not faults.came_again(1_999)
     assert not faults.came_again(0)
+
+
+BURST = 40
+LIMITED = {
+    "isomorphism": ("timing", "PATTERN p MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW 100", "partial_matches"),
+    "isomorphism, by a search": ("re-search", "PATTERN p MATCH (a)-[x:k]->(b)-[y:k]->(c) ON s WINDOW 100", "work"),
+    "event-pattern": ("casem+dce", "PATTERN p SEQ(x:k, y:k, z:k) ON s WITHIN 100", "work"),
+    "algebra": ("s-path", "QUERY p two(a, c) <- k(a, b), k(b, c). ON s WINDOW(100)", "partial_matches"),
+}
+"""A pattern of each family whose state or work is bounded, and the bound that a burst reaches."""
+
+
+@pytest.mark.parametrize("family", LIMITED)
+def test_a_limit_that_a_burst_reaches_is_said_with_the_record_and_what_to_raise_and_the_pattern_resumes(family: str) -> None:
+    engine, text, setting = LIMITED[family]
+    world, limits = World(StreamName("s")), LimitsForm(**{setting: 4})  # type: ignore[arg-type]  # one of the bounds
+    world.plan(pattern(text), engine, start=0, limits=limits)
+    hub = VertexId("hub")
+    # A work limit is saved up for a second's worth of records.
+    for number in range(BURST if setting != "work" else 20 * BURST):
+        ends = (VertexId(f"v{number}"), hub) if number % 2 else (hub, VertexId(f"v{number}"))
+        world.send([Edge(EdgeId(f"e{number}"), EventTime(number), *ends, "k", None, None)])
+    assert live(world, len(world.sent)) == []
+    said = world.said()["p"]
+    assert said.state == "failed"
+    reason = said.reason or ""
+    found = re.search(rf"at the record of time (\d+), .* raise limits\.{setting}.*, then resume it: graphtide resume p", reason)
+    assert found is not None, reason
+    assert 0 < int(found[1]) < len(world.sent)
+    start, before = world.end(), len(world.matches("p"))
+    world.plan(replace(pattern(text), version=2), engine, start=start)
+    for number in range(3):
+        ends = VertexId(f"w{number}"), VertexId(f"w{number + 1}")
+        world.send([Edge(EdgeId(f"f{number}"), EventTime(2_000 + number), *ends, "k", None, None)])
+    live(world)
+    assert world.states()["p"] == "running"
+    assert len(world.matches("p")) > before

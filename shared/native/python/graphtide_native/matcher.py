@@ -77,6 +77,7 @@ class PatternReport:
     `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record
     and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
     paper 004); `limited` the partial matches and searches given up at a limit, `limit` is the one reached last, empty if none.
+    `limited_at` is the time of the record at which that was, None if none was.
     `work` counts steps, where work is bounded; `suppressed` the matches that were not told, since one of their key was.
     """
 
@@ -91,6 +92,7 @@ class PatternReport:
     suppressed: int
     limited: int
     limit: str
+    limited_at: int | None
     work: int
     paused: bool
     partial_matches: int

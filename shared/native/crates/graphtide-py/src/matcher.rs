@@ -465,6 +465,7 @@ fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit)
     dict.set_item("suppressed", query.reports.suppressed)?;
     dict.set_item("limited", counts.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
+    dict.set_item("limited_at", unit.limited_at)?;
     dict.set_item("work", counts.work)?;
     dict.set_item("paused", unit.paused)?;
     let Usage { live, peak, .. } = unit.engine.usage();
@@ -490,6 +491,7 @@ fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit:
     dict.set_item("suppressed", query.reports.suppressed)?;
     dict.set_item("limited", unit.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
+    dict.set_item("limited_at", unit.limited_at)?;
     dict.set_item("work", unit.work_share())?;
     dict.set_item("paused", unit.is_paused())?;
     let Usage { live, peak, bytes } = unit.usage_of(number);
@@ -516,6 +518,7 @@ fn describe_graph<'py>(py: Python<'py>, number: PatternId, query: &Query, unit: 
     dict.set_item("retractions", query.reports.retractions)?;
     dict.set_item("limited", unit.limited)?;
     dict.set_item("limit", unit.limit.as_deref())?;
+    dict.set_item("limited_at", unit.limited_at)?;
     dict.set_item("work", unit.work_share())?;
     dict.set_item("paused", unit.is_paused())?;
     let Usage { live, peak, bytes } = unit.usage_of(number);

@@ -44,6 +44,7 @@ from graphtide_runtime.matcher_host.judging import dropped, judged, refused, run
 from graphtide_runtime.matcher_host.occupancy import Occupancy
 from graphtide_runtime.matcher_host.stream_work import StreamWork
 from graphtide_runtime.matcher_host.tracing import matching
+from graphtide_runtime.matcher_host.trouble import limit_reached, trouble
 from graphtide_runtime.matcher_host.views import Views
 from graphtide_runtime.resident import resident_bytes
 from graphtide_runtime.telemetry import attributes as key
@@ -506,14 +507,14 @@ class MatcherHost:
             changed = work.changes()
             for name, report in (work.judged_anew() | changed).items():
                 standing = self._standings[name]
-                trouble = _trouble(report, work.unsaved)
+                found = trouble(report, work.unsaved)
                 if report.paused and standing.state is State.RUNNING:
                     state = State.PAUSED if self._desired[name].limits.policy == "pause" else State.FAILED
                     end = standing.end(work.position)
-                    reason = f"it reached its limit of {report.limit}, after {report.work:,} steps of work"
+                    reason = limit_reached(name, report)
                     standing = replace(standing, state=state, start=end, reports_from=None, reason=reason)
-                elif standing.state is State.RUNNING and standing.reason != trouble:
-                    standing = replace(standing, reason=trouble)
+                elif standing.state is State.RUNNING and standing.reason != found:
+                    standing = replace(standing, reason=found)
                 elif name not in changed:
                     continue
                 self._figures[name] = report
@@ -559,9 +560,3 @@ def _by_stream(changed: Iterable[tuple[StreamName, PatternName]]) -> dict[Stream
         if stream != NO_STREAM:
             by_stream.setdefault(stream, set()).add(name)
     return by_stream
-
-
-def _trouble(report: PatternReport, unsaved: str) -> str:
-    """Return what keeps a plan that runs from being as it should; empty if nothing does."""
-    limited = f"it gives up matches at its limit of {report.limit}" if report.limit and not report.paused else ""
-    return "; ".join(each for each in (limited, f"its checkpoints are not saved: {unsaved}" if unsaved else "") if each)

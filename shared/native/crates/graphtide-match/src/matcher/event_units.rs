@@ -53,6 +53,10 @@ pub struct EventUnit {
     pub limited: u64,
     /// The limit that was reached last; none if none was.
     pub limit: Option<String>,
+    /// Time of the record it took last.
+    taken: Time,
+    /// Time of the record at which a limit was reached last.
+    pub limited_at: Option<Time>,
     /// Steps that records took.
     work: u64,
     /// Whether matches may be missing.
@@ -346,6 +350,8 @@ impl EventUnit {
             found: Occurrences::default(),
             limited: 0,
             limit: None,
+            taken: Time::MIN,
+            limited_at: None,
             work: 0,
             shed: false,
             waits_for: None,
@@ -368,6 +374,8 @@ impl EventUnit {
             found: Occurrences::default(),
             limited: 0,
             limit: None,
+            taken: Time::MIN,
+            limited_at: None,
             work: 0,
             shed: false,
             waits_for: None,
@@ -497,6 +505,7 @@ impl EventUnit {
         outcome: &mut Result<(), LimitReached>,
     ) -> bool {
         let Some(detector) = &mut self.detector else { return false };
+        self.taken = batch.ts()[row];
         let taken = detector.push_row(batch, row, allowance, &mut self.found, meter);
         let is_limited = detector.take_limited();
         match taken.refusal {
@@ -533,6 +542,7 @@ impl EventUnit {
         self.limited += 1;
         self.shed |= self.limits.policy != LimitPolicy::Fail;
         self.limit = Some(limit.clone());
+        self.limited_at = Some(self.taken);
         match self.limits.policy {
             LimitPolicy::Fail => Err(LimitReached { pattern: self.members().next().unwrap_or(PatternId(0)), limit }),
             LimitPolicy::Pause => {

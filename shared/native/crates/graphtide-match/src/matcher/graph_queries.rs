@@ -14,6 +14,7 @@ use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Refusal, Unhurried};
 use graphtide_engine::output::{Kind, MatchBatch, PathStep, Telling};
+use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::symbol::SharedSymbols;
 use hashbrown::{HashMap, HashSet};
@@ -45,6 +46,10 @@ pub struct GraphUnit {
     pub limited: u64,
     /// The limit that was reached last; none if none was.
     pub limit: Option<String>,
+    /// Time of the record it took last.
+    taken: Time,
+    /// Time of the record at which a limit was reached last.
+    pub limited_at: Option<Time>,
     /// Steps that records took.
     work: u64,
     /// Whether results may be missing.
@@ -166,6 +171,8 @@ impl GraphUnit {
             limits,
             limited: 0,
             limit: None,
+            taken: Time::MIN,
+            limited_at: None,
             work: 0,
             shed: false,
         })
@@ -237,6 +244,7 @@ impl GraphUnit {
         meter: &mut Meter<'_>,
     ) -> Result<Use, LimitReached> {
         self.measured.take();
+        self.taken = batch.ts()[row];
         let Some(queries) = &mut self.queries else { return Ok(Use { is_held: false, is_wanted: self.is_paused() }) };
         let taken = queries.push_row(batch, row, allowance, &mut self.answers, meter);
         match taken.refusal {
@@ -302,6 +310,7 @@ impl GraphUnit {
         self.limited += 1;
         self.shed |= self.limits.policy != LimitPolicy::Fail;
         self.limit = Some(limit.clone());
+        self.limited_at = Some(self.taken);
         match self.limits.policy {
             LimitPolicy::Fail => Err(LimitReached { pattern: self.first(), limit }),
             LimitPolicy::Pause => {

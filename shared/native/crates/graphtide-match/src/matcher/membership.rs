@@ -409,6 +409,8 @@ impl Matcher {
             counts: Counts::default(),
             paused: false,
             limit: None,
+            taken: Time::MIN,
+            limited_at: None,
             shed: false,
             is_occupied: false,
             past: None,

@@ -47,6 +47,7 @@ impl Matcher {
         // What its lists gave up is missing from now on, whether it goes on reading them or not.
         new.shed = old.has_shed(&self.postings);
         new.limit.clone_from(&old.limit);
+        new.limited_at = old.limited_at;
         let warm = match new.engine.take_over(&mut old.engine, meter) {
             Some(true) => Warm::Whole,
             Some(false) => Warm::Limited,

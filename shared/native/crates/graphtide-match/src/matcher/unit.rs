@@ -11,6 +11,7 @@ use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::{Meter, Refusal};
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Trace, Tracer, Untraced};
+use graphtide_graph::Time;
 use graphtide_graph::clock::Clock;
 use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
@@ -65,6 +66,10 @@ pub struct Unit {
     pub paused: bool,
     /// The limit that was reached last; none if none was.
     pub limit: Option<String>,
+    /// Time of the record it took last.
+    pub taken: Time,
+    /// Time of the record at which a limit was reached last.
+    pub limited_at: Option<Time>,
     /// Whether a limit made it give up partial matches.
     pub shed: bool,
     /// Whether its engine may hold something since an edge came to it.
@@ -100,6 +105,7 @@ impl Unit {
         if self.paused {
             return Ok(false);
         }
+        self.taken = arrival.ts;
         match self.engine.insert(arrival, query_edge, postings, rows, tracer, meter) {
             Outcome::Discarded => {
                 self.counts.discarded += 1;
@@ -215,6 +221,7 @@ impl Unit {
     #[cold]
     pub fn at_limit(&mut self, limit: &str, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         self.counts.limited += 1;
+        self.limited_at = Some(self.taken);
         if self.limit.as_deref() != Some(limit) {
             self.limit = Some(limit.to_owned());
         }

@@ -78,6 +78,7 @@ impl EventUnits {
         unit.work = others.iter().map(|other| other.work).sum();
         unit.limited = others.iter().map(|other| other.limited).sum();
         unit.limit = others.iter().find_map(|other| other.limit.clone());
+        unit.limited_at = others.iter().find_map(|other| other.limited_at);
         let shed = before.iter().copied().filter(|&number| self.get(number).shed).collect();
         for &number in before {
             self.vacate(number);
