@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from graphtide_wire import hosts
@@ -70,3 +70,21 @@ def test_a_shard_that_is_gone_is_not_shown_and_what_cannot_be_read_is_passed_ove
 
 def test_who_may_not_read_patterns_does_not_see_them(deployment: Deployment) -> None:
     assert deployment.http.get("/api/v1/matchers", headers={"X-API-Key": "unknown"}).status_code == 401
+
+
+def test_a_running_pattern_says_since_when_its_host_has_been_silent(deployment: Deployment) -> None:
+    deployment.http.post("/api/v1/patterns", json={"text": TEXT})
+    deployment.publish()
+    deployment.say("running")
+    now = datetime.now(UTC)
+    for seconds, expected in ((0, None), (3600, now - timedelta(seconds=3600))):
+        record = hosts.HostRecord("matcher_timing", 0, now - timedelta(seconds=seconds), 0.1, 1000)
+        deployment.write(TOPICS.hosts, hosts.host_key(record), hosts.encode_host(record))
+        since = None if expected is None else expected.isoformat(timespec="seconds")
+
+        def is_said(since: str | None = since) -> bool:
+            found = deployment.http.get("/api/v1/patterns/p").json()
+            said = f"shard 0 of matcher_timing, has reported nothing since {since}"
+            return found["state"] == "running" and (said in (found["reason"] or "") if since else found["reason"] is None)
+
+        deployment.until(is_said)

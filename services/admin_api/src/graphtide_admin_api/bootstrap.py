@@ -73,7 +73,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
     """
     topics, clock = topics_on(log, settings.prefix), SystemClock()
     protection = settings.protection(settings.most_body_bytes)
-    view, recent = View(topics), RecentMatches()
+    view, recent = View(topics, clock), RecentMatches()
     registry = Registry(log, topics, view)
     workers = Workers(
         [Viewer(log, topics, clock, view), MatchFeed(log, topics, clock, recent)], stuck_seconds=settings.stuck_seconds

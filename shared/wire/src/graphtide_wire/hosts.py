@@ -58,7 +58,12 @@ class ScalingRecord(msgspec.Struct, frozen=True):
 
 def host_key(record: HostRecord) -> bytes:
     """Return the key of what a host says of itself."""
-    return f"{record.service}.{record.shard}".encode()
+    return shard_key(record.service, record.shard)
+
+
+def shard_key(service: str, shard: int) -> bytes:
+    """Return the key of what the host of a shard says of itself."""
+    return f"{service}.{shard}".encode()
 
 
 def scaling_key(service: str) -> bytes:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _LOG = structlog.get_logger()
 _PLANNER: Final = "planner"
 
+_SILENT_SECONDS: Final = 30.0
+"""A host that has plans reports its cost every two seconds. One that was silent for so long does not work on them."""
+
 _MOST_TEXTS: Final = 10_000
 """Texts whose names are kept."""
 
@@ -195,9 +198,10 @@ class View:
     anew makes another whole first; the old one answers meanwhile.
     """
 
-    def __init__(self, topics: Topics) -> None:
-        """Know nothing."""
+    def __init__(self, topics: Topics, clock: Clock | None = None) -> None:
+        """Know nothing. With a clock, patterns say where their hosts have been silent for long."""
         self._topics = topics
+        self._clock = clock
         self._changed = Condition()
         self._shown: Known | None = None
 
@@ -218,9 +222,11 @@ class View:
             return self._known().patterns.get(name)
 
     def standing(self, record: PatternRecord) -> Standing:
-        """Return how a pattern stands."""
+        """Return how a pattern stands; one that runs says since when its host has been silent, if it has."""
         with self._changed:
-            return self._known().standing(record)
+            standing = self._known().standing(record)
+            silent = self._silent_host(standing)
+        return standing if silent is None else replace(standing, reason="; ".join(filter(None, (standing.reason, silent))))
 
     def statistics(self, stream: str) -> StatisticsRecord | None:
         """Return the newest snapshot of a stream."""
@@ -324,6 +330,16 @@ class View:
         with self._changed:
             self._known().take(record)
             self._changed.notify_all()
+
+    def _silent_host(self, standing: Standing) -> str | None:
+        """Return since when the host of a plan that is to run has said nothing; None if it speaks, or never did."""
+        if self._clock is None or standing.state != "running" or standing.plan is None:
+            return None
+        host = self._known().hosts.get(hosts.shard_key(standing.plan.service, standing.plan.shard))
+        if host is None or (self._clock.now() - host.at).total_seconds() < _SILENT_SECONDS:
+            return None
+        since = host.at.isoformat(timespec="seconds")
+        return f"it stands still: its host, shard {host.shard} of {host.service}, has reported nothing since {since}"
 
     def _known(self) -> Known:
         if self._shown is None:
