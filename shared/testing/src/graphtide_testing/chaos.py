@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -487,6 +488,8 @@ def main() -> None:
     parser.add_argument("--calm", type=float, default=60.0, help="seconds without kills, in which waits are measured")
     parser.add_argument("--evidence", type=Path, help="where to keep what was said of patterns that are wrong, and the logs")
     given = parser.parse_args()
+    # What was started ends with it, also where it is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="graphtide-chaos-") as folder:
         chaos = Chaos(Random(given.seed), Path(folder))  # noqa: S311 - a story, no secret
         try:

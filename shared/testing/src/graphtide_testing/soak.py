@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -297,6 +298,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=100, help="edges a second that complete a match")
     given = parser.parse_args()
+    # What was started ends with it, also where it is told to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
     def say(line: str) -> None:
         sys.stdout.write(f"{line}\n")
