@@ -304,7 +304,7 @@ def test_the_plans_that_fail_are_found_also_where_they_fail_together_alone(bad: 
 
 
 def test_places_of_faults_are_bounded() -> None:
-    faults = Faults()
+    faults = Faults("host")
     assert [faults.came_again(number) for number in range(2_000)] == [False] * 2_000
     assert faults.came_again(1_999)
     assert not faults.came_again(1_999)

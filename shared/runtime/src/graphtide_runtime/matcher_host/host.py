@@ -37,7 +37,7 @@ from graphtide_runtime.faults import is_foreseen, reason_of
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.matcher_host.assignment import NO_STREAM, Refusal, Running, Standing, State
 from graphtide_runtime.matcher_host.checkpoint_form import key_of
-from graphtide_runtime.matcher_host.faults import Faults, PlanFaultError
+from graphtide_runtime.matcher_host.faults import Faults
 from graphtide_runtime.matcher_host.figures import HostFigures
 from graphtide_runtime.matcher_host.grouping import flaw_of
 from graphtide_runtime.matcher_host.judging import dropped, judged, refused, runs
@@ -47,9 +47,7 @@ from graphtide_runtime.matcher_host.tracing import matching
 from graphtide_runtime.matcher_host.trouble import limit_reached, trouble
 from graphtide_runtime.matcher_host.views import Views
 from graphtide_runtime.resident import resident_bytes
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import events, metrics
-from graphtide_runtime.telemetry.instruments import add
+from graphtide_runtime.telemetry import events
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -122,7 +120,7 @@ class MatcherHost:
         self._telemetry = HostFigures(records.group, clock)
         self._occupancy = Occupancy(clock)
         self._has_topic_of_costs = False
-        self._faults = Faults()
+        self._faults = Faults(records.group)
 
     @property
     def name(self) -> str:
@@ -308,7 +306,7 @@ class MatcherHost:
         try:
             missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
         except BaseException as error:
-            self._judge_fault(error, work, running)
+            self._faults.judge(error, work, running)
             raise
         views = self._needed().views
         for name in names:
@@ -343,7 +341,7 @@ class MatcherHost:
             try:
                 joined, missed = work.let_join(JOIN_SECONDS)
             except BaseException as error:
-                self._judge_fault(error, work, newcomers)
+                self._faults.judge(error, work, newcomers)
                 raise
             for each in joined:
                 self._needed().views.begin(each.assignment)
@@ -451,43 +449,10 @@ class MatcherHost:
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
             return [self._records.dead_letter(record, str(error))]
         except BaseException as error:
-            self._judge_fault(error, work, [] if work.built is None else work.built.stream_pass.running, record)
+            plans = [] if work.built is None else work.built.stream_pass.running
+            self._faults.judge(error, work, plans, record, lambda built: self._tried(built, record))
             raise
         return messages
-
-    def _judge_fault(
-        self, error: BaseException, work: StreamWork, plans: Sequence[Running], record: Record | None = None
-    ) -> None:
-        """Note a fault; where it came again, find what fails, so that the next opening goes on without it.
-
-        Nothing is committed here: what was reported in this round is reported again after the opening.
-
-        Args:
-            error: the fault; the caller raises it.
-            work: of the stream.
-            plans: those that may be to blame.
-            record: on which they failed; None where it was in their past.
-        """
-        place = work.partition if record is None else (work.partition, record.offset)
-        if is_foreseen(error) or not self._faults.came_again(place):
-            return
-        if isinstance(error, PlanFaultError):
-            found = [(each, error.reason) for each in plans if each.assignment.name == error.name]
-        elif record is None:
-            found = work.failing(plans, work.position)
-        else:
-            past = [each.reported_to(record.offset) for each in plans]
-            found = work.failing(past, record.offset, lambda built: self._tried(built, record))
-        self._faults.condemn(found)
-        for plan, reason in found:
-            _LOG.error(events.PATTERN_FAILED, pattern=plan.assignment.name, stream=plan.assignment.stream, error=reason)
-        if not found and record is None:
-            work.drop_checkpoint()
-        if not found and record is not None:
-            self._faults.poison.add((work.partition, record.offset))
-            _LOG.error(events.RECORD_FAULT, topic=record.topic, offset=record.offset, error=reason_of(error))
-        taken_out = "pattern" if found else "record"
-        add(metrics.RECORD_FAULTS, len(found) or int(record is not None), {key.WORKER: self.name, key.OUTCOME: taken_out})
 
     def _tried(self, built: Built, record: Record) -> None:
         """Let a pass take a record apart from all others, and write what it finds; throw that away."""
