@@ -17,13 +17,14 @@ from pathlib import Path
 from statistics import median
 
 PATTERN = "PATTERN p MATCH (a)-[x:pay]->(b), (b)-[y:pay]->(c) ORDER x < y ON payments WINDOW 10s\n"
-EDGES = "ts,src,dst,label\n1,ann,bob,pay\n2,bob,eve,pay\n"
+EDGES = "ts,src,dst,label\n1,ann,bob,pay\n2,bob,eve,pay\n3,eve,dan,pay\n4,dan,ann,pay\n"
 
 CASES = {
+    "--version": ["--version"],
     "--help": ["--help"],
     "match --help": ["match", "--help"],
     "validate": ["validate", "p.gtp"],
-    "match, two edges of CSV": ["match", "p.gtp", "edges.csv"],
+    "match, four edges of CSV": ["match", "p.gtp", "edges.csv"],
     "explain": ["explain", "p.gtp"],
     "statistics": ["statistics", "edges.csv"],
     "get, nobody there": ["get", "--server", "http://127.0.0.1:1"],
