@@ -16,6 +16,7 @@ from graphtide_ingestion.application.merging_worker import Merging, MergingWorke
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
 from graphtide_runtime.doubts import MOST_DOUBTS
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -728,3 +729,20 @@ def test_a_merged_stream_goes_on_in_the_topic_of_its_old_name_until_that_is_dele
     stage.sources[B].beat(9)
     assert len(stage.run().records()) > 0, "what comes goes to the new name"
     assert "test.ordered.a.b.v1" not in stage.log.admin().topics()
+
+
+def test_attributes_of_all_records_are_merged_however_many_names_there_were() -> None:
+    stage = Stage()
+    for ts in range(6):
+        names = {f"a{ts}_{number}": ts for number in range(MOST_ATTRIBUTES)}
+        stage.sources[A if ts % 2 else B].send(20 * ts, 20 * ts + 10, zone=ts, **names)
+    for source in stage.sources.values():
+        source.beat(1_000)
+    stage.run()
+    found: dict[int, tuple[object, int]] = {}
+    for record in stage.read(TOPICS.ordered(stage.stream)):
+        names = [name for name in ordered_body.decode(record.value or b"").column_names if name.startswith(("a", "zone"))]
+        for edge in ArrowDecoder(Symbols(), names, {}).decode(record.value or b"").to_records():
+            values = {name: value for name, value in edge["attributes"].items() if value is not None}
+            found[edge["ts"]] = (values.pop("zone"), len(values))
+    assert found == {20 * ts + later: (ts, MOST_ATTRIBUTES) for ts in range(6) for later in (0, 10)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from graphtide_preprocess.application.offsets import Found, Offsets, Pace, follo
 from graphtide_preprocess.application.turn import Arrived, Counting, StreamOrder, Task
 from graphtide_preprocess.domain.blocks import BlockReader
 from graphtide_runtime.memory import MemoryLog
+from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
 from graphtide_runtime.sequencing.standing import standing_of
 from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
@@ -116,6 +118,7 @@ class Job:
     kept: KeptInMemory = field(default_factory=KeptInMemory)
     offsets: Offsets = field(default_factory=lambda: Offsets({}))
     now: int = 1000
+    reads: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.order = StreamOrder(self.task)
@@ -149,7 +152,7 @@ class Job:
             if stop == start:
                 return
             given = [each[start.raw.get(number, 0) : stop.raw[number]] for number, each in records.items()]
-            blocks = [block for each in given for block in BlockReader().blocks(each)]
+            blocks = [block for each in given for block in BlockReader(read=lambda: self.reads).blocks(each)]
             changes = patterns[start.patterns : stop.patterns]
             self.turn(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes))
             self.offsets = stop
@@ -335,3 +338,21 @@ def test_a_checkpoint_of_a_newer_version_is_refused_by_name() -> None:
     kept.keep_head(b'{"identity": "x", "form": 9}')
     with pytest.raises(FatalError, match="form 9"):
         StreamOrder(Task(TOPICS, FLOWS)).turn(kept, Arrived(0, 0))
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("in_a_turn", [1, 100])
+@pytest.mark.parametrize("many", [MOST_ATTRIBUTES, 20_000])
+def test_what_a_pattern_reads_is_there_whatever_was_invented(many: int, in_a_turn: int, *, forgets: bool) -> None:
+    def message(ts: int, **more: object) -> Message:
+        edge = {"ts": ts, "src": "a", "dst": "b", "label": "http", "id": f"e{ts}", **more}
+        return Message(TOPICS.raw(FLOWS), None, json.dumps(edge).encode(), partition=0)
+
+    invented = [message(ts, **{f"a{ts}_{n}": 1 for n in range(many)}, zone=ts) for ts in (1, 2)]
+    log = log_with([registered("q", "MATCH (v)-[e]->(w) WHERE e.zone > 0 ON flows WINDOW 20"), *invented])
+    write(log, [message(ts, zone=ts, plain=ts) for ts in (3, 4, 5)])
+    Job(log, Task(TOPICS, FLOWS, ordering=Ordering(2, IDLE)), forgets, in_a_turn, reads=("zone",)).run()
+    edges = [(edge.id, dict(edge.attributes)) for edge in ordered_edges(log, TOPICS, FLOWS)]
+    assert [id for id, _ in edges] == ["e1", "e2", "e3", "e4", "e5"]
+    assert [found["zone"] for _, found in edges] == [1, 2, 3, 4, 5]
+    assert ("plain" in edges[-1][1]) == (in_a_turn == 1), "a turn later there is room"

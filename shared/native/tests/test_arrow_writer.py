@@ -7,7 +7,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from graphtide_native.records import ArrowDecoder, EdgeBatch, JsonLinesDecoder, Symbols
+from graphtide_native.records import ArrowDecoder, EdgeBatch, JsonLinesDecoder, Sequencer, Symbols
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,11 +91,15 @@ def decoder_of(batch: EdgeBatch) -> ArrowDecoder:
     return decoder
 
 
-def test_streams_are_merged_only_where_their_attributes_begin_alike() -> None:
+def test_streams_whose_attributes_begin_otherwise_are_merged_by_their_names() -> None:
     symbols = Symbols()
-    one, other = (JsonLinesDecoder(symbols, names, {}).decode(b"") for names in (["n", "m"], ["m"]))
-    with pytest.raises(ValueError, match="other attributes"):
-        EdgeBatch.merged([(one, 0, None, "one"), (other, 0, None, "other")])
+    line = b'{"ts":1,"src":"a","dst":"b","label":"x","n":1,"m":2,"k":3}\n'
+    lines = line + line.replace(b'"ts":1', b'"ts":2')
+    one, other = (JsonLinesDecoder(symbols, names, {}).decode(lines) for names in (["n", "m"], ["m", "k"]))
+    merged, _ = EdgeBatch.merged([(one, 0, None, "one"), (other, 0, None, "other")])
+    found = [each["attributes"] for each in merged.to_records()]
+    of_one, of_other = {"n": 1, "m": 2, "k": None}, {"n": None, "m": 2, "k": 3}
+    assert found == [of_one, of_other, of_one]
     with pytest.raises(ValueError, match="no stream"):
         EdgeBatch.merged([])
 
@@ -125,3 +129,25 @@ def test_a_decoder_discovers_the_attributes_that_nobody_asked_for() -> None:
     assert (len(curious.decode(lines)), len(plain.decode(lines))) == (1, 1)
 
     assert (curious.discovered(), plain.discovered()) == (["n", "m"], [])
+
+
+def test_records_that_wait_get_other_columns_by_name() -> None:
+    symbols, sequencer = Symbols(), Sequencer(10)
+    sequencer.lay_out(["never pushed"])
+    lines = b"".join(b'{"ts":%d,"src":"a","dst":"b","label":"x","n":1,"m":%d}\n' % (ts, ts) for ts in (5, 3))
+    sequencer.push(JsonLinesDecoder(symbols, ["n"], {}).decode(lines))
+    sequencer.push(JsonLinesDecoder(symbols, ["n", "m"], {}).decode(lines))
+    sequencer.lay_out(["k", "m"])
+    sequencer.push(JsonLinesDecoder(symbols, ["k", "m", "n"], {}).decode(lines))
+    released = sequencer.finish()
+    assert released is not None
+    found = [(each["ts"], each["attributes"]) for each in released.to_records()]
+    older, newer = {"k": None, "m": None, "n": None}, {"k": None, "n": 1}
+    assert found == [
+        (3, older),
+        (3, {**older, "m": 3}),
+        (3, {**newer, "m": 3}),
+        (5, older),
+        (5, {**older, "m": 5}),
+        (5, {**newer, "m": 5}),
+    ]

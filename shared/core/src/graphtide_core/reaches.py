@@ -1,4 +1,4 @@
-"""How far back the patterns on each stream look.
+"""How far back the patterns on each stream look, and which attributes of its edges they read.
 
 Cost: O(streams of the pattern) to take one; to ask, O(different reaches), which are few however many patterns there are.
 """
@@ -21,6 +21,7 @@ class Reaches:
 
     _by_pattern: dict[str, Reads] = field(default_factory=dict)
     _by_stream: defaultdict[StreamName, Counter[Reach]] = field(default_factory=lambda: defaultdict(Counter))
+    _attributes: defaultdict[StreamName, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def take(self, name: str, reads: Reads | None) -> None:
         """Take what a pattern reads now; None if there is no such pattern any more."""
@@ -31,6 +32,7 @@ class Reaches:
             self._by_pattern[name] = reads
             for stream in reads.streams:
                 self._by_stream[stream][reads.reach] += 1
+                self._attributes[stream].update(reads.attributes)
 
     def streams(self) -> set[StreamName]:
         """Return the streams that patterns read."""
@@ -44,6 +46,10 @@ class Reaches:
         """Return the most edges of a stream that a pattern counts in its reach; 0 where none does."""
         return max((reach.edges for reach in self._by_stream.get(stream, ())), default=0)
 
+    def attributes(self, stream: StreamName) -> frozenset[str]:
+        """Return the attributes of a stream's edges that patterns read."""
+        return frozenset(self._attributes.get(stream, ()))
+
     def _forget(self, reads: Reads) -> None:
         for stream in reads.streams:
             reaches = self._by_stream[stream]
@@ -52,3 +58,9 @@ class Reaches:
                 del reaches[reads.reach]
             if not reaches:
                 del self._by_stream[stream]
+            for name in reads.attributes:
+                self._attributes[stream][name] -= 1
+                if not self._attributes[stream][name]:
+                    del self._attributes[stream][name]
+            if not self._attributes[stream]:
+                del self._attributes[stream]

@@ -540,6 +540,9 @@ class Sequencer:
     def finish(self) -> EdgeBatch | None:
         """Return all that still waits; None if there never was a batch."""
 
+    def lay_out(self, attributes: Sequence[str]) -> None:
+        """Give the records that wait exactly these attributes; the next batches have them first, in this order."""
+
     def take_dead_letters(self) -> list[tuple[int, str, bytes]]:
         """Return (line, reason, bytes) of late records since the last call; fields as JSON where bytes were not kept."""
 

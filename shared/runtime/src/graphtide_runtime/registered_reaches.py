@@ -1,4 +1,4 @@
-"""How far back the registered patterns look into each stream, followed in the topic of patterns.
+"""How far back the registered patterns look into each stream, and what they read of it, followed in the topic of patterns.
 
 A pattern that cannot be read counts as none.
 """
@@ -40,6 +40,10 @@ class RegisteredReaches:
     def longest(self, stream: StreamName, unit: TimeUnit) -> tuple[int, int]:
         """Return the ticks of the longest reach into a stream, and the most edges that one counts; 0 where there is none."""
         return self._reaches.longest(stream, unit), self._reaches.most_edges(stream)
+
+    def attributes(self, stream: StreamName) -> frozenset[str]:
+        """Return the attributes of a stream's edges that patterns read."""
+        return self._reaches.attributes(stream)
 
     def close(self) -> None:
         """Follow no longer."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import structlog
 from graphtide_runtime.health import note
 from graphtide_runtime.lag import Lag
+from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
 from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import metrics
+from graphtide_runtime.telemetry import events, metrics
 from graphtide_runtime.telemetry.instruments import Gauges, add
 from graphtide_wire.dead_letters import ErrorCode
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from graphtide_runtime.sequencing.stream_sequencer import Output, StreamSequencer
     from graphtide_runtime.telemetry.instruments import Observed
 
+_LOG = structlog.get_logger()
+
 
 class SequencerFigures:
     """The figures of one stream's sequencer."""
@@ -33,6 +37,7 @@ class SequencerFigures:
         self._lag = Lag({key.WORKER: worker, key.STREAM: str(stream)})
         self._gauges = Gauges()
         self._stream = str(stream)
+        self._is_full = False
 
     def follow(self, sequencer: StreamSequencer) -> None:
         """Tell how this sequencer stands, and no other."""
@@ -53,7 +58,16 @@ class SequencerFigures:
         outcomes[ErrorCode.TOO_LARGE.value] += too_large
         for outcome, edges in outcomes.items():
             add(metrics.SEQUENCED_EDGES, edges, {**self._of, key.OUTCOME: outcome})
+        self._left_out(output, sequencer.figures.left_out)
         note(sequencer.figures.note(self._stream))
+
+    def _left_out(self, output: Output, lately: int) -> None:
+        """Count names that were left out, and log it once for each list of attributes that is full."""
+        if output.left_out:
+            add(metrics.ATTRIBUTES_LEFT_OUT, output.left_out, self._of)
+        if lately and not self._is_full:
+            _LOG.warning(events.ATTRIBUTES_LEFT_OUT, stream=self._stream, most=MOST_ATTRIBUTES, names=lately)
+        self._is_full = lately > 0
 
     def close(self) -> None:
         """Tell nothing more."""

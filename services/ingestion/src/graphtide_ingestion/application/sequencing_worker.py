@@ -130,6 +130,7 @@ class SequencingWorker:
         self._registered = RegisteredReaches(self._log, self._topics.patterns)
         self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
+        self._stream_sequencer.read(self._registered.attributes(self._stream))
         self._timer.stop()
         starts, unread = self._restore(reader)
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
@@ -246,12 +247,13 @@ class SequencingWorker:
         return letter(self._topics.dead_letters(self._stream), refused, self._clock)
 
     def _follow_patterns(self, reader: LogReader) -> None:
-        """Remember ids for another time where patterns ask for it, between two transactions."""
+        """Keep what patterns read; remember ids for another time where they ask for it, between two transactions."""
         now = self._clock.monotonic()
         if self._registered is None or now < self._patterns_at:
             return
         self._patterns_at = now + self._options.patterns_seconds
         self._registered.poll()
+        self._stream_sequencer.read(self._registered.attributes(self._stream))
         longest = self._registered.longest(self._stream, self._options.unit)
         if longest == self._windows:
             return

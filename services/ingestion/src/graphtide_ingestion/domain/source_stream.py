@@ -42,7 +42,11 @@ class PutAside(NamedTuple):
 
 
 class OrderedDecoder:
-    """Reads ordered records of several streams into batches whose attributes are the first of a list that all share."""
+    """Reads ordered records of several streams into batches whose attributes are the first of a list that all share.
+
+    Every attribute of a record is kept: its sequencer has bounded them. A list that grows too long begins anew with those of
+    the record at hand. Batches of two lists can be merged, at the cost of a copy.
+    """
 
     def __init__(self, streams: Sequence[StreamName], unit: TimeUnit) -> None:
         """Know no attribute yet."""
@@ -50,7 +54,7 @@ class OrderedDecoder:
         self._symbols = Symbols()
         for stream in streams:
             self._symbols.learn(stream)
-        self._attributes: list[str] = []
+        self._attributes: dict[str, None] = {}
         self._most = MOST_ATTRIBUTES * len(streams)
         self._decoder = ArrowDecoder(self._symbols, [], {})
 
@@ -61,10 +65,11 @@ class OrderedDecoder:
             UnreadableStreamError: it is not what an ordered record must be.
         """
         batch = self._decoded(body)
-        new = [name for name in self._decoder.columns() or () if name not in _COLUMNS and name not in self._attributes]
-        if room := new[: self._most - len(self._attributes)]:
-            self._attributes += room
-            self._decoder = ArrowDecoder(self._symbols, self._attributes, {})
+        own = [name for name in self._decoder.columns() or () if name not in _COLUMNS]
+        if new := [name for name in own if name not in self._attributes]:
+            grown = [*self._attributes, *new]
+            self._attributes = dict.fromkeys(grown if len(grown) <= self._most else own)
+            self._decoder = ArrowDecoder(self._symbols, list(self._attributes), {})
             batch = self._decoded(body)
         letters = take_dead_letters(self._decoder)
         return batch, [Refused(ErrorCode.MALFORMED, each.reason, each.raw) for each in letters]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import TopicPartition
+from graphtide_core.reaches import Reaches
+from graphtide_runtime.window_log import between
+from graphtide_wire import control
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
@@ -67,11 +71,11 @@ class Reading:
 
 
 class RawRange(InputPartition):
-    """Offsets of one partition of the raw topic."""
+    """Offsets of one partition of the raw topic, and before which the patterns are that hold for them."""
 
-    def __init__(self, partition: int, start: int, stop: int) -> None:
+    def __init__(self, partition: int, start: int, stop: int, patterns: int) -> None:
         """Name records from `start` to before `stop`."""
-        self.partition, self.start, self.stop = partition, start, stop
+        self.partition, self.start, self.stop, self.patterns = partition, start, stop, patterns
 
 
 class PatternRange(InputPartition):
@@ -119,7 +123,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         parts: list[InputPartition] = [PatternRange(begin.patterns, stop.patterns, instant)]
         for number, offset in stop.raw.items():
             for first in range(begin.raw.get(number, 0), offset, size):
-                parts.append(RawRange(int(number), first, min(first + size, offset)))
+                parts.append(RawRange(int(number), first, min(first + size, offset), stop.patterns))
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -139,12 +143,26 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if isinstance(partition, RawRange):
             place = TopicPartition(reading.topics.raw(reading.stream), partition.partition)
             records = records_between(reading.connection, place, partition.start, partition.stop)
-            yield from map(rows.block_row, BlockReader(reading.ahead).blocks(records))
+            reader = BlockReader(reading.ahead, partial(self._read_by_patterns, partition.patterns))
+            yield from map(rows.block_row, reader.blocks(records))
         elif isinstance(partition, PatternRange):
             yield rows.instant_row(partition.instant)
             place = TopicPartition(reading.topics.patterns, 0)
             for record in records_between(reading.connection, place, partition.start, partition.stop):
                 yield rows.ReadRow(rows.PATTERN, record.offset, record.key or b"", record.value)
+
+    def _read_by_patterns(self, stop: int) -> frozenset[str]:
+        """Return the attributes that the patterns before an offset read."""
+        place = TopicPartition(self._reading.topics.patterns, 0)
+        reaches = Reaches()
+        # One of its own: the task is in the middle of its range with the process's reader.
+        reader = log_of(self._reading.connection).reader(None)
+        try:
+            for record in between(reader, place, 0, stop):
+                reaches.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))
+        finally:
+            reader.close()
+        return reaches.attributes(self._reading.stream)
 
     def _opened(self) -> LogReader:
         if self._reader is None:

@@ -106,6 +106,7 @@ class Head(msgspec.Struct):
         written_at: when, in milliseconds.
         sequencer: how far the stream is.
         attributes: of the stream, in the order in which they were found.
+        left_out: names of attributes that found no room in the last turn.
         wishes: of the registered patterns, by name.
         arrivals: blocks taken so far.
         waiting: blocks of which edges wait.
@@ -123,6 +124,7 @@ class Head(msgspec.Struct):
     written_at: int = 0
     sequencer: FrozenSequencer = FrozenSequencer()
     attributes: list[str] = []
+    left_out: int = 0
     wishes: dict[str, Wish] = {}
     arrivals: int = 0
     waiting: list[WaitingBlock] = []

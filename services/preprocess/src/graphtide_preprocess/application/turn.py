@@ -156,6 +156,7 @@ class StreamOrder:
         self._turn_back_on(head, kept)
         for name, value in arrived.patterns:
             _fold(head, name, wish(value, self._task.stream, self._task.unit))
+        self._keep_what_is_read(head)
         self._remember(head, kept)
         before = head.sequencer.ordered
         self._take(head, kept, arrived, is_first=is_first)
@@ -187,6 +188,14 @@ class StreamOrder:
         self._identity = head.identity
         self._history.catch_up(later(kept.sent, head.sent, self._history.turn))
         self._sequencer.filter_with(self._history.duplicates, self._history.window, self._history.edges)
+
+    def _keep_what_is_read(self, head: Head) -> None:
+        """Have a place for each attribute that patterns read; begin the list anew if the last turn left names out."""
+        read = used_attributes(head.wishes.values())
+        if head.left_out:
+            head.attributes, head.left_out = sorted(read), 0
+            self._sequencer.lay_out(head.attributes)
+        head.attributes += sorted(read.difference(head.attributes))
 
     def _remember(self, head: Head, kept: Kept) -> None:
         """Remember for as long as patterns ask for."""
@@ -319,8 +328,12 @@ def _fold(head: Head, name: str, found: Wish | None) -> None:
 
 
 def _learn(head: Head, names: Iterable[str]) -> None:
-    new = [name for name in names if name not in head.attributes]
-    head.attributes += new[: MOST_ATTRIBUTES - len(head.attributes)]
+    known = set(head.attributes)
+    new = [name for name in names if name not in known]
+    if new:
+        room = max(0, MOST_ATTRIBUTES - len(known - used_attributes(head.wishes.values())))
+        head.attributes += new[:room]
+        head.left_out += len(new[room:])
 
 
 def _is_due(head: Head, at: int) -> bool:

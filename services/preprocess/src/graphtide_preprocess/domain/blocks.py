@@ -19,10 +19,11 @@ from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawFormat, RawOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from graphtide_native.records import Symbols
     from graphtide_runtime.sequencing.raw_decoding import Ahead
+    from graphtide_runtime.sequencing.raw_groups import RawGroup, ResetRecord, UnreadableRecord
 
 _MOST_RECORDS: Final = 4_096
 """Of a block: those of several partitions take turns by blocks."""
@@ -95,6 +96,7 @@ class Block:
             repeat(None),
             repeat(None),
             repeat(()),
+            repeat(""),
         )
         columns = self._origins(), self._refused(), head.ordinals, head.times, head.ends, head.lines
         # There is one for each record, which may hold one edge: so they are made without a line of Python for each.
@@ -118,18 +120,35 @@ class Block:
 
 
 class BlockReader:
-    """Reads the records of one partition; what it gives depends on them alone."""
+    """Reads the records of one partition; what it gives depends on them alone, and on what patterns read of them."""
 
-    def __init__(self, ahead: Ahead | None = None) -> None:
-        """Start with no attribute known; put aside what is further ahead of its record than told."""
+    def __init__(self, ahead: Ahead | None = None, read: Callable[[], Iterable[str]] = tuple) -> None:
+        """Start with no attribute known; put aside what is further ahead of its record than told.
+
+        `read` returns the attributes that patterns read; it is called once there are more than are kept.
+        """
         self._decoder = RawDecoder(ahead)
+        self._read = read
+        self._has_asked = False
 
     def blocks(self, records: Iterable[Record]) -> Iterator[Block]:
         """Yield the blocks of the records."""
         given = iter(records)
         while held := list(islice(given, _MOST_RECORDS)):
             for group in grouped(held):
-                yield self._block(self._decoder.decode(group, 0))
+                yield self._block(self._decoded(group))
+
+    def _decoded(self, group: RawGroup | UnreadableRecord | ResetRecord) -> Decoded:
+        # Blocks are not mixed, so each may have a list of attributes of its own.
+        if self._decoder.left_out:
+            self._decoder.forget()
+        found = self._decoder.decode(group, 0)
+        if self._decoder.left_out and not self._has_asked:
+            self._has_asked = True
+            self._decoder.read(self._read())
+            self._decoder.forget()
+            found = self._decoder.decode(group, 0)
+        return found
 
     def _block(self, found: Decoded) -> Block:
         pieces, edges = found.pieces, found.edges

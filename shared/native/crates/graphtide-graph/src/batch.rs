@@ -214,6 +214,19 @@ impl EdgeBatch {
         kept
     }
 
+    /// The records with other columns of attributes: each is one of these, or null where none is given or there is none.
+    #[must_use]
+    pub fn laid_out(&self, columns: &[Option<usize>]) -> Self {
+        let mut laid_out = Self::new(columns.len());
+        for index in 0..self.len() {
+            let value = |column: &Option<usize>| {
+                column.filter(|&column| column < self.width).map_or(ValueRef::Null, |column| self.attribute(index, column))
+            };
+            laid_out.push(&self.row(index), columns.iter().map(value));
+        }
+        laid_out
+    }
+
     /// The records without attributes and without their bytes as they came.
     #[must_use]
     pub fn bare(&self) -> Self {
@@ -376,6 +389,9 @@ mod tests {
             assert_eq!(batch.attributes(0).collect::<Vec<_>>(), [ValueRef::Text("S0"), ValueRef::Null]);
             assert_eq!(batch.raw_text(7), b"\n\nraw bytes\n");
             assert_eq!((batch.at([]).len(), batch.at([0, 0]).len()), (0, 2));
+            let laid_out = batch.laid_out(&[None, Some(7), Some(0)]);
+            assert_eq!(laid_out.attributes(0).collect::<Vec<_>>(), [ValueRef::Null, ValueRef::Null, ValueRef::Text("S0")]);
+            assert_eq!((laid_out.row(0).id, laid_out.row(0).line, laid_out.raw(0)), (row.id, 9, row.raw));
         }
     }
 }

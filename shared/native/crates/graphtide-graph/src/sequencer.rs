@@ -160,6 +160,15 @@ impl Sequencer {
         released
     }
 
+    /// Gives the records that wait other columns of attributes, as [`EdgeBatch::laid_out`] does; the next batches have those.
+    pub fn lay_out(&mut self, columns: &[Option<usize>]) {
+        self.free();
+        for segment in &mut self.segments {
+            segment.batch = segment.batch.take().map(|batch| Arc::new(batch.laid_out(columns)));
+        }
+        self.width = columns.len();
+    }
+
     /// Takes a batch, and returns what may be released after each of its records in turn; None if that is the batch as it is.
     pub fn push(&mut self, batch: &Arc<EdgeBatch>, late: &mut Vec<Late>) -> Option<EdgeBatch> {
         self.width = batch.width();

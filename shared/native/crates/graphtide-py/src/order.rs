@@ -71,6 +71,17 @@ impl PySequencer {
         self.handed_out(py, records)
     }
 
+    fn lay_out(&mut self, py: Python<'_>, attributes: Vec<String>) -> PyResult<()> {
+        let Some(last) = self.last.as_ref().map(Py::get) else { return Ok(()) };
+        let columns = last.columns(&attributes);
+        let inner = &mut self.inner;
+        py.detach(|| inner.lay_out(&columns));
+        let none = EdgeBatch::new(columns.len());
+        let next = PyEdgeBatch { inner: Arc::new(none), symbols: last.symbols.clone(), attributes: attributes.into() };
+        self.last = Some(Py::new(py, next)?);
+        Ok(())
+    }
+
     fn take_dead_letters<'py>(&mut self, py: Python<'py>) -> Vec<PyDeadLetter<'py>> {
         take_letters(py, &mut self.dead)
     }

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a batch never changes once Python holds it, so it is shared without a lock and read without the GIL.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use graphtide_decode::arrow_writer;
@@ -53,6 +54,27 @@ impl PyEdgeBatch {
     pub(crate) fn with(&self, records: EdgeBatch) -> Self {
         Self { inner: Arc::new(records), symbols: self.symbols.clone(), attributes: Arc::clone(&self.attributes) }
     }
+
+    /// The records with columns that are the first of these, or all of them where they are not that already.
+    fn as_in(&self, attributes: &[String]) -> Arc<EdgeBatch> {
+        if attributes.starts_with(&self.attributes) {
+            return Arc::clone(&self.inner);
+        }
+        Arc::new(self.inner.laid_out(&self.columns(attributes)))
+    }
+
+    /// Where the batch has each of these attributes, if it does.
+    pub(crate) fn columns(&self, attributes: &[String]) -> Vec<Option<usize>> {
+        let own: HashMap<&str, usize> = self.attributes.iter().map(String::as_str).zip(0..).collect();
+        attributes.iter().map(|name| own.get(name.as_str()).copied()).collect()
+    }
+}
+
+/// The attributes of all batches, each once.
+fn all_of(heads: &[PyHead<'_>]) -> Arc<[String]> {
+    let mut seen = HashSet::new();
+    let names = heads.iter().flat_map(|(batch, ..)| batch.attributes.iter());
+    names.filter(|name| seen.insert(name.as_str())).cloned().collect()
 }
 
 #[pymethods]
@@ -128,12 +150,12 @@ impl PyEdgeBatch {
         let Some((widest, ..)) = heads.iter().max_by_key(|(batch, ..)| batch.attributes.len()) else {
             return Err(PyValueError::new_err("no stream is there to be merged"));
         };
-        let widest = widest.with(EdgeBatch::default());
+        let mut widest = widest.with(EdgeBatch::default());
         if heads.iter().any(|(batch, ..)| !widest.attributes.starts_with(&batch.attributes)) {
-            return Err(PyValueError::new_err("the batches have other attributes"));
+            widest.attributes = all_of(&heads);
         }
         let of = |name: String| widest.symbols.lock().intern(&name);
-        let at_hand = |(batch, start, before, name): PyHead<'_>| (Arc::clone(&batch.inner), start, before, of(name));
+        let at_hand = |(batch, start, before, name): PyHead<'_>| (batch.as_in(&widest.attributes), start, before, of(name));
         let streams: Vec<_> = heads.into_iter().map(at_hand).collect();
         let (merged, places) = py.detach(|| {
             let heads: Vec<_> =

@@ -191,6 +191,6 @@ def _no_edges() -> bytes:
 
 def _joined(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:
     """Join neighbours that have the same attributes."""
-    for _, group in groupby(batches, key=lambda batch: len(batch.attributes)):
+    for _, group in groupby(batches, key=lambda batch: batch.attributes):
         neighbours: Sequence[EdgeBatch] = list(group)
         yield neighbours[0].followed_by(neighbours[1:]) if len(neighbours) > 1 else neighbours[0]

@@ -59,11 +59,12 @@ class Remembered(msgspec.Struct, frozen=True):
     recent: Counted = Counted()
     numbered: _Count = 0
     lateness: _Count | None = None
+    left_out: _Count = 0
 
     @property
     def figures(self) -> StreamFigures:
         """How the stream stood."""
-        return StreamFigures(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness)
+        return StreamFigures(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness, self.left_out)
 
 
 class _Waiting(NamedTuple):
@@ -121,6 +122,7 @@ class PartitionPosition:
             recent=figures.recent,
             numbered=numbered,
             lateness=figures.lateness,
+            left_out=figures.left_out,
         )
         return Position(first.offset, _fitting(remembered))
 

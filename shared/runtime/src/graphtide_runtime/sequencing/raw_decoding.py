@@ -1,11 +1,14 @@
 """Raw records as edges and dead letters.
 
-Invariant: what comes of a record depends on the record and its first ordinal alone, not on those that it is read with. So a
-record that is read again gives the same edges with the same ids. Edges that were put aside on their way into the log have left
-substitutes: they count, so that ids made of ordinals are those of the text as its sender wrote it.
+Invariant: what comes of a record depends on the record and its first ordinal alone, not on those that it is read with; but for
+attributes past the limit that no pattern reads. So a record that is read again gives the same edges with the same ids. Edges
+that were put aside on their way into the log have left substitutes: they count, so that ids made of ordinals are those of the
+text as its sender wrote it.
 
-Attributes are found as they come up. Their list only grows, so an older batch has the first columns of a newer one and the
-sequencer can mix them. Cost: one pass of the decoder, more for a group that has new attributes.
+Attributes are found as they come up; those that patterns read are there from the start. The list only grows, so an older batch
+has the first columns of a newer one and the sequencer can mix them. Once names found no room, the list begins anew after a
+while (`forget`), and the sequencer gives the edges that wait the columns of the new list.
+Cost: one pass of the decoder, more for a group that has new attributes.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from graphtide_runtime.faults import failing, is_foreseen, reason_of
 from graphtide_runtime.sequencing.raw_groups import RawGroup, ResetRecord, UnreadableRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
@@ -33,7 +36,10 @@ if TYPE_CHECKING:
     from graphtide_runtime.sequencing.raw_groups import Member
 
 MOST_ATTRIBUTES: Final = 1_000
-"""Attributes of a stream that are kept: a sender that invents names without end must not fill memory."""
+"""Attributes of a stream that are kept and no pattern reads: a sender that invents names without end must not fill memory."""
+
+FORGET_AFTER: Final = 10_000
+"""Edges after which a list of attributes begins anew if it is full: names that are gone make room for others."""
 
 MAX_AHEAD_SECONDS: Final = 300.0
 """How far ahead of the clock an edge may be where nobody says otherwise: clocks of senders differ by less."""
@@ -121,13 +127,35 @@ class Decoded:
 
 
 class RawDecoder:
-    """Reads the raw records of one stream."""
+    """Reads the raw records of one stream.
+
+    Attributes:
+        left_out: names of attributes that found no room since the list began, counted in each group that has them.
+    """
 
     def __init__(self, ahead: Ahead | None = None) -> None:
         """Start with no attribute known; put aside what is further ahead of its record than told."""
         self._ahead = ahead
         self._symbols = Symbols()
-        self._attributes: list[str] = []
+        self._attributes: dict[str, None] = {}
+        self._read: frozenset[str] = frozenset()
+        self._edges = self.left_out = 0
+
+    def read(self, names: Iterable[str]) -> None:
+        """Decode these attributes, whatever others there are: patterns read them."""
+        self._read = frozenset(names) - _COLUMNS - {_TYPE}
+        self._attributes |= dict.fromkeys(sorted(self._read))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether names found no room, and it is time to make some."""
+        return self.left_out > 0 and self._edges >= FORGET_AFTER
+
+    def forget(self) -> list[str]:
+        """Begin the list anew; return it: what patterns read."""
+        self._attributes = dict.fromkeys(sorted(self._read))
+        self._edges = self.left_out = 0
+        return list(self._attributes)
 
     def decode(self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int) -> Decoded:
         """Read records of which the first edge has this ordinal."""
@@ -183,6 +211,7 @@ class RawDecoder:
             decoder.start_at(ordinal)
             batch, ends = decoder.decode_pieces(bodies, 1, latest)
         letters = take_dead_letters(decoder)
+        self.left_out += len(self._unknown(decoder.discovered()))
         pieces: list[Piece] = []
         before, known = 0, ordinal
         for (record, origin, _), (end, letters_end, following, newest, line) in zip(group.members, ends, strict=True):
@@ -195,6 +224,7 @@ class RawDecoder:
                 piece = piece._replace(refused=tuple(refused))
             pieces.append(piece)
             before, known = letters_end, following
+        self._edges += known - ordinal
         return Decoded(pieces, batch, group.producer)
 
     def _decoder(self, origin: RawOrigin) -> Decoder:
@@ -204,24 +234,31 @@ class RawDecoder:
             # What is judged is not discovered.
             self._learn(list(types))
             return JsonLinesDecoder(
-                self._symbols, self._attributes, {}, types=types, keep_raw=True, substitutes=True, discover=True
+                self._symbols, list(self._attributes), {}, types=types, keep_raw=True, substitutes=True, discover=True
             )
         # A header has to be read to know its names; a decoder that is asked for none reads it.
         header = CsvDecoder(self._symbols, [], {})
         header.decode(_header(origin))
         names = header.columns() or []
         # Of events it is the type; of edges, an attribute.
-        self._learn(names if _OF_EDGES & set(names) else [name for name in names if name != _TYPE])
-        decoder = CsvDecoder(self._symbols, self._attributes, {}, types=types, keep_raw=True, substitutes=True)
+        names = names if _OF_EDGES & set(names) else [name for name in names if name != _TYPE]
+        self._learn(names)
+        self.left_out += len(self._unknown(names))
+        decoder = CsvDecoder(self._symbols, list(self._attributes), {}, types=types, keep_raw=True, substitutes=True)
         decoder.decode(_header(origin))
         return decoder
 
     def _learn(self, names: Sequence[str]) -> bool:
-        """Add what is new; return whether anything was."""
-        new = [name for name in dict.fromkeys(names) if name not in self._attributes and name not in _COLUMNS]
-        room = MOST_ATTRIBUTES - len(self._attributes)
-        self._attributes += new[:room]
-        return bool(new[:room])
+        """Add what is new, as far as there is room; return whether anything was added."""
+        new = self._unknown(names)
+        if new:
+            room = MOST_ATTRIBUTES - sum(name not in self._read for name in self._attributes)
+            new = new[: max(0, room)]
+            self._attributes |= dict.fromkeys(new)
+        return bool(new)
+
+    def _unknown(self, names: Iterable[str]) -> list[str]:
+        return [name for name in dict.fromkeys(names) if name not in self._attributes and name not in _COLUMNS]
 
 
 def code_of(reason: str) -> ErrorCode:

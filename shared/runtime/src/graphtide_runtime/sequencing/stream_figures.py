@@ -50,6 +50,7 @@ class StreamFigures(msgspec.Struct, frozen=True):
         counted: edges of the epoch.
         recent: the last of them.
         lateness: ticks by which an edge may come later than a newer one; None where an older version wrote this.
+        left_out: names of attributes that lately found no room, since the stream has too many that no pattern reads.
     """
 
     epoch: _Count = 0
@@ -58,6 +59,7 @@ class StreamFigures(msgspec.Struct, frozen=True):
     counted: Counted = Counted()
     recent: Counted = Counted()
     lateness: _Count | None = None
+    left_out: _Count = 0
 
     def note(self, stream: str) -> str | None:
         """Say what is odd about the stream, and what helps; None if nothing is."""
@@ -68,7 +70,7 @@ class StreamFigures(msgspec.Struct, frozen=True):
                 "time than the stream's? Set the unit, or MAX_AHEAD_SECONDS"
             )
         if recent.read < RECENT:
-            return None
+            return self._note_of_attributes()
         if recent.late >= _MOST * recent.read:
             return (
                 f"{recent.late / recent.read:.0%} of the last edges were late: is a producer's clock ahead, or are old edges "
@@ -80,4 +82,12 @@ class StreamFigures(msgspec.Struct, frozen=True):
                 f"{recent.future / recent.read:.0%} of the last edges were too far ahead of the clock: is a producer's clock "
                 "ahead, or its unit of time another than the stream's?"
             )
-        return None
+        return self._note_of_attributes()
+
+    def _note_of_attributes(self) -> str | None:
+        if not self.left_out:
+            return None
+        return (
+            f"edges have more attributes than are kept: lately {self.left_out:,} were left out, none that a pattern reads. "
+            "Does a producer invent names? Send what varies as a value, not as a name"
+        )

@@ -54,7 +54,7 @@ from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
 from graphtide_runtime.sequencing.traces import Traces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ports.log import Position, Record, TopicPartition
     from graphtide_native.records import EdgeBatch
@@ -106,11 +106,13 @@ class Output(GoingOut[PutAside]):
         raw_bytes: of the records read for it, as a measure of its size.
         read: edges read for it, good or bad.
         duplicates: edges dropped for it, because their ids were there.
+        left_out: names of attributes that found no room, counted in each group of records that has them.
     """
 
     raw_bytes: int = 0
     read: int = 0
     duplicates: int = 0
+    left_out: int = 0
 
 
 class FrozenSequencer(msgspec.Struct, frozen=True):
@@ -198,7 +200,9 @@ class StreamSequencer:
     def figures(self) -> StreamFigures:
         """How the stream stands."""
         lateness = self._ordering.lateness
-        return StreamFigures(self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness)
+        return StreamFigures(
+            self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness, self._decoder.left_out
+        )
 
     @property
     def duplicates(self) -> Duplicates | None:
@@ -269,7 +273,20 @@ class StreamSequencer:
 
     def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
         """Take the next records of a partition."""
-        self.take_decoded(self._decoder.decode(group, self._partitions[group.partition].ordinal), now)
+        if self._decoder.is_due:
+            self.lay_out(self._decoder.forget())
+        before = self._decoder.left_out
+        decoded = self._decoder.decode(group, self._partitions[group.partition].ordinal)
+        self._output.left_out += self._decoder.left_out - before
+        self.take_decoded(decoded, now)
+
+    def read(self, attributes: Iterable[str]) -> None:
+        """Keep these attributes of the records to come, whatever others there are: patterns read them."""
+        self._decoder.read(attributes)
+
+    def lay_out(self, attributes: Sequence[str]) -> None:
+        """Give the edges that wait exactly these attributes, which are the first of those to come."""
+        self._sequencer.lay_out(attributes)
 
     def take_decoded(self, decoded: Decoded, now: float) -> None:
         """Do as `take` with records that were decoded before, from the ordinal on that `ordinal_of` told."""

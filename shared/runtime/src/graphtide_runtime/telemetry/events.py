@@ -32,6 +32,9 @@ BACKFILL_FAILED = Name("backfill.failed", "a backfill ended in an error that nob
 APPENDING_FAILED = Name(
     "appending.failed", "edges could not be written for a reason that nobody foresaw; another writer goes on"
 )
+ATTRIBUTES_LEFT_OUT = Name(
+    "attributes.left_out", "a stream has more attributes than are kept; those that patterns read are kept, others left out"
+)
 EPOCH_BEGUN = Name("epoch.begun", "times of a stream begin anew, as was asked for; all that waited has gone out")
 MERGED_GAP = Name(
     "merged.gap", "records of a stream were let go before they were merged; the merged stream goes on without them"

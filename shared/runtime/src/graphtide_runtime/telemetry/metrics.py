@@ -73,6 +73,13 @@ SEQUENCED_EDGES = Metric(
     "Edges by what became of them: `read`, then `ordered`, `duplicate`, or the code of their dead letter.",
     (key.STREAM, key.OUTCOME),
 )
+ATTRIBUTES_LEFT_OUT = Metric(
+    "graphtide.sequencer.attributes.left_out",
+    Kind.COUNTER,
+    "{attribute}",
+    "Names of attributes left out, since the stream has too many that no pattern reads; counted in each batch of records.",
+    (key.STREAM,),
+)
 ORDERED_SIZE = Metric(
     "graphtide.sequencer.record.edges",
     Kind.HISTOGRAM,
