@@ -734,8 +734,8 @@ def test_a_merged_stream_goes_on_in_the_topic_of_its_old_name_until_that_is_dele
 def test_attributes_of_all_records_are_merged_however_many_names_there_were() -> None:
     stage = Stage()
     for ts in range(6):
-        names = {f"a{ts}_{number}": ts for number in range(MOST_ATTRIBUTES)}
-        stage.sources[A if ts % 2 else B].send(20 * ts, 20 * ts + 10, zone=ts, **names)
+        more: dict[str, Any] = {f"a{ts}_{number}": ts for number in range(MOST_ATTRIBUTES)}
+        stage.sources[A if ts % 2 else B].send(20 * ts, 20 * ts + 10, zone=ts, **more)
     for source in stage.sources.values():
         source.beat(1_000)
     stage.run()
