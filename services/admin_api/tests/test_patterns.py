@@ -392,3 +392,26 @@ def test_a_method_that_an_address_does_not_know_is_told_all_that_it_knows(deploy
             answer = deployment.http.request(method, address)
             allowed = set(answer.headers["Allow"].split(", "))
             assert (answer.status_code, allowed) == (405, known), (method, path)
+
+
+def star(leaves: int) -> str:
+    edges = ", ".join(f"(h)-[e{n}:pays]->(v{n})" for n in range(leaves))
+    return f"PATTERN p MATCH {edges} ON s WINDOW 10"
+
+
+def test_a_pattern_whose_parts_can_be_exchanged_is_warned_of(deployment: Deployment) -> None:
+    (warning,) = deployment.http.post("/api/v1/patterns", json={"text": star(8)}).json()["warnings"]
+    assert warning.startswith("one record may complete 40,320 matches: the edges e0, e1")
+    assert deployment.http.get("/api/v1/patterns/p").json()["warnings"] == [warning]
+
+
+def test_a_pattern_that_its_limit_would_end_at_its_first_match_is_refused(deployment: Deployment) -> None:
+    refused = deployment.http.post("/api/v1/patterns", json={"text": star(10)})
+    assert (refused.status_code, refused.json()["code"]) == (422, "too-many-matches")
+    assert "would fail at its first match, by its limit of 1,000 steps" in refused.json()["detail"]
+    sheds = {"text": star(10), "limits": {"policy": "shed"}}
+    assert deployment.http.post("/api/v1/patterns", json=sheds).status_code == 201
+    changed = deployment.http.patch("/api/v1/patterns/p", json={"limits": {"policy": "fail"}}, headers={"If-Match": "*"})
+    assert changed.json()["code"] == "too-many-matches"
+    may = {"limits": {"policy": "fail", "work": 10**9}}
+    assert deployment.http.patch("/api/v1/patterns/p", json=may, headers={"If-Match": "*"}).status_code == 200

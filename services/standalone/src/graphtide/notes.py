@@ -1,16 +1,19 @@
-"""What patterns ask that a stream, by its first records, does not have: sentences for people, the same for every command."""
+"""What is doubtful about patterns, alone or beside a stream's first records: sentences, the same by every command."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from graphtide_core.attribute_type import AttributeType
+from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_core.time import TimeUnit
     from graphtide_query.known_names import SeenNames
 
     from graphtide.readers import Reader
@@ -33,6 +36,18 @@ def notes_on(
     return [
         f"pattern {each.name!r}: {text}" for each in patterns for text in notes(AskedNames.of(each), seen, numbers, "first")
     ]
+
+
+def notes_on_bursts(patterns: Iterable[AnyPattern], statistics: StatisticsSnapshot | None, unit: TimeUnit) -> list[str]:
+    """Return which patterns may have very many matches by one record, and what to write instead.
+
+    Args:
+        patterns: of any family.
+        statistics: of their stream, if they are known.
+        unit: what times of the stream count.
+    """
+    found = ((each.name, burst_of(each, statistics, unit)) for each in patterns)
+    return [f"pattern {name!r}: {burst.text}" for name, burst in found if burst is not None]
 
 
 def _numbers(reader: Reader, declared: Mapping[str, AttributeType]) -> frozenset[str]:

@@ -75,3 +75,25 @@ def test_what_fits_is_not(tmp_path: Path, text: str, records: str, verb: str) ->
         line for line in said(tmp_path, text, records, verb).splitlines() if "note:" in line and "no record could" not in line
     ]
     assert noted == []
+
+
+BURST = "PATTERN p MATCH " + ", ".join(f"(h)-[e{n}:pay]->(v{n})" for n in range(7)) + " ON s WINDOW 10s"
+
+
+@pytest.mark.parametrize("verb", ["match", "validate", "validate --stream", "explain", "explain --analyze"])
+def test_a_pattern_whose_parts_can_be_exchanged_is_noted(tmp_path: Path, verb: str) -> None:
+    (tmp_path / "p.gtp").write_text(BURST)
+    (tmp_path / "s.csv").write_text(EDGES)
+    command, *option = verb.split()
+    stream = [*option, str(tmp_path / "s.csv")] if verb not in {"validate", "explain"} else []
+    found = CliRunner().invoke(app, [command, str(tmp_path / "p.gtp"), *stream])
+    assert found.exit_code == 0
+    assert found.stderr.count("note: pattern 'p': one record may complete 5,040 matches: the edges e0, e1, e2, e3, …") == 1
+
+
+def test_an_iteration_is_noted_by_how_often_its_events_come(tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text("PATTERN p SEQ(a: login+, b: logout) ON s WITHIN 30s")
+    (tmp_path / "s.csv").write_text("ts,type\n" + "".join(f"{ts * 1000},login\n" for ts in range(40)))
+    found = CliRunner().invoke(app, ["validate", str(tmp_path / "p.gtp"), "--stream", str(tmp_path / "s.csv")])
+    assert "note: pattern 'p': one record may complete" in found.stderr
+    assert "write SKIP TILL NEXT" in found.stderr

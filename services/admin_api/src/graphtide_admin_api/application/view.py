@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
+from graphtide_core.event_pattern import EventPattern
+from graphtide_core.time import TimeUnit
 from graphtide_query import parse
+from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream, notes
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
@@ -54,6 +57,18 @@ def asked_names(text: str) -> AskedNames:
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
+def _by_form(text: str) -> tuple[str | None, EventPattern | None]:
+    """Return what one record may complete by the form of a text, and the pattern where statistics may say more."""
+    try:
+        (pattern,) = parse(text)
+    except (InvalidPatternError, ValueError):
+        return None, None
+    burst = burst_of(pattern)
+    text_of_burst = None if burst is None else burst.text
+    return text_of_burst, pattern if isinstance(pattern, EventPattern) and any(each.repeat for each in pattern.events) else None
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
 def stream_of(text: str) -> str | None:
     """Return the stream that a registered text is on; None of one that nobody can read."""
     try:
@@ -61,6 +76,15 @@ def stream_of(text: str) -> str | None:
         return ordered_stream(pattern)
     except (InvalidPatternError, ValueError):
         return None
+
+
+def _burst(text: str, counted: StatisticsRecord | None, standing: Standing) -> str | None:
+    """Return whether one record may complete very many matches: by the form of the text, or by how often its events come."""
+    by_form, pattern = _by_form(text)
+    if by_form is not None or counted is None or standing.plan is None or pattern is None:
+        return by_form
+    burst = burst_of(pattern, counted.snapshot, TimeUnit(standing.plan.unit))
+    return None if burst is None else burst.text
 
 
 class IncompleteError(TransientError):
@@ -277,13 +301,15 @@ class View:
             known = self._known()
             measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
             names = known.names(record.stream)
+            counted = known.statistics.get(record.stream)
         stream = lacking_stream(record.stream, measured)
         kinds = {**self.schema(record.stream, "seen"), **self.schema(record.stream, "declared")}
         numbers = {name for name, kind in kinds.items() if kind in {"integer", "number"}}
         # What a pattern has matched was there, though it may be rare.
-        has_matched = self.standing(record).reported > 0
-        said = notes(asked_names(record.text), None if has_matched else names, numbers)
-        return [*said, *([stream] if stream is not None else [])]
+        standing = self.standing(record)
+        said = notes(asked_names(record.text), None if standing.reported > 0 else names, numbers)
+        burst = _burst(record.text, counted, standing)
+        return [*said, *(each for each in (stream, burst) if each is not None)]
 
     def planned_on(self, stream: str) -> list[str]:
         """Return the patterns with plans on a stream, those among them that were deleted and are still being stopped."""

@@ -16,6 +16,7 @@ from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_query import parse
+from graphtide_query.bursts import burst_of
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.reads import reads_of
 from graphtide_query.views import refuse_view_cycles
@@ -125,6 +126,21 @@ def check_engine(name: str, pattern: AnyPattern) -> None:
         raise ProblemError(422, "unknown-engine", str(error)) from error
 
 
+def check_burst(pattern: AnyPattern, limits: LimitsForm) -> None:
+    """Do nothing if the first match of a pattern may fit its limit of work, or the limit does not end the pattern.
+
+    Raises:
+        ProblemError: it never does: the first match comes with so many others that the pattern fails by them.
+    """
+    bounds = limits.effective
+    burst = burst_of(pattern) if bounds.policy == "fail" and bounds.steps is not None else None
+    if burst is not None and bounds.steps is not None and burst.exceeds(bounds.steps):
+        detail = (
+            f"pattern {pattern.name!r} would fail at its first match, by its limit of {bounds.steps:,} steps of work a record"
+        )
+        raise ProblemError(422, "too-many-matches", f"{detail}: {burst.text}")
+
+
 def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a new pattern.
 
@@ -134,12 +150,15 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
         moment: when.
 
     Raises:
-        ProblemError: the text is no pattern, or has a window of edges, or there is no such engine.
+        ProblemError: the text is no pattern, or has a window of edges, or there is no such engine,
+            or its first match is more than its limit of work.
     """
     text = wish.text or ""
     pattern = read(text)
     options = PatternOptions(wish.engine or AUTO)
     check_engine(options.engine, pattern)
+    limits = wish.limits or LimitsForm()
+    check_burst(pattern, limits)
     stream = ordered_stream(pattern)
     return _marked(
         PatternRecord(
@@ -152,7 +171,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             updated_at=moment.now,
             etag="",
             reads=form_of(reads_of(pattern)),
-            limits=wish.limits or LimitsForm(),
+            limits=limits,
             options=options,
             start=moment.ends.get(stream),
             registration=version,
@@ -166,7 +185,8 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
     """Return the record with a wish fulfilled; `version` is the next one, for a new text.
 
     Raises:
-        ProblemError: the text is no pattern, or one of another name, or has a window of edges, or there is no such engine.
+        ProblemError: the text is no pattern, or one of another name, or has a window of edges, or there is no such engine,
+            or its first match is more than its limit of work.
     """
     new = record
     if wish.text is not None:
@@ -185,6 +205,8 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         new = replace(new, options=PatternOptions(wish.engine))
     if (new.options, new.text) != (record.options, record.text):
         check_engine(new.options.engine, read(new.text))
+    if (new.limits, new.text) != (record.limits, record.text):
+        check_burst(read(new.text), new.limits)
     if wish.state is not None:
         starts = record.state == "paused" and wish.state == "active"
         new = replace(new, state=wish.state, start=moment.ends.get(new.stream) if starts else new.start)

@@ -238,7 +238,9 @@ class PatternOut(BaseModel):
     etag: str
     placement: Placement | None
     figures: Figures | None
-    warnings: list[str] = Field(description="what may be misspelt: labels that the stream has not had lately, or the stream")
+    warnings: list[str] = Field(
+        description="what may be misspelt: labels that the stream has not had lately or the stream; and too many matches"
+    )
 
     @classmethod
     def of(cls, record: PatternRecord, standing: Standing, warnings: list[str]) -> PatternOut:

@@ -45,6 +45,7 @@ from graphtide.cli.streams import (
 )
 from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, refuse_vain_questions, statistics_of
 from graphtide.explanations import FORMATS
+from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 
 _OF_SERVERS: Final = ("text", "json", "dot")
@@ -135,6 +136,8 @@ def explain(
     if statistics_from is not None:
         sampled = of_another(reading, is_same=analyze in {None, str(statistics_from)})
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
+    for text in notes_on_bursts(parsed, options.statistics, options.time_unit):
+        say(f"note: {text}")
     if stream is None:
         typer.echo(FORMATS[form](planned(parsed, options)))
         return

@@ -49,7 +49,7 @@ from graphtide.cli.streams import (
     reading_of,
     stream_of,
 )
-from graphtide.notes import notes_on
+from graphtide.notes import notes_on, notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.run import Run, prepare
 
@@ -139,6 +139,8 @@ def match(
 
         sampled = of_another(reading, is_same=str(statistics_from) == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
+    for text in notes_on_bursts(patterns, options.statistics, options.time_unit):
+        say(f"note: {text}")
     with contextlib.ExitStack() as stack:
         sink = match_file(output, patterns, options)
         stack.enter_context(sink)

@@ -14,12 +14,14 @@ from graphtide_query import print_pattern
 from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_any_patterns, time_unit, with_source
 from graphtide.cli.status import say
 from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, of_stream, reading_of
+from graphtide.notes import notes_on, notes_on_bursts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
@@ -52,12 +54,15 @@ def validate(
     said = (unit, lateness, delimiter) != _AS_THEY_ARE or any(
         each not in (None, []) for each in (max_ahead, column, format, type, schema)
     )
+    counted = None
     if stream is not None or said:
         # What is said of a stream is to make sense, even if it is not looked at.
         options = of_stream(lateness, column, time_unit(unit), type, schema)
         reading = reading_of(options, format, delimiter, max_ahead)
         if stream is not None:
-            _check(patterns, pattern_file, stream, options, reading)
+            counted = _check(patterns, pattern_file, stream, options, reading)
+    for text in notes_on_bursts(patterns, counted, time_unit(unit)):
+        say(f"note: {text}")
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
         return
@@ -78,15 +83,19 @@ def _with_family(pattern: AnyPattern) -> str:
 
 def _check(
     patterns: Sequence[AnyPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
-) -> None:
+) -> StatisticsSnapshot | None:
     try:
-        _refuse_unfit(patterns, stream, options, reading)
+        return _refuse_unfit(patterns, stream, options, reading)
     except InvalidPatternError as error:
         raise with_source(error, pattern_file) from error
 
 
-def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOptions, reading: ReaderOptions) -> None:
+def _refuse_unfit(
+    patterns: Sequence[AnyPattern], stream: str, options: MatchOptions, reading: ReaderOptions
+) -> StatisticsSnapshot | None:
     """Refuse patterns that read what the stream does not have; say what of its first records could not be used.
+
+    Returns statistics of those records; None where there are none.
 
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
@@ -98,7 +107,6 @@ def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOpt
     from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
     from graphtide_query.known_names import SeenNames  # noqa: PLC0415
 
-    from graphtide.notes import notes_on  # noqa: PLC0415
     from graphtide.pipeline import Pipeline  # noqa: PLC0415
     from graphtide.put_aside import PutAside  # noqa: PLC0415
     from graphtide.readers import open_stream  # noqa: PLC0415
@@ -120,6 +128,8 @@ def _refuse_unfit(patterns: Sequence[AnyPattern], stream: str, options: MatchOpt
         say(text)
     if known is not None:
         refuse_unknown_attributes(patterns, known)
-    seen = SeenNames.of(sample(batch, pipeline.symbols)) if batch is not None else None
+    counted = sample(batch, pipeline.symbols) if batch is not None else None
+    seen = SeenNames.of(counted) if counted is not None else None
     for text in notes_on(patterns, reader, seen, options.declared):
         say(f"note: {text}")
+    return counted
