@@ -13,7 +13,7 @@ READS = st.builds(
     st.sampled_from([(STREAMS[0],), (STREAMS[1],), tuple(STREAMS)]),
     st.builds(Reach, st.builds(Duration, st.integers(1, 3), st.sampled_from([None, "s"])), st.booleans()),
     st.none(),
-    st.just(()),
+    st.lists(st.sampled_from("abc"), unique=True).map(tuple),
 )
 
 
@@ -29,3 +29,5 @@ def test_reaches_are_those_of_the_patterns_that_there_are(changes: list[tuple[st
     for stream in STREAMS:
         ticks = [reads.reach.ticks(TimeUnit.MILLISECOND) for reads in now.values() if stream in reads.streams]
         assert reaches.longest(stream, TimeUnit.MILLISECOND) == max(ticks, default=0)
+        read = {name for reads in now.values() if stream in reads.streams for name in reads.attributes}
+        assert reaches.attributes(stream) == read

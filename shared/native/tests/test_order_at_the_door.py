@@ -35,6 +35,8 @@ PATTERNS: Final = (
 )
 """All families, with whatever waits for a time."""
 
+TOLD: Final = "steps(x, y) <- /(:x|:y)+/(x, y) AS p.\nON s WINDOW(10ms) SLIDE(5ms)\nRETURN p"
+
 
 class Pass:
     def __init__(self, text: str) -> None:
@@ -119,6 +121,44 @@ def test_a_stream_at_an_end_of_all_times_gives_what_it_gives_elsewhere(seed: int
         expected = [shifted(match, by) for each in edges for match in here.push([each])]
         found = [match for each in edges for match in there.push([each | {"ts": int(str(each["ts"])) + by}])]
         assert [without_id(match) for match in found] == [without_id(match) for match in expected], text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_stream_that_ends_with_the_greatest_time_gives_what_it_gives_elsewhere(seed: int) -> None:
+    """Ends past all times are the greatest one, and what ends there is valid to the last."""
+    rng = random.Random(seed)
+    # Slides begin at multiples of their lengths, and none of them ends at the two greatest times themselves.
+    last = GREATEST % 30 + 60
+    times = [*sorted(rng.randrange(rng.choice([0, 40, 60]), last) for _ in range(40)), *[last - 1] * 5, *[last] * 15]
+    edges = [record(rng, ts) | {"id": f"i{place}"} for place, ts in enumerate(times)]
+    for place in range(10, 60, 7):
+        edges[place] = {"ts": times[place], "op": "delete", "id": f"i{rng.randrange(place)}"}
+    for text in (*(text.replace("SLIDE(3ms)", "SLIDE(5ms)") for text in PATTERNS), TOLD):
+        here, there = Pass(text), Pass(text)
+        by = GREATEST - last
+        expected = seen_to_the_last([shifted(match, by) for each in edges for match in here.push([each])])
+        found = [match for each in edges for match in there.push([each | {"ts": int(str(each["ts"])) + by}])]
+        # Of paths that end alike any is told, and records whose changes are not seen are not counted.
+        any_of = {"nth": 0, "path": None}
+        assert [without_id(match) | any_of for match in found] == [without_id(match) | any_of for match in expected], text
+
+
+def seen_to_the_last(matches: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Return what is left of matches where no end is past the greatest time: changes from there to there are none."""
+    ends: dict[tuple[object, object], int] = {}
+    left: list[dict[str, object]] = []
+    for match in matches:
+        valid, key = match.get("valid"), (match.get("src"), match.get("dst"))
+        if not isinstance(valid, list):
+            left.append(match)
+            continue
+        start, end = valid
+        before, ends[key] = ends.get(key, LEAST), start if match["kind"] == "retract" else end
+        unseen = (match["kind"] == "extend" and before >= GREATEST) or (match["kind"] == "retract" and start >= GREATEST)
+        # What ended just now is withdrawn, whatever the end was.
+        if not unseen or (start == match["detected_at"] == GREATEST and match["kind"] == "retract"):
+            left.append(match | {"valid": [start, min(GREATEST, end)]})
+    return left
 
 
 def without_id(match: dict[str, object]) -> dict[str, object]:

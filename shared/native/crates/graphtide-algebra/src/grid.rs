@@ -33,9 +33,12 @@ impl Grid {
         number(moved)
     }
 
-    /// The number of an end; 0 before the origin.
+    /// The number of an end; 0 before the origin. The greatest time may stand for one past it, so its number is rounded up.
     #[inline]
     pub fn number(&self, end: Time) -> u64 {
+        if end == Time::MAX {
+            return self.reached(end);
+        }
         let steps = (i128::from(end) - self.origin) / self.step;
         number(steps)
     }
@@ -81,6 +84,10 @@ mod tests {
 
     #[test]
     fn ends_are_numbered_in_order_and_compare_with_now() {
+        let mut grid = Grid::new([(30, 10), (20, 10)]);
+        grid.move_to(Time::MAX - 1);
+        assert!(grid.number(Time::MAX) > grid.passed(Time::MAX - 1));
+        assert_eq!(grid.instant(grid.number(Time::MAX)), Time::MAX);
         let mut grid = Grid::new([(30, 10), (20, 10)]);
         grid.move_to(40);
         assert_eq!([40, 50, 60].map(|end| grid.number(end)), [1, 2, 3]);

@@ -20,8 +20,9 @@ use crate::wheel::Wheel;
 /// The end of what has none: before every instant.
 pub const ENDED: Time = Time::MIN;
 
-/// In place of the end from before the record, of what the record did not change.
-const UNCHANGED: Time = Time::MAX;
+/// In place of the end from before the record, of what the record did not change: no window is so short that an end which something
+/// shortens is just after the least time.
+const UNCHANGED: Time = Time::MIN + 1;
 
 /// A tuple's number in its [`Relation`].
 pub type Tuple = u32;

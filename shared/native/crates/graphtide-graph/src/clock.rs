@@ -14,6 +14,14 @@ pub fn end_of_slide(ts: Time, slide: i64, length: i64) -> Time {
     ts.saturating_add(length - ts.rem_euclid(slide))
 }
 
+/// The instant at which what is valid at a time is looked at: the last two times are one, so that an end past all times, which is
+/// the greatest one, is past every instant. What ends at the greatest time is valid for good, too.
+#[inline]
+#[must_use]
+pub fn instant(ts: Time) -> Time {
+    ts.min(Time::MAX - 1)
+}
+
 /// What a window counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
