@@ -88,6 +88,7 @@ fn batch(first: u64, times: &[Time]) -> EdgeBatch {
             label: Symbol(2),
             source_label: Symbol::ABSENT,
             target_label: Symbol::ABSENT,
+            stream: Symbol::ABSENT,
             id: IdRef::Made(ordinal),
             raw: b"",
         };
