@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import graphtide
 import numpy as np
 import pytest
 from graphtide_backfill.domain.blocks import WHOLE, cut
@@ -225,11 +226,69 @@ def test_a_window_of_edges_is_refused() -> None:
         Task((pattern,))
 
 
+def components(report: str) -> tuple[SubgraphPattern, ...]:
+    text = f"PATTERN p MATCH (a)-[x]->(b)-[y]->(c) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 9"
+    return parse_subgraphs(f"{text} PATTERN q MATCH (a)-[x]->(b)-[y]->(c) ON s WINDOW 5")
+
+
+def told_by_match(edges: list[Edge], patterns: tuple[SubgraphPattern, ...]) -> Counter[tuple[str, str, str, int]]:
+    records = [json.loads(line) for line in to_json_lines(edges).splitlines()]
+    found = graphtide.match(list(patterns), records)
+    return Counter((each.query, each.match_id, each.kind.value, each.detected_at) for each in found)
+
+
+def told_by(lines: list[bytes]) -> Counter[tuple[str, str, str, int]]:
+    found = map(json.loads, lines)
+    return Counter((each["query"], each["match_id"], each["kind"], each["detected_at"]) for each in found)
+
+
 @pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
-def test_what_follows_from_slices_before_is_refused(report: str) -> None:
-    (pattern,) = parse_subgraphs(f"PATTERN p MATCH (a)-[x]->(b) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 10")
-    with pytest.raises(InvalidQueryError, match=f"what 'p' reports under REPORT {report}"):
-        Task((pattern,))
+@given(stream=cut_streams(replace(STREAM, nameless=False)))
+def test_what_follows_from_all_before_is_reported_by_one_slice_as_by_match(
+    report: str, stream: tuple[list[Edge], list[int], int]
+) -> None:
+    edges, bounds, batch = stream
+    task = Task(components(report))
+    whole = replace(slices_at([bounds[0], bounds[-1]])[0], is_last=True)
+    assert told_by(lines_by_slices(edges, task, (whole,), batch)) == told_by_match(edges, task.patterns)
+
+
+@given(stream=cut_streams(replace(STREAM, nameless=False)))
+def test_what_is_consumed_where_a_slice_begins_is_what_it_would_be_if_its_window_were_the_first_edges(
+    stream: tuple[list[Edge], list[int], int],
+) -> None:
+    edges, bounds, batch = stream
+    task, start = Task(components("INSTANCES")[:1]), bounds[len(bounds) // 2]
+    piece = replace(slices_at([start, bounds[-1] + 1])[0], is_last=True)
+    dropped_ones = set(duplicates_of(edges, task.reach).tolist())
+    window = [edge for place, edge in enumerate(edges) if edge.ts > start - task.window and place not in dropped_ones]
+    expected = Counter(each for each in told_by_match(window, task.patterns).elements() if each[-1] >= start)
+    assert told_by(lines_by_slices(edges, task, (piece,), batch)) == expected
+
+
+@given(stream=cut_streams(replace(STREAM, nameless=False)))
+def test_changes_from_a_time_on_are_those_that_one_pass_reports_from_there_on(
+    stream: tuple[list[Edge], list[int], int],
+) -> None:
+    edges, bounds, batch = stream
+    task, start = Task(components("CHANGES")[:1]), bounds[len(bounds) // 2]
+    piece = replace(slices_at([start, edges[-1].ts + 2])[0], end=edges[-1].ts + 1, is_last=True)
+    expected = Counter(each for each in told_by_match(edges, task.patterns).elements() if each[-1] >= start)
+    assert told_by(lines_by_slices(edges, task, (piece,), batch)) == expected
+
+
+def test_a_dropped_duplicate_at_the_end_of_history_moves_time_as_in_one_pass() -> None:
+    ends = {"source_label": None, "target_label": None}
+    edges = [
+        Edge(EdgeId(name), EventTime(ts), VertexId(source), VertexId(target), "x", **ends)
+        for name, ts, source, target in (("i", 1, "a", "b"), ("j", 2, "b", "c"), ("k", 11, "d", "e"), ("k", 19, "d", "e"))
+    ]
+    task = Task(components("CHANGES"))
+    assert len(duplicates_of(edges, task.reach)) == 1
+    whole = replace(slices_at([1, 20])[0], is_last=True)
+    found = told_by(lines_by_slices(edges, task, (whole,), 2))
+    assert found == told_by_match(edges, task.patterns)
+    assert [each[2] for each in found if each[0] == "p"] == ["match", "retract"]
 
 
 def test_an_engine_of_another_family_is_refused() -> None:

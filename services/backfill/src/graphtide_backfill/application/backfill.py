@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from graphtide_core.errors import FatalError
 from graphtide_query.known_attributes import refuse_unknown_attributes
 
 from graphtide_backfill.application.manifest import manifest_of
@@ -225,6 +226,13 @@ class Backfill:
         end = asked.end if asked.end is not None else profile.last + 1
         if start >= end:
             return ()
+        if whole := self._task.uncuttable:
+            if asked.slice_length is not None:
+                message = (
+                    f"under REPORT INSTANCES and REPORT CHANGES, as {', '.join(whole)}, history is one slice: leave --slice out"
+                )
+                raise FatalError(message)
+            return slices_at([start, end])
         if asked.slice_length is not None:
             return cut_by_length(start, end, asked.slice_length)
         return cut_evenly(profile, start, end, self._task.window, self._cluster.machine, in_order=reading.in_order)

@@ -20,7 +20,7 @@ from graphtide_query.families import Wish
 from graphtide_query.planner import plan_all
 
 from graphtide_backfill.domain.blocks import WHOLE
-from graphtide_backfill.domain.task import Outcome
+from graphtide_backfill.domain.task import Outcome, is_uncuttable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,6 +48,7 @@ class SliceMatching:
         self._counts = dict.fromkeys(MatchKind, 0)
         self._seconds = 0.0
         self._has_begun = False
+        self._uncuttable = [number for number, pattern in enumerate(task.patterns) if is_uncuttable(pattern)]
 
     def matches(self, blocks: Iterable[Block]) -> Iterator[list[MatchRecord]]:
         """Take the slice's blocks by their places; yield the records of what is detected in the slice, in order, in parts.
@@ -70,7 +71,7 @@ class SliceMatching:
                 yield from self._told(matcher.push(own))
         if self._matcher is not None:
             self._begin(self._matcher)
-            yield from self._told(self._matcher.finish() if self._piece.is_last else self._matcher.advance(self._piece.end))
+            yield from self._told(self._ended(self._matcher))
         self._seconds = time.perf_counter() - started
 
     @property
@@ -102,6 +103,16 @@ class SliceMatching:
         if not self._has_begun:
             self._has_begun = True
             _forget(matcher.advance(self._piece.start))
+            for number in self._uncuttable:
+                matcher.begin(number)
+
+    def _ended(self, matcher: Matcher) -> Iterator[MatchBatch]:
+        """Let time come to the end of the slice; where history ends with it, to its last record, which may be a duplicate."""
+        if not self._piece.is_last:
+            yield from matcher.advance(self._piece.end)
+            return
+        yield from matcher.advance(self._piece.end - 1)
+        yield from matcher.finish()
 
     def _told(self, batches: Iterable[MatchBatch]) -> Iterator[list[MatchRecord]]:
         for found in batches:
@@ -133,7 +144,10 @@ class SliceMatching:
         known = sample(first, self._symbols)
         crowd = Crowd.of(len(task.patterns))
         plans = plan_all(task.patterns, Wish(task.engine), unit=task.unit, statistics=known, crowd=crowd)
-        return Matcher(plans, self._symbols, task.attributes, unit=task.unit, deletions=self._deletions, limits=task.limits)
+        matcher = Matcher(plans, self._symbols, task.attributes, unit=task.unit, deletions=self._deletions, limits=task.limits)
+        for number in self._uncuttable:
+            matcher.wait(number)
+        return matcher
 
 
 def _forget(batches: Iterable[MatchBatch]) -> None:

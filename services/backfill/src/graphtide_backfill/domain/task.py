@@ -44,13 +44,18 @@ class Task:
         """Refuse what slices of history cannot tell apart.
 
         Raises:
-            InvalidQueryError: what a pattern reports of a slice follows from slices before, its window counts edges, it reads
-                more than one stream or a view of these patterns, or the engine is not for its family.
+            InvalidQueryError: a window counts edges, a query reads more than one stream or a view of these patterns, or the
+                engine is not for its family.
         """
         for pattern in self.patterns:
             refuse_other_family(pattern, self.engine)
         for reason in refusals(self.patterns).values():
             raise InvalidQueryError(reason)
+
+    @property
+    def uncuttable(self) -> tuple[PatternName, ...]:
+        """The patterns for which all is to be one slice."""
+        return tuple(pattern.name for pattern in self.patterns if is_uncuttable(pattern))
 
     @property
     def window(self) -> int:
@@ -73,26 +78,25 @@ def refusals(patterns: Iterable[AnyPattern]) -> dict[PatternName, str]:
     asked = tuple(patterns)
     views = frozenset(str(each.name) for each in asked if isinstance(each, GraphQuery) and each.is_view)
     found = {
-        each.name: _uncuttable(each) if isinstance(each, SubgraphPattern) else _unread(each, views)
+        each.name: _unsliced(each) if isinstance(each, SubgraphPattern) else _unread(each, views)
         for each in asked
         if isinstance(each, SubgraphPattern | GraphQuery)
     }
     return {name: reason for name, reason in found.items() if reason is not None}
 
 
-def _uncuttable(pattern: SubgraphPattern) -> str | None:
+def _unsliced(pattern: SubgraphPattern) -> str | None:
     if isinstance(pattern.window, EdgeCount):
         return (
             f"history is searched in slices of time, and {pattern.name!r} has a window of edges,"
             f" WINDOW {pattern.window}; match it on the command line or in Python"
         )
-    if pattern.report in (Report.INSTANCES, Report.CHANGES):
-        policy = pattern.report.value.upper()
-        return (
-            f"history is searched in slices, and what {pattern.name!r} reports under REPORT {policy} in one of them"
-            " follows from those before; it can be searched under REPORT MAXIMAL"
-        )
     return None
+
+
+def is_uncuttable(pattern: AnyPattern) -> bool:
+    """Whether what a pattern reports follows from all that it reported before, so that one slice has to report all."""
+    return isinstance(pattern, SubgraphPattern) and pattern.report in (Report.INSTANCES, Report.CHANGES)
 
 
 def _unread(query: GraphQuery, views: frozenset[str]) -> str | None:
