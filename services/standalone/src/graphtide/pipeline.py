@@ -168,13 +168,15 @@ class Pipeline:
         return self._matcher or self._start(None, None)
 
     def push(self, batch: EdgeBatch, reader: Reader) -> Generator[MatchBatch, None, None]:
-        """Take a batch of the reader's; yield matches in parts. One without records changes nothing.
+        """Take a batch of the reader's; yield matches in parts. One without records moves time at most, as merged streams say.
 
         Raises:
             InvalidPatternError: a pattern can never match, since it reads an attribute that the stream does not have.
             LimitExceededError: a pattern reached a bound under the policy `fail`.
         """
         if not len(batch):
+            if self._matcher is not None and self._merged is not None:
+                yield from self._match(batch)
             return
         if self._matcher is None:
             self._start(batch, reader)
@@ -243,7 +245,7 @@ class Pipeline:
 
     def _match(self, batch: EdgeBatch) -> Iterator[MatchBatch]:
         started = time.perf_counter()
-        newest = batch.last_ts
+        newest = batch.last_ts if self._merged is None else self._merged.passed
         if self._duplicates is not None:
             batch = self._duplicates.filter(batch)
         if self.events is not None:

@@ -14,7 +14,7 @@ from graphtide_core.ports.dead_letter_sink import DeadLetter
 from graphtide_native.records import Duplicates, EdgeBatch, Sequencer, take_dead_letters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphtide_native.records import Symbols
 
@@ -49,14 +49,25 @@ class _Stream:
         self._ordered = self._in_order()
         self.head: EdgeBatch | None = None
         self.place = 0
+        self.newest: int | None = None
 
     def has_more(self) -> bool:
-        """Return whether a record is at hand, after reading on where that is needed."""
-        while self.head is None or self.place >= len(self.head):
+        """Return whether the stream goes on, after reading on where no record is at hand: to duplicates alone, maybe."""
+        if not self.is_at_hand:
             self.head, self.place = next(self._ordered, None), 0
-            if self.head is None:
-                return False
-        return True
+        return self.head is not None
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether a record is at hand."""
+        return self.head is not None and self.place < len(self.head)
+
+    @property
+    def earliest(self) -> int | None:
+        """Time before which no record of the stream follows; None where that is not known."""
+        if self.head is None or not self.is_at_hand:
+            return self.newest
+        return self.head.part(self.place, self.place + 1).last_ts
 
     @property
     def dropped(self) -> int:
@@ -73,6 +84,7 @@ class _Stream:
             yield self._cleared(rest)
 
     def _cleared(self, batch: EdgeBatch) -> EdgeBatch:
+        self.newest = self.newest if batch.last_ts is None else batch.last_ts
         # A format without columns may turn out to give ids at any record.
         if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
             self._duplicates = Duplicates(self._reach)
@@ -84,26 +96,49 @@ class _Stream:
 
 
 class MergedReader:
-    """A reader of streams by name; see `Reader`. Its batches are in order."""
+    """A reader of streams by name; see `Reader`. Its batches are in order.
+
+    Attributes:
+        passed: no record before this time follows, as far as is known; dropped duplicates count as records.
+    """
 
     def __init__(self, readers: Mapping[str, Reader], ordering: Ordering, symbols: Symbols) -> None:
         """Take readers that decode the same attributes with one table of labels."""
         self._streams = [_Stream(name, reader, ordering) for name, reader in sorted(readers.items())]
+        self.passed: int | None = None
         for name in readers:
             symbols.learn(name)
 
     def batches(self) -> Iterator[EdgeBatch]:
-        """Yield batches; see `Reader.batches`. Where one of the streams cannot be read on, none is."""
-        open_streams = self._streams
+        """Yield batches; see `Reader.batches`. Where one of the streams cannot be read on, none is.
+
+        One without records is given where time alone may have passed.
+        """
+        open_streams, last = self._streams, None
         try:
             while open_streams := [stream for stream in open_streams if stream.has_more()]:
+                waited = next((stream.head for stream in open_streams if not stream.is_at_hand), None)
+                if waited is not None:
+                    self._pass(min, open_streams)
+                    yield waited
+                    continue
                 heads = [(stream.head, stream.place, None, stream.name) for stream in open_streams if stream.head is not None]
                 merged, places = EdgeBatch.merged(heads)
                 for stream, place in zip(open_streams, places, strict=True):
                     stream.place = place
-                yield merged
+                self._pass(min, open_streams)
+                yield (last := merged)
+            self._pass(max, [stream for stream in self._streams if stream.newest is not None])
+            if last is not None:
+                yield last.part(0, 0)
         finally:
             self.close()
+
+    def _pass(self, of_all: Callable[[list[int]], int], streams: Sequence[_Stream]) -> None:
+        """Note the time that some streams have come to: the least, or at the end of all the greatest, of theirs."""
+        times = [time for stream in streams if (time := stream.earliest) is not None]
+        if times and len(times) == len(streams):
+            self.passed = of_all(times)
 
     def streams(self) -> Iterator[tuple[str, Reader]]:
         """Yield the names of the streams with their readers."""
