@@ -13,6 +13,7 @@ import tempfile
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import graphtide
 import pytest
 from graphtide.cli.app import app
 from graphtide.cli.java import java_log
@@ -204,8 +205,6 @@ def test_what_java_says_goes_to_a_log_that_stays_where_spark_fails(
 
 
 LEFT_OUT = {
-    "instances": "PATTERN instances MATCH (a)-[x:pays]->(b) UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW 10\n",
-    "changes": "PATTERN changes MATCH (a)-[x:pays]->(b) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 10\n",
     "counted": "PATTERN counted MATCH (a)-[x:pays]->(b) ON s WINDOW 10 EDGES\n",
     "several": "QUERY several CONSTRUCT (u)-[:r]->(w)\n"
     "MATCH (u)-[:pays]->(v) ON s WINDOW(9) MATCH (v)-[:b]->(w) ON t WINDOW(9)\n",
@@ -220,6 +219,19 @@ def history(folder: Path) -> Path:
     file = folder / "history.jsonl"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return file
+
+
+@pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
+def test_what_follows_from_all_before_is_one_slice_for_the_whole_file(pattern: Path, in_one_process: None, report: str) -> None:
+    file = history(pattern.parent)
+    pattern.write_text(f"PATTERN q MATCH (a)-[x:pays]->(b) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 2\n{PATTERN}")
+    done = run(pattern, file, "--output", "found.jsonl")
+    assert done.exit_code == 0
+    found = [json.loads(line)["match_id"] for line in (pattern.parent / "found.jsonl").read_text().splitlines()]
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    assert sorted(found) == sorted(each.match_id for each in graphtide.match(pattern.read_text(), records))
+    with pytest.raises(FatalError, match="as q, history is one slice: leave --slice out"):
+        run(pattern, file, "--slice", "2ms", "--output", "other.jsonl")
 
 
 def test_patterns_that_history_cannot_be_searched_for_are_left_out_and_the_others_run(
