@@ -107,10 +107,11 @@ def come_and_go(rng: Random, family: str, *, deletions: bool) -> None:
     rest = list(dense_edges(rng, 50, deletions=deletions))
     while rest:
         size = rng.randint(1, 3)
-        world.send(rest[:size])
-        newest, rest = rest[:size][-1].ts, rest[size:]
+        newest, sent, rest = rest[:size][-1].ts, rest[:size], rest[size:]
+        passes = rng.randint(newest, rest[0].ts) if rest and rng.random() < 0.3 else None
+        world.send(sent, passes=passes)
         if rest and rng.random() < 0.5:
-            world.pass_time(rng.randint(newest, rest[0].ts))
+            world.pass_time(rng.randint(newest if passes is None else passes, rest[0].ts))
         for _ in range(rng.choice((0, 0, 1, 1, 2))):
             if waiting:
                 pattern = waiting.pop(rng.randrange(len(waiting)))
@@ -310,6 +311,18 @@ def test_what_time_alone_brings_about_is_told_while_the_stream_is_quiet_and_once
     world.settle()
     world.pass_time(40)
     world.send([k(50, "a", "b")])
+    world.settle()
+    assert world.matches() == told == world.expected(changes(), 0)
+
+
+def test_what_time_alone_brings_about_is_told_with_the_record_whose_watermark_passes_it() -> None:
+    world = World(StreamName("s"))
+    world.plan(changes(), "ddst-coloring", start=0)
+    world.send([k(1, "a", "b"), k(2, "b", "c")], passes=30)
+    world.settle()
+    told = world.matches()
+    assert len(told) == 2
+    world.send([k(30, "a", "b")])
     world.settle()
     assert world.matches() == told == world.expected(changes(), 0)
 

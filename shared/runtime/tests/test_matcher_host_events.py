@@ -161,6 +161,27 @@ def test_what_must_not_come_is_settled_by_a_heartbeat_and_told_once(*, loses_che
     assert len(world.matches()) == 1
 
 
+@pytest.mark.parametrize("loses_checkpoint", [False, True])
+def test_what_must_not_come_is_settled_by_the_watermark_of_a_record_with_events_and_once(*, loses_checkpoint: bool) -> None:
+    """As where a duplicate behind them was dropped: the record's time is past the bound, its events are not."""
+    world = world_of_events()
+    world.plan(absent(), "aggregation", service=SERVICE, start=0)
+    world.send([event(1, "A"), event(3, "B")], passes=11)
+    world.settle()
+    assert world.matches() == [], "C may still come at 11"
+    world.send([event(11, "X")], passes=12)
+    world.settle()
+    told = world.matches()
+    assert told == world.expected(absent(), 0)
+    assert len(told) == 1
+    world.host = None
+    world.checkpoints = MemoryCheckpoints() if loses_checkpoint else world.checkpoints
+    world.pass_time(12)
+    world.send([event(12, "C")])
+    world.settle()
+    assert world.matches() == told
+
+
 def test_a_host_that_comes_back_knows_what_came_before_a_match_that_waits() -> None:
     (pattern,) = parse_matched("PATTERN one SEQ(NOT a:A, b:B, NOT c:C) ON s WITHIN 10ms")
     world = world_of_events()

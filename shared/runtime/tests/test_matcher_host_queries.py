@@ -85,10 +85,11 @@ def come_and_go(stream: Sequence[Edge], waiting: list[GraphQuery], rng: random.R
     rest = list(stream)
     while rest:
         size = rng.randint(1, 3)
-        world.send(rest[:size])
-        newest, rest = rest[:size][-1].ts, rest[size:]
+        newest, sent, rest = rest[:size][-1].ts, rest[:size], rest[size:]
+        passes = rng.randint(newest, rest[0].ts) if rest and rng.random() < 0.3 else None
+        world.send(sent, passes=passes)
         if rest and rng.random() < 0.3:
-            world.pass_time(rng.randint(newest, rest[0].ts))
+            world.pass_time(rng.randint(newest if passes is None else passes, rest[0].ts))
         for _ in range(rng.choice((0, 1, 2))):
             if waiting:
                 query = waiting.pop()

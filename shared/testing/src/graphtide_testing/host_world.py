@@ -91,8 +91,11 @@ class World:
         place = TopicPartition(TOPICS.ordered(self.stream), 0)
         return self.log.reader(None).ends([place])[place][1]
 
-    def send(self, edges: Sequence[Edge | Event], traceparent: str | None = None) -> None:
-        """Write edges or events as one ordered record, all of them in a trace if one is given."""
+    def send(self, edges: Sequence[Edge | Event], traceparent: str | None = None, passes: int | None = None) -> None:
+        """Write edges or events as one ordered record, all of them in a trace if one is given.
+
+        Its watermark is `passes`, or the time of the last of them.
+        """
         if not edges:
             return
         decoder = JsonLinesDecoder(self.symbols, ATTRIBUTES, {})
@@ -103,7 +106,7 @@ class World:
             last_ts=edges[-1].ts,
             records=len(edges),
             ordinal=len(self.sent),
-            watermark=edges[-1].ts,
+            watermark=edges[-1].ts if passes is None else EventTime(passes),
             unit=TimeUnit.MILLISECOND,
             epoch=self.stream_epoch,
             number=self.number,
@@ -111,6 +114,8 @@ class World:
             traces=() if traceparent is None else (ordered.TracedRows(0, len(edges), traceparent),),
         )
         self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
+        if passes is not None:
+            self.passed.append((self.end(), self.stream_epoch, passes))
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
 
     def pass_time(self, watermark: int) -> None:

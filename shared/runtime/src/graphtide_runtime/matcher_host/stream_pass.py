@@ -59,7 +59,7 @@ class StreamPass:
     Attributes:
         position: offset of the next record to take.
         newest: time of the newest edge taken; None before the first.
-        passed: no edge before this time follows, as a heartbeat told; None if none did since the newest edge.
+        passed: no edge before this time follows, by a watermark beyond the newest edge; None where none is.
         epoch: of the stream, from which the edges taken are.
         deletions: whether it is made for a stream that deletes edges.
         unit: what a tick of the stream's time is.
@@ -198,7 +198,7 @@ class StreamPass:
         return self._decoded(record.value or b"")
 
     def push(self, batch: EdgeBatch, offset: int, figures: OrderedFigures) -> Iterator[list[MatchRecord]]:
-        """Take the edges of the record at an offset, or its watermark if it has none; yield what is to be reported in parts.
+        """Take the edges of the record at an offset, and its watermark; yield what is to be reported in parts.
 
         Raises:
             UnreadableStreamError: its times go back: a damaged or foreign record. Nothing of it was taken.
@@ -210,14 +210,14 @@ class StreamPass:
         if figures.number is not None:
             self._count_from(figures.number)
         consumed: set[PatternName] = set()
-        for matches in self._matcher.push(batch) if len(batch) else self._pass(figures.watermark):
+        for matches in self._taken(batch, figures.watermark):
             if self._reports_from <= offset:
                 reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
                 consumed.update(each.pattern.name for each in reported if each.pattern.report is Report.INSTANCES)
                 yield reported
         for name in consumed:
             self._note_frontier(self._places[name])
-        self._advance(batch, offset + 1)
+        self.position = offset + 1
 
     def grant(self, now: float) -> None:
         """Grant the plans work for the seconds since the last time: a quiet stream may have heavy patterns."""
@@ -485,11 +485,13 @@ class StreamPass:
             self._frontiers[name] = frontier
             self._moved.add(name)
 
-    def _advance(self, batch: EdgeBatch, position: int) -> None:
-        self.position = position
+    def _taken(self, batch: EdgeBatch, watermark: int) -> Iterator[MatchBatch]:
+        """Take edges, and then the time that is passed with them: by a dropped duplicate behind them, or by what waits."""
         if len(batch):
+            yield from self._matcher.push(batch)
             self.newest, self.passed = batch.last_ts, None
             self.number = None if self.number is None else self.number + batch.edges
+        yield from self._pass(watermark)
 
 
 def _extended(attributes: Sequence[str], assignments: Sequence[Assignment]) -> tuple[str, ...]:

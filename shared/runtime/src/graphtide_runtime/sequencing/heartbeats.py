@@ -42,7 +42,7 @@ class Told(msgspec.Struct, frozen=True):
 
     @classmethod
     def by(cls, figures: OrderedFigures) -> Told:
-        """Return what a record told. A watermark past the record's edges is told by heartbeats alone."""
+        """Return what a record told. A watermark past the record's edges is told again by a heartbeat."""
         return cls(figures.epoch, figures.last_ts, figures.last_ts if figures.records else figures.watermark)
 
 
