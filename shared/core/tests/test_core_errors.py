@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from graphtide_core.errors import (
+    CollidingTopicError,
     CutShortError,
     FatalError,
     FencedError,
@@ -27,6 +28,12 @@ from graphtide_core.errors import (
         (InvalidQueryError("no"), GraphtideError, "no"),
         (InvalidPatternError("no"), InvalidQueryError, "no"),
         (CutShortError(7, 90), GraphtideError, "matching was ended after 7 records and 90 steps of work"),
+        (
+            CollidingTopicError("a.b", "a_b"),
+            InvalidQueryError,
+            "the topic a.b cannot be made beside a_b: Kafka does not tell dots from underscores in names; "
+            "choose another name, or delete what is in the other",
+        ),
         (FatalError("stop"), GraphtideError, "stop"),
         (FencedError("id taken"), FatalError, "id taken"),
         (UnreadableStreamError("no header"), FatalError, "no header"),
