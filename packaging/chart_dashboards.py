@@ -20,7 +20,7 @@ _ROWS: Final = {
     "Matching": ("graphtide.consumer.", "graphtide.matcher.", "graphtide.pattern."),
     "Checkpoints": ("graphtide.checkpoint.",),
     "Control": ("graphtide.patterns", "graphtide.planner.", "graphtide.statistics."),
-    "Processes": ("graphtide.worker.", "http.", "messaging.", "process."),
+    "Processes": ("graphtide.worker.", "graphtide.log.", "http.", "messaging.", "process."),
 }
 """Rows of the dashboard, each with what names of its figures begin with."""
 

@@ -248,7 +248,7 @@ impl Queries {
     }
 
     /// The time up to which records came.
-    pub fn now(&self) -> Time {
+    pub fn latest(&self) -> Time {
         self.ts
     }
 

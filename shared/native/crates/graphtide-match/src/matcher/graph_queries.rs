@@ -283,7 +283,7 @@ impl GraphUnit {
                     })
                 });
                 let head = (number, answer.kind, query.shed || self.shed);
-                let times = Telling { at: queries.now(), nth: queries.nth(answer.member), valid: answer.valid };
+                let times = Telling { at: queries.latest(), nth: queries.nth(answer.member), valid: answer.valid };
                 out.push_interval(head, (answer.output, vertices), times, path);
             }
         }
