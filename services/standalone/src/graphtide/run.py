@@ -151,8 +151,9 @@ class Run:
         else:
             self._unwritten = (matches, 0)
             for lines, place in matches.json_lines():
-                self.matches.write(lines)
+                # Before the writing: whoever reads a line may interrupt the run at once.
                 self._unwritten = (matches, place)
+                self.matches.write(lines)
             self._unwritten = None
         self._found += len(matches)
 
