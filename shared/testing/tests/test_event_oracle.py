@@ -453,6 +453,16 @@ def test_what_was_broken_is_told_as_far_as_it_came() -> None:
     assert reports(text, "A1 -A1@2") == []
 
 
+def test_what_began_a_match_that_was_retracted_since_has_no_timeout() -> None:
+    text = "SEQ(a:A, b:B) ON TIMEOUT WITHIN 5"
+    assert reports(text, "A1 B2 -B2@3") == ["match@2 a=A1 b=B2", "retract@3 a=A1 b=B2"]
+    assert reports(text, "A1 B2 -B2@3 B4 -B4@5")[2:] == ["match@4 a=A1 b=B4", "retract@5 a=A1 b=B4"]
+    # What was deleted before its match was decided was in none.
+    assert reports("SEQ(a:A, b:B, NOT c:C) ON TIMEOUT WITHIN 5", "A1 B2 -B2@3") == ["timeout@6 a=A1"]
+    counted = "SEQ(a:A, b:B) REPORT EXISTS ON TIMEOUT WITHIN 5"
+    assert reports(counted, "A1 B2 -B2@3") == ["match@2 1 by B2", "retract@3 1 by B2"]
+
+
 def test_timeouts_of_iterations_begin_with_the_first_of_enough() -> None:
     text = "SEQ(m:M{2,}, b:B) SKIP TILL NEXT ON TIMEOUT WITHIN 5"
     assert reports(text, "M1 M2") == ["timeout@6 m=M1,M2"]

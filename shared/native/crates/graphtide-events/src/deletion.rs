@@ -1,7 +1,7 @@
 //! What the deletion of an event brings about: matches that have it are retracted.
 //!
 //! What was told is not remembered: it is found again among the events of the reach. Counts are remembered as long as they may be
-//! retracted.
+//! retracted. Where timeouts are reported, the first events of retracted matches are remembered until their time is over.
 //! Cost: that of finding the matches that have the event.
 
 use graphtide_engine::meter::Meter;
@@ -41,7 +41,8 @@ impl Detection {
         }
     }
 
-    /// Retracts single matches; returns the counts that have lost one, by pattern and completing event.
+    /// Retracts single matches; returns the counts that have lost one, by pattern and completing event. Silent or not, it notes
+    /// whose first events have no timeout.
     fn retract(
         &mut self,
         event: EdgeRef,
@@ -52,7 +53,7 @@ impl Detection {
         meter: &mut Meter<'_>,
     ) -> Vec<(u32, EdgeRef)> {
         let is_silent = self.is_silent();
-        let Self { compiled, patterns, deletions, tallies, bound, .. } = self;
+        let Self { compiled, patterns, deletions, judge, tallies, bound, .. } = self;
         let Compiled { vertices, signatures: all, buffers, instances, places, .. } = compiled;
         let court = Court { vertices, patterns, past: Past { events, buffers, instances, signatures: all, deletions } };
         let reports = |vertex: &Vertex, report| {
@@ -61,10 +62,28 @@ impl Detection {
         let mut own = Bound::default();
         for &(number, slot) in signatures.iter().flat_map(|signature| &places[signature.place()]) {
             let vertex = &vertices[number as usize];
-            if !reports(vertex, Report::All) || is_silent {
+            let is_listed = reports(vertex, Report::All) && !is_silent;
+            let times_out = |&&(pattern, _): &&(u32, u32)| !court.patterns[pattern as usize].beginnings.is_empty();
+            if !is_listed && !vertex.patterns.iter().any(|pattern| times_out(&pattern)) {
                 continue;
             }
-            for stored in court.matches_with(number, slot, event, now, bound, meter) {
+            let mut began = |first: EdgeRef| {
+                let waits = events.store.get(first).ts >= now.saturating_sub(vertex.shape.within);
+                for &(pattern, _) in vertex.patterns.iter().filter(times_out).filter(|_| waits) {
+                    judge.retract(pattern, first);
+                }
+            };
+            let matches = court.matches_with(number, slot, event, now, bound, meter);
+            if meter.is_refused() {
+                // What was cut may have missed a match: none of those with which one could have begun has a timeout.
+                let (firsts, to) = (court.past.buffers.list(vertex.shape.slots[0].signature), events.store.get(event).ts);
+                crate::buffers::between(firsts, to.saturating_sub(vertex.shape.within), to).for_each(|each| began(each.event));
+            }
+            for stored in matches {
+                began(stored.events[0]);
+                if !is_listed {
+                    continue;
+                }
                 let last = stored.last();
                 own.restore(&vertex.shape, &stored, events);
                 let (settled, first) = (settled_at(vertex, &own), own.span().0);

@@ -14,7 +14,7 @@ use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
@@ -107,6 +107,8 @@ pub(crate) struct Judge {
     open: Vec<(u32, u32)>,
     /// Patterns that the event under way may begin, and when their time is over.
     begun: Vec<(u32, Time)>,
+    /// By pattern and event: of those that wait to begin a match, which began one that was retracted.
+    retracted: HashSet<(u32, u32), FxBuildHasher>,
     order: u64,
 }
 
@@ -158,6 +160,11 @@ impl Judge {
         self.begun.push((pattern, until));
     }
 
+    /// Notes that an event, whose time is not over, began a match of a pattern that is retracted: it has no timeout.
+    pub(crate) fn retract(&mut self, pattern: u32, first: EdgeRef) {
+        self.retracted.insert((pattern, first.0));
+    }
+
     /// Ends the record of an event; says whether something is settled already.
     pub(crate) fn end_record(&mut self, event: EdgeRef, now: Time) -> bool {
         let mut begun = std::mem::take(&mut self.begun);
@@ -203,7 +210,9 @@ impl Judge {
             meter.tick(1);
             match what {
                 Waiting::First(pattern, event) => {
-                    court.time_out(pattern, EdgeRef(event), bound, out.as_deref_mut(), meter);
+                    if !self.retracted.remove(&(pattern, event)) {
+                        court.time_out(pattern, EdgeRef(event), bound, out.as_deref_mut(), meter);
+                    }
                 }
                 Waiting::Candidate(place) => {
                     self.free.push(place);

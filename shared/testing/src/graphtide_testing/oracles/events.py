@@ -298,8 +298,8 @@ class EventOracle:
         self._begun = [each for each in self._begun if each not in over]
         told: list[Told] = []
         for first in over:
-            # Whether or not it was told that way, if others have the same events.
-            began = any(each.first is first and all(seen.gone is None for seen in each.taken) for each in self._complete)
+            # Whether or not it was told that way, if others have the same events; one that was retracted since counts, too.
+            began = any(each.first is first for each in self._complete)
             longest = None if began or first.gone is not None else self._longest_prefix(first)
             if longest is not None:
                 bound = first.ts + self._conditions.within
