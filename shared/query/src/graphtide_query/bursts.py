@@ -21,7 +21,6 @@ from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, attributes, conjuncts, renamed, variables
 from graphtide_core.regular_rule import Variable
 
-from graphtide_query.families.events.rates import Rates
 from graphtide_query.symmetry import ColouredGraph, orbits
 
 if TYPE_CHECKING:
@@ -184,6 +183,8 @@ def _of_lists(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
     """Return the same of the iteration with the most lists, by how often its events come; where conditions read it, None."""
     if pattern.selection is Selection.NEXT or pattern.partition or pattern.report is Report.EXISTS or statistics.rate <= 0:
         return None
+    from graphtide_query.families.events.rates import Rates  # noqa: PLC0415 - who has no event patterns does without
+
     rates, ticks = Rates(statistics), int(pattern.within.ticks(unit))
     read = {name for each in pattern.predicates for name in variables(each)}
     found: list[Burst] = []
