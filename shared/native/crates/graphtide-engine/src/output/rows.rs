@@ -79,7 +79,7 @@ pub struct Rows {
     /// Patterns whose matches may be incomplete.
     shed: HashSet<PatternId, FxBuildHasher>,
     /// What was found before the rows, which goes on before them.
-    before: MatchBatch,
+    before: Box<MatchBatch>,
     /// Rows that were handed on and are not kept.
     gone: Vec<(UnitId, Kind, u64)>,
 }
@@ -99,7 +99,7 @@ impl Default for Rows {
             are_kept: false,
             recipients: None,
             shed: HashSet::default(),
-            before: MatchBatch::default(),
+            before: Box::default(),
             gone: Vec::new(),
         }
     }
@@ -140,7 +140,7 @@ impl Rows {
     }
 
     /// What was found before the rows, and is handed on before them.
-    pub fn before_mut(&mut self) -> &mut MatchBatch {
+    pub fn before_mut(&mut self) -> &mut Box<MatchBatch> {
         &mut self.before
     }
 

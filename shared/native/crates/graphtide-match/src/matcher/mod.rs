@@ -343,12 +343,14 @@ impl Matcher {
         let has_events = batch.has_events() || !self.events.is_empty() || !self.graphs.is_empty();
         self.address(meter);
         let mut progress = Progress::default();
+        // In a box, since every record may lend it to the rows.
+        let mut found = Box::<MatchBatch>::default();
         let mut row = from;
-        while row < batch.len() && progress.matches.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
+        while row < batch.len() && found.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
             let end = batch.len().min(row + CHUNK);
             self.occurrences = 0;
             while row < end && self.rows.len() + self.occurrences < most {
-                match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, has_events, &mut progress.matches, meter) {
+                match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, has_events, &mut found, meter) {
                     Next::Record => row += 1,
                     Next::End => {
                         row += 1;
@@ -362,12 +364,13 @@ impl Matcher {
             }
             meter.tick(CHUNK_STEPS);
             let drained = self.drain(meter);
-            self.hand_over(&mut progress.matches, meter);
-            self.advance_events(&mut progress.matches, meter);
+            self.hand_over(&mut found, meter);
+            self.advance_events(&mut found, meter);
             let ended = self.end_chunk(meter);
             progress.stopped = progress.stopped.or(drained.err()).or(ended.err());
         }
         self.rows.end();
+        progress.matches = *found;
         progress.consumed = row - from;
         progress.ended = meter.ended();
         progress.work = meter.taken();
@@ -380,7 +383,7 @@ impl Matcher {
         batch: &EdgeBatch,
         row: usize,
         has_events: bool,
-        out: &mut MatchBatch,
+        out: &mut Box<MatchBatch>,
         meter: &mut Meter<'_>,
     ) -> Next {
         let ts = batch.ts()[row];
