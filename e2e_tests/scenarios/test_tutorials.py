@@ -21,7 +21,7 @@ from graphtide_core.pattern import Report
 from graphtide_core.time import EventTime
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import FAMILIES
-from graphtide_query.families.events import BUILDERS
+from graphtide_query.families.events.builders import BUILDERS
 from graphtide_testing.documents.blocks import blocks_of
 from graphtide_testing.oracles.event_conditions import Conditions
 from graphtide_testing.oracles.events import EventOracle

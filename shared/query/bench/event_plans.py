@@ -31,7 +31,7 @@ from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_native.event_detection import EventDetector
 from graphtide_native.records import CsvDecoder, Symbols
-from graphtide_query.families.events import BUILDERS, aggregate
+from graphtide_query.families.events.builders import BUILDERS, aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

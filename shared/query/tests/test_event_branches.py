@@ -9,7 +9,7 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Absence, NameOfType, Slot, SubPattern
 from graphtide_core.predicate import And, Attribute, Compare, Comparison, Expression, Literal
 from graphtide_core.time import Duration
-from graphtide_query.families.events import MOST_BRANCHES, branches
+from graphtide_query.families.events.branches import MOST_BRANCHES, branches
 
 A, B, C, D, E = (QueryEvent(name.lower(), name) for name in "ABCDE")
 SECOND = Duration(1, "s")

@@ -14,7 +14,9 @@ from graphtide_core.plans.events import AggregationPlan, Branch, Parent, SubPatt
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, Or
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime
-from graphtide_query.families.events import BUILDERS, AggregationBudget, aggregate, branches
+from graphtide_query.families.events.branches import branches
+from graphtide_query.families.events.budget import AggregationBudget
+from graphtide_query.families.events.builders import BUILDERS, aggregate
 from graphtide_query.families.events.collector import paused
 from graphtide_testing.event_workloads import random_events, random_fillings, random_patterns
 from graphtide_testing.oracles.sub_patterns import Filling, Happening, matches

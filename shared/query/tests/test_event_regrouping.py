@@ -10,7 +10,7 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans import EventUnit
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
-from graphtide_query.families.events import aggregate
+from graphtide_query.families.events.builders import aggregate
 from graphtide_query.families.events.regrouping import regrouped
 
 if TYPE_CHECKING:

@@ -14,8 +14,10 @@ from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
-from graphtide_query.families.events import BUILDERS, aggregate, branches, units
+from graphtide_query.families.events.branches import branches
+from graphtide_query.families.events.builders import BUILDERS, aggregate
 from graphtide_query.families.events.costs import cost, sizes
+from graphtide_query.families.events.units import units
 from graphtide_testing.event_workloads import random_patterns
 from hypothesis import given
 from hypothesis import strategies as st

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import graphtide_query
 import pytest
@@ -14,25 +15,54 @@ from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.explain import explain, to_html, to_json, to_text
 from graphtide_query.families import AUTO, ENGINES, FAMILIES, Wish, engine_of, family_of
+from graphtide_query.families.isomorphism.family import ISOMORPHISM
+from graphtide_query.families.simulation.family import SIMULATION
 from graphtide_query.planner import plan
 from graphtide_query.worth import cost
+
+if TYPE_CHECKING:
+    from graphtide_core.any_pattern import AnyPattern
 
 TEXT = "MATCH (x)-[a:pays]->(y)-[b:pays]->(z) ORDER a < b ON s WINDOW 10m"
 (CHAIN,) = graphtide_query.parse_subgraphs(f"PATTERN chain {TEXT}")
 (SIMULATED,) = graphtide_query.parse_subgraphs(f"PATTERN simulated {TEXT} UNDER DUAL SIMULATION")
-PATTERNS = {"isomorphism": CHAIN, "simulation": SIMULATED}
+SUBGRAPHS = {"isomorphism": CHAIN, "simulation": SIMULATED}
+PATTERNS: Final[dict[str, AnyPattern]] = {
+    **SUBGRAPHS,
+    "events": graphtide_query.parse("PATTERN logins SEQ(a:fail, b:ok) ON s WITHIN 10m")[0],
+    "algebra": graphtide_query.parse("QUERY near near(x, y) <- pays(x, z), pays(z, y). ON s WINDOW(10m)")[0],
+}
 
 
-def test_a_family_has_its_name_and_may_choose_any_of_its_engines() -> None:
+def test_a_family_has_its_name_and_the_patterns_of_it() -> None:
+    assert PATTERNS.keys() == FAMILIES.keys()
     for name, family in FAMILIES.items():
         assert family.name == name
         assert family_of(PATTERNS[name]) is family
+        assert tuple(family.variants) == family.names
+        assert family.reads(PATTERNS[name]).streams == PATTERNS[name].streams == ("s",)
+        assert family.canonical_parts(PATTERNS[name])
+
+
+def test_a_family_of_patterns_of_edges_may_choose_any_of_its_engines() -> None:
+    for family in (ISOMORPHISM, SIMULATION):
         assert sorted(family.names) == sorted(engine.name for engine in family.auto)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("family", "engine"), [(name, each) for name, own in FAMILIES.items() for each in own.names])
+def test_every_engine_plans_patterns_of_its_family_and_is_refused_for_others(family: str, engine: str) -> None:
+    for name, pattern in PATTERNS.items():
+        if name == family:
+            assert plan(pattern, engine).engine == engine
+        else:
+            title = FAMILIES[name].title
+            with pytest.raises(InvalidQueryError, match=f"the engine {engine} is not for {title}, as {pattern.name!r} is"):
+                plan(pattern, engine)
+
+
+@pytest.mark.parametrize("family", SUBGRAPHS)
 def test_an_engine_plans_costs_and_lays_open_a_pattern_of_its_family(family: str) -> None:
-    pattern = PATTERNS[family]
+    pattern = SUBGRAPHS[family]
     for name in FAMILIES[family].names:
         physical = plan(pattern, name).physical
         engine = engine_of(physical)
@@ -43,9 +73,9 @@ def test_an_engine_plans_costs_and_lays_open_a_pattern_of_its_family(family: str
         assert engine.settings(pattern, physical)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", SUBGRAPHS)
 def test_what_is_considered_are_the_plans_of_all_engines_cheapest_first(family: str) -> None:
-    made = plan(PATTERNS[family], AUTO)
+    made = plan(SUBGRAPHS[family], AUTO)
     assert {each.physical.name for each in made.considered} == set(FAMILIES[family].names)
     costs = [each.nanoseconds for each in made.considered]
     assert costs == sorted(costs)
@@ -102,7 +132,7 @@ def test_a_candidate_says_what_most_of_its_cost_is_for() -> None:
 
 
 def test_explain_says_of_every_plan_that_was_considered_why_it_costs_what_it_costs() -> None:
-    for pattern in PATTERNS.values():
+    for pattern in SUBGRAPHS.values():
         explanation = explain(plan(pattern, AUTO))
         text = to_text([explanation])
         (told,) = json.loads(to_json([explanation]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from graphtide_core.durations import durations
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
@@ -70,4 +69,4 @@ def test_every_duration_of_a_pattern_is_looked_at() -> None:
     """What is written with a unit in these texts is found, so that a new clause cannot be forgotten unseen."""
     for text in CLAUSES.values():
         (pattern,) = parse(text.format("7s"))
-        assert "7s" in {str(length) for _, length, _ in durations(pattern)}, text
+        assert "7s" in {str(length) for _, length, _ in pattern.durations()}, text

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
-    from graphtide_core.window import Extent
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
 
@@ -310,7 +309,7 @@ class Pipeline:
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            self._duplicates = Duplicates(*longest(_extent(pattern, options.time_unit) for pattern in self.patterns))
+            self._duplicates = Duplicates(*longest(pattern.extent(options.time_unit) for pattern in self.patterns))
         if batch is not None:
             first = sample(batch, self.symbols)
             self.seen = SeenNames.of(first)
@@ -346,11 +345,6 @@ def _matched(matcher: Matcher, batch: EdgeBatch, newest: int | None) -> Generato
     yield from matcher.push(batch)
     if newest is not None and batch.last_ts != newest:
         yield from matcher.pass_time(newest)
-
-
-def _extent(pattern: AnyPattern, unit: TimeUnit) -> Extent:
-    """Return how far apart records can lie that a match, or its end, depends on."""
-    return pattern.reach(unit) if isinstance(pattern, EventPattern) else pattern.extent(unit)
 
 
 def _is_limited(matcher: Matcher) -> bool:

@@ -28,7 +28,7 @@ _HINT = "write a pattern of edges: PATTERN name MATCH (a)-[e]->(b)"
 
 def ordered_stream(pattern: AnyPattern) -> StreamName:
     """Return the stream whose ordered edges a pattern takes: of a graph query over several, the one that they are merged to."""
-    return merged(pattern.streams) if isinstance(pattern, GraphQuery) else pattern.stream
+    return merged(pattern.streams)
 
 
 def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from graphtide_core.arrangement import (
     MAX_EVENTS,
@@ -29,6 +29,9 @@ from graphtide_core.pattern import Report
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS, Attribute, attributes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.errors import Location
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.one_per import OnePer
     from graphtide_core.predicate import Expression
@@ -99,6 +102,8 @@ class EventPattern:
     is_distinct: bool = False
     one_per: OnePer | None = None
     returns: Returns | None = None
+    family: ClassVar[str] = "events"
+    is_view: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.
@@ -109,6 +114,11 @@ class EventPattern:
                 what is no iteration; no time; timeouts of what is no plain sequence; what cannot be reported.
         """
         refuse_unmatchable(self)
+
+    @property
+    def streams(self) -> tuple[StreamName, ...]:
+        """The one stream that it reads."""
+        return (self.stream,)
 
     @property
     def events(self) -> tuple[QueryEvent, ...]:
@@ -149,6 +159,16 @@ class EventPattern:
         """
         times = 2 if any(looks_beyond_its_span(part) for part in self.root.parts) else 1
         return replace(self.within, amount=times * self.within.amount)
+
+    def durations(self) -> Iterator[tuple[str, Duration, Location | None]]:
+        """Yield each duration with its keyword and, where it is known, its place."""
+        yield "WITHIN", self.within, None
+        if self.one_per is not None:
+            yield "EVERY", self.one_per.every, None
+
+    def extent(self, unit: TimeUnit) -> int:
+        """Return how many ticks an event can be of use, as `reach`."""
+        return self.reach(unit)
 
     def reach(self, unit: TimeUnit) -> int:
         """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach."""

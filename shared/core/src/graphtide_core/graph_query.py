@@ -10,18 +10,21 @@ Reference: paper 001, Definitions 13 to 16.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from graphtide_core.graph_query_rules import EDGE, refuse_unanswerable
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import RECORD_FIELDS, attributes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphtide_core.errors import Location
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.predicate import Expression
     from graphtide_core.regular_rule import Rule
     from graphtide_core.stream_window import StreamWindow
-    from graphtide_core.time import TimeUnit
+    from graphtide_core.time import Duration, TimeUnit
 
 __all__ = ["EDGE", "GraphQuery", "Input", "Output"]
 
@@ -82,6 +85,7 @@ class GraphQuery:
     outputs: tuple[Output, ...]
     is_view: bool = False
     version: int = 1
+    family: ClassVar[str] = "algebra"
 
     def __post_init__(self) -> None:
         """Refuse what no plan could answer.
@@ -108,6 +112,13 @@ class GraphQuery:
         """The attributes of edges that it reads, sorted; what every record has is none."""
         read = (each for input in self.inputs for condition in input.conditions for each in attributes(condition))
         return tuple(sorted({each.name for each in read if each.name not in RECORD_FIELDS}))
+
+    def durations(self) -> Iterator[tuple[str, Duration, Location | None]]:
+        """Yield each duration with its keyword and, where it is known, its place."""
+        for each in self.inputs:
+            yield "WINDOW", each.window.length, each.window.location
+            if each.window.slide is not None:
+                yield "SLIDE", each.window.slide, each.window.location
 
     def extent(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge can be of use, as `reach`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.one_per import OnePer, refuse_empty
@@ -18,8 +18,9 @@ from graphtide_core.suggestion import show
 from graphtide_core.window import EdgeCount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from graphtide_core.errors import Location
     from graphtide_core.ids import PatternName, StreamName, VertexId
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field, Returns
@@ -131,6 +132,8 @@ class SubgraphPattern:
     returns: Returns | None = None
     is_distinct: bool = False
     one_per: OnePer | None = None
+    is_view: ClassVar[bool] = False
+    """Matches of edges are no stream of edges."""
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.
@@ -253,6 +256,23 @@ class SubgraphPattern:
             return ()
         read = ("ts", "label", *sorted(self.attributes))
         return self.returns.expanded(Attribute(edge.name, name) for edge in self.edges for name in read)
+
+    @property
+    def family(self) -> str:
+        """Name of its family, which its morphism decides."""
+        return self.morphism.family
+
+    @property
+    def streams(self) -> tuple[StreamName, ...]:
+        """The one stream that it reads."""
+        return (self.stream,)
+
+    def durations(self) -> Iterator[tuple[str, Duration, Location | None]]:
+        """Yield each duration with its keyword and, where it is known, its place."""
+        if not isinstance(self.window, EdgeCount):
+            yield "WINDOW", self.window, None
+        if self.one_per is not None:
+            yield "EVERY", self.one_per.every, None
 
     def extent(self, unit: TimeUnit) -> Extent:
         """Return how long an edge can be of use: in ticks, as `reach`, or while it is among the last so many edges."""

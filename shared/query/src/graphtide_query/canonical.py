@@ -1,7 +1,7 @@
-"""Canonical forms of a pattern and of its one-edge parts: equal texts ask the same of the data, whatever the names are.
+"""Canonical forms of a pattern of edges and of its one-edge parts: equal texts ask the same of data, whatever the names.
 
-What an engine knows of a window follows from the edges that satisfy some query edge, or some input of a graph query, by
-themselves. Two patterns, two plans or two hosts share that state as far as their query edges or inputs have equal forms.
+What an engine knows of a window follows from the edges that satisfy some query edge by themselves. Two patterns, two plans or
+two hosts share that state as far as their query edges have equal forms.
 """
 
 from __future__ import annotations
@@ -9,23 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
-from graphtide_core.path_expression import Symbol
 from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
 from graphtide_core.predicate import Expression, renamed, variables
-from graphtide_core.regular_rule import Atom, Rule, Variable
-from graphtide_core.stream_window import StreamWindow
 from graphtide_core.time import Duration
 
 from graphtide_query.language import print_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from graphtide_core.any_pattern import AnyPattern
 
 
 def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
@@ -37,18 +30,6 @@ def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
     for predicate in pattern.predicates:
         spoken.setdefault(variables(predicate), []).append(predicate)
     return frozenset(_canonical(pattern, edge, spoken) for edge in pattern.edges)
-
-
-def canonical_parts(pattern: AnyPattern) -> frozenset[str]:
-    """Return canonical forms that say what records a pattern's state follows from: of an event pattern the one of its whole.
-
-    Of a graph query those of its inputs: which edges each reads, not for how long.
-    """
-    if isinstance(pattern, GraphQuery):
-        return frozenset(map(_canonical_input, pattern.inputs))
-    if isinstance(pattern, EventPattern):
-        return frozenset({print_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
-    return canonical_edges(pattern)
 
 
 def canonical_pattern(pattern: SubgraphPattern) -> str:
@@ -64,13 +45,6 @@ def canonical_pattern(pattern: SubgraphPattern) -> str:
         fields = tuple(replace(each, name=f"f{place}") for place, each in enumerate(part.returns.fields))
         part = replace(part, returns=replace(part.returns, fields=fields))
     return print_pattern(part)
-
-
-def _canonical_input(read: Input) -> str:
-    part = replace(read, name="part", window=StreamWindow(StreamName("s"), Duration(1)))
-    ends = (Variable("s"), Variable("t"))
-    rule = Rule("Answer", ("s", "t"), (Atom(Symbol(part.name), *ends),))
-    return print_pattern(GraphQuery(PatternName("part"), (part,), (rule,), (Output(rule.head, rule.head, rule.columns),)))
 
 
 def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozenset[str], Sequence[Expression]]) -> str:

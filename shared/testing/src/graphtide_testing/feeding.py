@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import EventPattern
 from graphtide_core.time import TimeUnit
 from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
@@ -17,11 +16,9 @@ from graphtide_testing.records import to_json_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.edge import Edge
     from graphtide_core.match import Match
     from graphtide_core.plans import AnyPlan
-    from graphtide_core.window import Extent
     from graphtide_native.spec import Concurrency, Limits
 
     from graphtide_testing.found import Found
@@ -61,7 +58,7 @@ class Feed:
             concurrency=concurrency,
         )
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self._duplicates = Duplicates(*longest(_extent(pattern) for pattern in patterns))
+        self._duplicates = Duplicates(*longest(pattern.extent(TimeUnit.MILLISECOND) for pattern in patterns))
 
     def push(self, *edges: Edge) -> list[Found]:
         """Take edges as one batch; return what was reported, sorted; a match reported twice stands there twice."""
@@ -89,8 +86,3 @@ class Feed:
     def one_by_one(self, edges: Sequence[Edge]) -> list[list[Found]]:
         """Take edges as a batch each; return what each brought about."""
         return [self.push(edge) for edge in edges]
-
-
-def _extent(pattern: AnyPattern) -> Extent:
-    unit = TimeUnit.MILLISECOND
-    return pattern.reach(unit) if isinstance(pattern, EventPattern) else pattern.extent(unit)

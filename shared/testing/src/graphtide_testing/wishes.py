@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 def wishes(family: str) -> list[Wish]:
     """Return a wish for every engine of a family, in each of its variants."""
-    engines = FAMILIES[family].engines
     return [
-        Wish(engine.name) if variant is None else Wish.of(engine.name, variant)
-        for engine in engines
-        for variant in engine.variants or (None,)
+        Wish(engine) if variant is None else Wish.of(engine, variant)
+        for engine, variants in FAMILIES[family].variants.items()
+        for variant in variants or (None,)
     ]
 
 
@@ -36,5 +35,5 @@ def every_plan(pattern: SubgraphPattern) -> list[Plan]:
 
 def some_plan(pattern: SubgraphPattern, rng: Random) -> Plan:
     """Return one of those plans; each engine is as likely as any other."""
-    engine = rng.choice(family_of(pattern).engines)
-    return plan(pattern, Wish.of(engine.name, rng.choice(engine.variants)) if engine.variants else engine.name)
+    engine, variants = rng.choice(list(family_of(pattern).variants.items()))
+    return plan(pattern, Wish.of(engine, rng.choice(variants)) if variants else engine)

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
-from graphtide_core.pattern import Report
-from graphtide_query.canonical import canonical_pattern
+from graphtide_query.families import family_of
 
 from graphtide_planner.domain.texts import pattern_in
 
@@ -133,8 +130,4 @@ def likeness_of(text: str, limits: LimitsForm) -> Likeness | None:
 @lru_cache(maxsize=_MOST_TEXTS)
 def _form(text: str) -> str | None:
     pattern = pattern_in(text)
-    if isinstance(pattern, EventPattern | GraphQuery) or pattern.report is not Report.ALL:
-        # Event patterns and graph queries share what they have in common, equal or not. Under simulation, what a pattern
-        # consumed, or told of, is its own.
-        return None
-    return canonical_pattern(pattern)
+    return family_of(pattern).canonical(pattern)

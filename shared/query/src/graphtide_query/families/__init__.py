@@ -1,25 +1,23 @@
-"""The families of patterns, with the engines of each; one object an engine, one a family."""
+"""The families of patterns, with the engines of each; one object a family."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import AGGREGATION
 
+from graphtide_query.families.algebra.family import ALGEBRA
 from graphtide_query.families.engine import Engine, P, engine_among
-from graphtide_query.families.isomorphism import ISOMORPHISM
-from graphtide_query.families.simulation import SIMULATION
-from graphtide_query.families.variants import BUILDERS, PATH_ENGINES, PLANS_OF_QUERIES
+from graphtide_query.families.events.family import EVENTS
+from graphtide_query.families.isomorphism.family import ISOMORPHISM
+from graphtide_query.families.simulation.family import SIMULATION
 from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.pattern import SubgraphPattern
 
-    from graphtide_query.families.family import Family
+    from graphtide_query.families.family import AnyFamily
 
 __all__ = [
     "AGGREGATION",
@@ -33,27 +31,31 @@ __all__ = [
     "refuse_other_family",
 ]
 
-FAMILIES: Final = {"isomorphism": ISOMORPHISM, "simulation": SIMULATION}
-"""All families of patterns of edges, by name."""
+FAMILIES: Final = {
+    # A family takes the patterns of its name, which a checker of types cannot see.
+    each.name: cast("AnyFamily", each)
+    for each in (ISOMORPHISM, SIMULATION, EVENTS, ALGEBRA)
+}
+"""All families, by name."""
 
-ENGINES: Final = {engine.name: engine for family in FAMILIES.values() for engine in family.engines}
+ENGINES: Final = {engine.name: engine for family in (ISOMORPHISM, SIMULATION) for engine in family.engines}
 """All engines of patterns of edges, by name."""
 
-VARIANTS: Final = {
-    **{engine.name: engine.variants for engine in ENGINES.values()},
-    AGGREGATION: BUILDERS,
-    **dict.fromkeys(PATH_ENGINES, PLANS_OF_QUERIES),
-}
-"""The variants of plans that each engine has, by name, those of event patterns and graph queries too."""
+VARIANTS: Final = {engine: variants for family in FAMILIES.values() for engine, variants in family.variants.items()}
+"""All engines by name, with the variants of plans that each has."""
 
 
-def family_of(pattern: SubgraphPattern) -> Family:
-    """Return a pattern's family."""
-    return FAMILIES[pattern.morphism.family]
+def family_of(pattern: AnyPattern) -> AnyFamily:
+    """Return a pattern's family.
+
+    Raises:
+        KeyError: it is of none of `FAMILIES`.
+    """
+    return FAMILIES[pattern.family]
 
 
 def engine_of(physical: P) -> Engine[P]:
-    """Return the engine that runs a plan.
+    """Return the engine that runs a plan of a pattern of edges.
 
     Raises:
         LookupError: there is none of that name.
@@ -70,14 +72,8 @@ def refuse_other_family(pattern: AnyPattern, engine: str) -> None:
     if engine not in (AUTO, *VARIANTS):
         message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *VARIANTS))}"
         raise InvalidQueryError(message)
-    if isinstance(pattern, EventPattern):
-        names: tuple[str, ...] = (AGGREGATION,)
-        semantics = "event patterns"
-    elif isinstance(pattern, GraphQuery):
-        names, semantics = PATH_ENGINES, "streaming graph queries"
-    else:
-        own = family_of(pattern)
-        names, semantics = own.names, f"patterns under {own.semantics}"
-    if engine not in (AUTO, *names):
-        message = f"the engine {engine} is not for {semantics}, as {pattern.name!r} is; one of {', '.join((AUTO, *names))}"
+    own = family_of(pattern)
+    if engine not in (AUTO, *own.names):
+        of = f"{own.title}, as {pattern.name!r} is"
+        message = f"the engine {engine} is not for {of}; one of {', '.join((AUTO, *own.names))}"
         raise InvalidQueryError(message)

@@ -1,50 +1,119 @@
-"""A family of patterns: the engines that find what it defines, and the choice among them."""
+"""A family of patterns: everything that depends on what kind a pattern is of, in one object.
+
+Code outside of a family asks `family_of(pattern)` and does not look at the pattern's class. A family is added by one entry of
+`FAMILIES`. Families have no state. Their objects load fast: what plans is imported by the first call that plans.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from graphtide_query.families.engine import AnyEngine, engine_among
+from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.time import TimeUnit
+
+from graphtide_query.estimates.budget import PlanningBudget
+from graphtide_query.estimates.crowd import ALONE, Crowd
 
 if TYPE_CHECKING:
-    from graphtide_core.plans import Candidate
+    from collections.abc import Mapping, Sequence
 
-    from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Crowd
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.plans import AnyPlan
+    from graphtide_core.reads import Reads
+
     from graphtide_query.families.wish import Wish
+
+P_contra = TypeVar("P_contra", bound="AnyPattern", contravariant=True)
+Plan_co = TypeVar("Plan_co", bound="AnyPlan", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
-    """Patterns with one definition of a result.
+class PlanningContext:
+    """What plans are made for.
 
     Attributes:
-        name: its name.
-        semantics: what its patterns are matched under.
-        engines: its engines, as they are listed to users.
-        auto: the same as they are planned where the cheapest is wanted; of equals the first is taken.
+        unit: what a tick of the stream's time is.
+        statistics: what is known of the stream; none where nothing is.
+        crowd: the patterns that are matched in the same pass.
+        budget: how much work the planning of one pattern may do.
     """
 
-    name: str
-    semantics: str
-    engines: tuple[AnyEngine, ...]
-    auto: tuple[AnyEngine, ...]
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    statistics: StatisticsSnapshot | None = None
+    crowd: Crowd = ALONE
+    budget: PlanningBudget = PlanningBudget()  # noqa: RUF009 - frozen, so one instance serves all
+
+    @property
+    def known(self) -> StatisticsSnapshot:
+        """The statistics; empty ones where nothing is known."""
+        return self.statistics or StatisticsSnapshot()
+
+
+class Family(Protocol[P_contra, Plan_co]):
+    """Patterns with one definition of a result."""
+
+    @property
+    def name(self) -> str:
+        """The name, which its patterns give as their `family`."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What its patterns are called in a sentence, in the plural."""
+        ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of its engines."""
-        return tuple(engine.name for engine in self.engines)
+        """Names of its engines, as they are listed to users."""
+        ...
 
-    def considered(self, model: CostModel, wish: Wish, crowd: Crowd) -> tuple[Candidate, ...]:
-        """Plan a pattern by all engines, and estimate the plans, each in its company; cheapest first.
+    @property
+    def variants(self) -> Mapping[str, tuple[str, ...]]:
+        """The engines by name, each with the variants of its plans; none where there is but one."""
+        ...
+
+    def reads(self, pattern: P_contra, /) -> Reads:
+        """Return what a pattern reads. Cost: O(size of the pattern).
 
         Raises:
-            InvalidQueryError: an engine has no such variant as is wished of it.
-            PlanningBudgetError: the pattern cannot be planned within the budget.
+            InvalidPatternError: how far the pattern looks back depends on the unit of the stream's time.
         """
-        physicals = [engine.plan(model, wish.variant(engine)) for engine in self.auto]
-        candidates = (
-            engine_among(self.engines, each).cost(model, each, crowd.by(each.name)).candidate(each) for each in physicals
-        )
-        return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))
+        ...
+
+    def lookback(self, pattern: P_contra, unit: TimeUnit, /) -> int:
+        """Return how many ticks before a report a record can change it: while ts > detected_at - lookback.
+
+        0 where edges are counted.
+
+        Raises:
+            InvalidPatternError: as `reads`.
+        """
+        ...
+
+    def canonical(self, pattern: P_contra, /) -> str | None:
+        """Return the form that patterns share which one plan and one unit may match; None where only the pattern itself may.
+
+        Complexity: O(text).
+        """
+        ...
+
+    def canonical_parts(self, pattern: P_contra, /) -> frozenset[str]:
+        """Return forms that say which records the pattern's state follows from: equal forms share it, whatever the names."""
+        ...
+
+    def plan(self, patterns: Sequence[P_contra], wish: Wish, context: PlanningContext, /) -> tuple[Plan_co, ...]:
+        """Plan patterns of one pass, in their order.
+
+        Raises:
+            InvalidPatternError: no engine can match a pattern.
+            InvalidQueryError: an engine has no such variant, or a duration is shorter than a tick.
+            PlanningBudgetError: a pattern cannot be planned within the budget.
+            CutShortError: the budget says that nobody waits for the plan any more.
+        """
+        ...
+
+
+if TYPE_CHECKING:
+    AnyFamily = Family[AnyPattern, AnyPlan]
+    """A family of which it is not known which patterns it takes."""

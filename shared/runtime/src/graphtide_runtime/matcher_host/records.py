@@ -17,7 +17,7 @@ from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse
-from graphtide_query.canonical import canonical_parts
+from graphtide_query.families import family_of
 from graphtide_query.families.algebra.derivation import derived
 from graphtide_query.reads import hindsight, reads_of
 from graphtide_wire import control, dead_letters, headers
@@ -133,7 +133,7 @@ class HostRecords:
             plan=told,
             window=max(1, hindsight(pattern, unit)),
             edges=reads.reach.edges,
-            forms=canonical_parts(pattern),
+            forms=family_of(pattern).canonical_parts(pattern),
             limits=limits,
             start=plan.start,
             reported_to=plan.reported_to,

@@ -1,17 +1,1 @@
 """Dual simulation: what is reported are components, in which many edges may match each edge of the pattern."""
-
-from __future__ import annotations
-
-from typing import Final
-
-from graphtide_query.families.family import Family
-from graphtide_query.families.simulation.baseline import BASELINE
-from graphtide_query.families.simulation.coloring import COLORING
-from graphtide_query.families.simulation.signature import SIGNATURE
-
-SIMULATION: Final = Family(
-    "simulation",
-    "dual simulation",
-    engines=(COLORING, SIGNATURE, BASELINE),
-    auto=(COLORING, SIGNATURE, BASELINE),
-)

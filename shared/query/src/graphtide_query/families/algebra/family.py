@@ -1,0 +1,104 @@
+"""Streaming graph queries: what they read, their forms, and the way to their planner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.graph_query import GraphQuery, Input, Output
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.path_expression import Symbol
+from graphtide_core.reads import Reach, Reads
+from graphtide_core.regular_rule import Atom, Rule, Variable
+from graphtide_core.stream_window import StreamWindow, WindowKind
+from graphtide_core.suggestion import show
+from graphtide_core.time import Duration, TimeUnit
+
+from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES
+from graphtide_query.language import print_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphtide_core.plans import GraphPlan
+
+    from graphtide_query.families.family import PlanningContext
+    from graphtide_query.families.wish import Wish
+
+
+@dataclass(frozen=True, slots=True)
+class AlgebraFamily:
+    """The `Family` of streaming graph queries; its engines differ in how they run PATHs."""
+
+    name: str = "algebra"
+    title: str = "streaming graph queries"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its engines."""
+        return PATH_ENGINES
+
+    @property
+    def variants(self) -> Mapping[str, tuple[str, ...]]:
+        """The engines, each with the searched and the canonical plan."""
+        return dict.fromkeys(PATH_ENGINES, PLANS_OF_QUERIES)
+
+    def reads(self, query: GraphQuery, /) -> Reads:
+        """Return what a query reads; its reach is its longest window.
+
+        That is closed: what ends just now is extended by what begins just now.
+
+        Raises:
+            InvalidPatternError: its windows are of time and of ticks; which is the longest, only the stream knows.
+        """
+        labels = {each.label for each in query.inputs}
+        return Reads(
+            streams=query.streams,
+            reach=Reach(_longest_window(query), is_closed=True, is_rounded_up=True),
+            labels=None if None in labels else tuple(sorted(each for each in labels if each is not None)),
+            attributes=query.attributes,
+        )
+
+    def lookback(self, query: GraphQuery, unit: TimeUnit, /) -> int:
+        """Return its longest window; raises as `reads`."""
+        return self.reads(query).reach.ticks(unit)
+
+    def canonical(self, query: GraphQuery, /) -> None:
+        """Return None: queries of one stream share operators whether they are equal or not."""
+
+    def canonical_parts(self, query: GraphQuery, /) -> frozenset[str]:
+        """Return the forms of its inputs: which edges each reads, not for how long."""
+        return frozenset(map(_canonical_input, query.inputs))
+
+    def plan(self, queries: Sequence[GraphQuery], wish: Wish, context: PlanningContext, /) -> tuple[GraphPlan, ...]:
+        """Plan each query by itself."""
+        from graphtide_query.families.algebra.planning import plan_graph_query  # noqa: PLC0415 - loaded by the first that plans
+
+        return tuple(
+            plan_graph_query(each, wish, unit=context.unit, statistics=context.statistics, budget=context.budget)
+            for each in queries
+        )
+
+
+ALGEBRA: Final = AlgebraFamily()
+
+
+def _longest_window(query: GraphQuery) -> Duration:
+    """Return the longest window of a query; one of NOW is a tick, and no other is shorter."""
+    windows = [each.window for each in query.inputs if each.window.kind is not WindowKind.NOW]
+    lengths = {length: window for window in windows for length in (window.slide, window.length) if length is not None}
+    first = next(iter(lengths), None)
+    for length, window in lengths.items():
+        if first is not None and (first.unit is None) != (length.unit is None):
+            message = f"{show(query.name)} has windows and slides of time and of ticks, {first} and {length}"
+            hint = "give each a unit, or none of them: what a tick is, the stream alone says"
+            raise InvalidPatternError(message, window.location, hint=hint)
+    return max(lengths, key=lambda each: each.ticks(TimeUnit.NANOSECOND), default=Duration(1))
+
+
+def _canonical_input(read: Input) -> str:
+    part = replace(read, name="part", window=StreamWindow(StreamName("s"), Duration(1)))
+    ends = (Variable("s"), Variable("t"))
+    rule = Rule("Answer", ("s", "t"), (Atom(Symbol(part.name), *ends),))
+    return print_pattern(GraphQuery(PatternName("part"), (part,), (rule,), (Output(rule.head, rule.head, rule.columns),)))

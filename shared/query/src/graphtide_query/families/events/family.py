@@ -1,0 +1,72 @@
+"""Event patterns: what they read, their forms, and the way to their planner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.ids import PatternName, StreamName
+from graphtide_core.one_per import with_past
+from graphtide_core.plans import AGGREGATION
+from graphtide_core.reads import Reach, Reads
+
+from graphtide_query.families.variants import BUILDERS
+from graphtide_query.language import print_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.plans import EventPlan
+    from graphtide_core.time import TimeUnit
+
+    from graphtide_query.families.family import PlanningContext
+    from graphtide_query.families.wish import Wish
+
+
+@dataclass(frozen=True, slots=True)
+class EventFamily:
+    """The `Family` of event patterns; it has one engine, and a builder of plans is a variant."""
+
+    name: str = "events"
+    title: str = "event patterns"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of its engine."""
+        return (AGGREGATION,)
+
+    @property
+    def variants(self) -> Mapping[str, tuple[str, ...]]:
+        """The engine, with the builders of its plans."""
+        return {AGGREGATION: BUILDERS}
+
+    def reads(self, pattern: EventPattern, /) -> Reads:
+        """Return what a pattern reads: labels are types of events; its reach is its time, twice where it looks beyond it."""
+        types = {event.type for event in pattern.events}
+        return Reads(
+            streams=pattern.streams,
+            reach=Reach(pattern.looks_back, is_closed=True),
+            labels=None if None in types else tuple(sorted(each for each in types if each is not None)),
+            attributes=pattern.attributes,
+        )
+
+    def lookback(self, pattern: EventPattern, unit: TimeUnit, /) -> int:
+        """Return its hindsight, which may be more than its reach, and the intervals of `ONE PER`."""
+        return with_past(pattern.one_per, pattern.hindsight(unit), unit)
+
+    def canonical(self, pattern: EventPattern, /) -> None:
+        """Return None: patterns of one stream share sub-patterns whether they are equal or not."""
+
+    def canonical_parts(self, pattern: EventPattern, /) -> frozenset[str]:
+        """Return the form of the whole pattern."""
+        return frozenset({print_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
+
+    def plan(self, patterns: Sequence[EventPattern], wish: Wish, context: PlanningContext, /) -> tuple[EventPlan, ...]:
+        """Plan the patterns of each stream together."""
+        from graphtide_query.families.events.planning import plan_events  # noqa: PLC0415 - loaded by the first that plans
+
+        return plan_events(patterns, wish, unit=context.unit, statistics=context.statistics)
+
+
+EVENTS: Final = EventFamily()

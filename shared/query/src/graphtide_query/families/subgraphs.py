@@ -1,0 +1,107 @@
+"""Families of patterns of edges: which engines there are, and the choice among them. Their patterns differ in the morphism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphtide_core.durations import refuse_shorter_than_a_tick
+from graphtide_core.one_per import with_past
+from graphtide_core.pattern import Report
+from graphtide_core.plans import Plan, assigned
+from graphtide_core.reads import Reach, Reads
+from graphtide_core.window import EdgeCount
+
+from graphtide_query.canonical import canonical_edges, canonical_pattern
+from graphtide_query.estimates.cost_model import CostModel
+from graphtide_query.families.engine import AnyEngine, engine_among
+from graphtide_query.families.wish import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import Candidate
+    from graphtide_core.time import TimeUnit
+
+    from graphtide_query.estimates.crowd import Crowd
+    from graphtide_query.families.family import PlanningContext
+    from graphtide_query.families.wish import Wish
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphFamily:
+    """A `Family` of patterns of edges, each of which is planned by itself.
+
+    Attributes:
+        name: its name.
+        title: what its patterns are called.
+        engines: its engines, as they are listed to users.
+        auto: the same as they are planned where the cheapest is wanted; of equals the first is taken.
+    """
+
+    name: str
+    title: str
+    engines: tuple[AnyEngine, ...]
+    auto: tuple[AnyEngine, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its engines."""
+        return tuple(engine.name for engine in self.engines)
+
+    @property
+    def variants(self) -> Mapping[str, tuple[str, ...]]:
+        """The engines by name, with the variants of their plans."""
+        return {engine.name: engine.variants for engine in self.engines}
+
+    def reads(self, pattern: SubgraphPattern, /) -> Reads:
+        """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too."""
+        labels = {edge.label for edge in pattern.edges}
+        counts = isinstance(pattern.window, EdgeCount)
+        named = sorted(label for label in labels if label is not None)
+        return Reads(
+            streams=pattern.streams,
+            reach=Reach(pattern.window, is_closed=pattern.morphism.has_closed_windows and not counts),
+            labels=None if counts or None in labels else tuple(named),
+            attributes=tuple(sorted(pattern.attributes)),
+        )
+
+    def lookback(self, pattern: SubgraphPattern, unit: TimeUnit, /) -> int:
+        """Return its window, and the intervals of `ONE PER`."""
+        return with_past(pattern.one_per, self.reads(pattern).reach.ticks(unit), unit)
+
+    def canonical(self, pattern: SubgraphPattern, /) -> str | None:
+        """Return the form of a pattern that reports matches; components that are reported follow from those before."""
+        return canonical_pattern(pattern) if pattern.report is Report.ALL else None
+
+    def canonical_parts(self, pattern: SubgraphPattern, /) -> frozenset[str]:
+        """Return the forms of its query edges."""
+        return canonical_edges(pattern)
+
+    def plan(self, patterns: Sequence[SubgraphPattern], wish: Wish, context: PlanningContext, /) -> tuple[Plan, ...]:
+        """Plan each for the engine that is wished, or for the cheapest."""
+        return tuple(self.plan_one(pattern, wish, context) for pattern in patterns)
+
+    def plan_one(self, pattern: SubgraphPattern, wish: Wish, context: PlanningContext) -> Plan:
+        """Plan a pattern for the engine that is wished, or for the cheapest; raises as `plan`."""
+        refuse_shorter_than_a_tick(pattern, context.unit)
+        model = CostModel(pattern, context.known, pattern.extent(context.unit), context.budget)
+        if wish.engine == AUTO:
+            candidates = self.considered(model, wish, context.crowd)
+            return assigned(pattern, candidates[0].physical, candidates)
+        engine = next(each for each in self.engines if each.name == wish.engine)
+        return Plan(pattern, engine.plan(model, wish.variant(engine)))
+
+    def considered(self, model: CostModel, wish: Wish, crowd: Crowd) -> tuple[Candidate, ...]:
+        """Plan a pattern by all engines, and estimate the plans, each in its company; cheapest first.
+
+        Raises:
+            InvalidQueryError: an engine has no such variant as is wished of it.
+            PlanningBudgetError: the pattern cannot be planned within the budget.
+        """
+        physicals = [engine.plan(model, wish.variant(engine)) for engine in self.auto]
+        candidates = (
+            engine_among(self.engines, each).cost(model, each, crowd.by(each.name)).candidate(each) for each in physicals
+        )
+        return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))
