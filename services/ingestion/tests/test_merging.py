@@ -508,6 +508,23 @@ def test_edges_do_not_go_out_again_where_the_log_forgets_positions_for_a_while(i
     assert (refused, stage.end().out()) == (times, stage.expected())
 
 
+@pytest.mark.parametrize("is_old", [False, True], ids=["none", "old positions"])
+def test_edges_do_not_go_out_again_where_the_records_of_commits_are_right(is_old: bool) -> None:
+    stage = Stage()
+    a, b = stage.sources[A], stage.sources[B]
+    place = TopicPartition(TOPICS.ordered(A), 0)
+    a.send(1, 2)
+    b.send(1, 2)
+    stage.run()
+    before = stage.log.reader(stage.worker.name).committed([place])[place] if is_old else None
+    a.send(3, 4)
+    b.send(3, 4)
+    stage.run()
+    stage.worker = stage.new_worker(ForgetfulLog(stage.log, before, 1_000, shows_commits=True))
+    stage.worker.open()
+    assert stage.end().out() == stage.expected()
+
+
 def test_where_positions_are_forgotten_for_good_no_edge_is_lost_and_only_those_of_one_time_come_again() -> None:
     stage = Stage()
     a, b = stage.sources[A], stage.sources[B]

@@ -557,6 +557,23 @@ def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position
     assert len(world.matches()) == len(told) + 1
 
 
+@pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
+def test_a_host_goes_on_from_the_records_of_commits_where_the_log_forgot_its_position_for_good(answer: Position | None) -> None:
+    world = World(StreamName("s"))
+    world.plan(edge_pattern(), "timing", start=0)
+    world.settle()
+    for number in range(5):
+        world.send([path(number)])
+    world.settle()
+    told = world.matches()
+
+    world.log, world.host = ForgetfulLog(world.log, answer, times=1_000, shows_commits=True), None
+    world.send([path(5)])
+    world.settle()
+    assert world.matches() == world.expected(edge_pattern(), 0)
+    assert len(world.matches()) == len(told) + 1
+
+
 def test_what_somebody_else_said_in_the_name_of_a_host_does_not_stop_it_for_good() -> None:
     world = World(StreamName("s"))
     world.plan(edge_pattern(), "timing", start=0)

@@ -1,9 +1,10 @@
-"""Doubts about committed positions: a worker refuses those that contradict what it wrote in the same transactions.
+"""Committed positions that a worker knows better: one that contradicts what it wrote in the same transactions is not believed.
 
-A coordinator of groups that was made while its partition had no leader knows nothing, or not all, of what was committed (seen
-on Kafka 4.0.2 after crashes of a lone broker). Whoever believed it would write again what it wrote before. A commit of a
-position that nobody reads makes the coordinator notice, and load again. Who goes on saying so is believed in the end: what
-contradicts it may have been written by somebody else.
+A coordinator of groups may not know all that was committed, for a moment or until the broker restarts (seen on Kafka 4.0.2
+after crashes of a lone broker). A worker that believed it would write again what it wrote before. So the worker reads the
+records of commits instead, which the log keeps (ADR 35). Where they cannot be read, it refuses the position a few times, each
+time with a commit of a position that nobody reads, which makes a coordinator notice and load again. After that it believes the
+position: what contradicts it may have been written by somebody else.
 """
 
 from __future__ import annotations
@@ -11,14 +12,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import TransientError
+import structlog
+from graphtide_core.errors import FatalError, TransientError
 from graphtide_core.ports.log import Position
 
+from graphtide_runtime.telemetry import events
+
 if TYPE_CHECKING:
-    from graphtide_core.ports.log import LogTransactor, TopicPartition
+    from collections.abc import Callable, Collection, Mapping
+
+    from graphtide_core.ports.log import LogReader, LogTransactor, TopicPartition
+
+    Positions = Mapping[TopicPartition, Position | None]
 
 MOST_DOUBTS: Final = 5
-"""How often one partition's positions are refused in turn."""
+"""How often one worker's positions are refused in turn."""
+
+_LOG = structlog.get_logger()
 
 
 class Doubts:
@@ -27,22 +37,56 @@ class Doubts:
     def __init__(self, group: str, unread: TopicPartition) -> None:
         """Prepare for a group; `unread` is a partition that the group never reads, so that its position means nothing."""
         self._group, self._unread = group, unread
-        self._refused: Counter[TopicPartition] = Counter()
+        self._refused: Counter[frozenset[TopicPartition]] = Counter()
 
-    def dispel(self, partition: TopicPartition) -> None:
-        """Note that positions of a partition are as they must be."""
-        del self._refused[partition]
+    def settled(
+        self,
+        reader: LogReader,
+        places: Collection[TopicPartition],
+        contradiction: Callable[[Positions], str | None],
+        transactor: LogTransactor,
+    ) -> Positions:
+        """Return where the group goes on in some partitions.
 
-    def refuse(self, partition: TopicPartition, contradiction: str, transactor: LogTransactor) -> None:
-        """Refuse positions of a partition, and make their coordinator load again; return if they were refused often enough.
+        Args:
+            reader: of the group.
+            places: the partitions.
+            contradiction: says what positions contradict, in words that follow the name of the group; None if nothing.
+            transactor: of the group, open, and in no transaction.
 
         Raises:
-            TransientError: they are refused; `contradiction` says why.
+            TransientError: the positions are refused; open again.
         """
-        if self._refused[partition] >= MOST_DOUBTS:
-            return
-        self._refused[partition] += 1
-        transactor.begin()
-        transactor.commit(self._group, {self._unread: Position(0)})
-        message = f"group {self._group} {contradiction}"
-        raise TransientError(message)
+        said = reader.committed(places)
+        if (flaw := contradiction(said)) is None:
+            del self._refused[frozenset(places)]
+            return said
+        try:
+            recorded = reader.recorded(places)
+        except FatalError as error:
+            _LOG.warning(events.COMMITS_UNREADABLE, worker=self._group, error=str(error))
+            recorded = said
+        if contradiction(recorded) is None:
+            _LOG.warning(events.POSITIONS_RECOVERED, worker=self._group, error=flaw)
+            return recorded
+        key = frozenset(places)
+        if self._refused[key] < MOST_DOUBTS:
+            self._refused[key] += 1
+            transactor.begin()
+            transactor.commit(self._group, {self._unread: Position(0)})
+            message = f"group {self._group} {flaw}"
+            raise TransientError(message)
+        _LOG.warning(events.POSITIONS_BELIEVED, worker=self._group, error=flaw)
+        return recorded
+
+
+def recorded_positions(reader: LogReader, places: Collection[TopicPartition]) -> Positions:
+    """Return where a group goes on by the records of commits, or by its coordinator where the log does not show these.
+
+    For a worker that opens seldom and has nothing else to compare with.
+    """
+    try:
+        return reader.recorded(places)
+    except FatalError as error:
+        _LOG.warning(events.COMMITS_UNREADABLE, error=str(error))
+        return reader.committed(places)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from graphtide_core.errors import FatalError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -15,11 +17,12 @@ class ForgetfulLog:
 
     Attributes:
         times: how often they still do.
+        shows_commits: whether its records of commits can be read, which are right.
     """
 
-    def __init__(self, log: Log, answer: Position | None, times: int) -> None:
+    def __init__(self, log: Log, answer: Position | None, times: int, *, shows_commits: bool = False) -> None:
         """Answer `answer` so many times."""
-        self._log, self._answer, self.times = log, answer, times
+        self._log, self._answer, self.times, self.shows_commits = log, answer, times, shows_commits
 
     def reader(self, group: str | None) -> Any:
         """Return a reader that is told so."""
@@ -30,7 +33,14 @@ class ForgetfulLog:
             self.times -= 1
             return dict.fromkeys(partitions, self._answer) if self.times >= 0 else known(partitions)
 
-        reader.committed = committed
+        def recorded(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+            if not self.shows_commits:
+                message = "the topic of commits may not be read"
+                raise FatalError(message)
+            found: dict[TopicPartition, Position | None] = known(partitions)
+            return found
+
+        reader.committed, reader.recorded = committed, recorded
         return reader
 
     def __getattr__(self, name: str) -> Any:

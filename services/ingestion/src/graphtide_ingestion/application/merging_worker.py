@@ -178,9 +178,8 @@ class MergingWorker:
 
     def _restore(self, reader: LogReader, transactor: LogTransactor, last: OrderedFigures | None) -> None:
         """Bring the merger to the last commit, of which the last merged record tells."""
-        committed = reader.committed(self._places.values())
+        committed = self._committed(reader, last, transactor)
         found = {name: _known(committed[place]) for name, place in self._places.items()}
-        self._doubt(found, last, transactor)
         known = {name: each for name, each in found.items() if each is not None}
         for name, (offset, position) in known.items():
             self._merger.restore(name, offset, position)
@@ -190,26 +189,24 @@ class MergingWorker:
         if not known:
             self._begin(reader, last)
 
-    def _doubt(
-        self,
-        found: dict[StreamName, tuple[int, MergedPosition] | None],
-        last: OrderedFigures | None,
-        transactor: LogTransactor,
-    ) -> None:
-        """Refuse positions one of which says less than the merged stream, which was committed with them.
+    def _committed(
+        self, reader: LogReader, last: OrderedFigures | None, transactor: LogTransactor
+    ) -> Mapping[TopicPartition, Position | None]:
+        """Return the positions, unless one of them says less than the merged stream, which is committed with them.
 
         Raises:
             TransientError: one does.
         """
         went_out = 0 if last is None else last.ordinal + last.records
-        for name, place in self._places.items():
-            position = found[name]
-            known = 0 if position is None else position[1].ordered
-            if went_out <= known:
-                self._doubts.dispel(place)
-                continue
-            contradiction = f"knows of {known} edges that went out by its position in {place.topic}, of {went_out} that did"
-            self._doubts.refuse(place, contradiction, transactor)
+
+        def contradiction(positions: Mapping[TopicPartition, Position | None]) -> str | None:
+            for place, position in positions.items():
+                known = 0 if position is None else merged_position(position).ordered
+                if known < went_out:
+                    return f"knows of {known} edges that went out by its position in {place.topic}, of {went_out} that did"
+            return None
+
+        return self._doubts.settled(reader, list(self._places.values()), contradiction, transactor)
 
     def _begin(self, reader: LogReader, last: OrderedFigures | None) -> None:
         """Begin where nothing was ever committed: a reach of the patterns before they came, or where the merged stream ends.

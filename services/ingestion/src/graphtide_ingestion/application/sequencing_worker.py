@@ -33,9 +33,11 @@ from graphtide_ingestion.application.duplicate_filter import known_duplicates
 from graphtide_ingestion.application.sequencer_figures import SequencerFigures
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
-    from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message
+    from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
     from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
 
@@ -132,9 +134,8 @@ class SequencingWorker:
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._stream_sequencer.read(self._registered.attributes(self._stream))
         self._timer.stop()
-        starts, unread = self._restore(reader)
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
-        self._doubt(last, self._transactor)
+        starts, unread = self._restore(reader, self._committed(reader, last, self._transactor))
         told = None if last is None else Told.by(last)
         self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, told, self._clock.monotonic())
         self._know_duplicates(reader, starts)
@@ -168,10 +169,11 @@ class SequencingWorker:
         self._reader = self._registered = self._transactor = None
         self._figures.close()
 
-    def _restore(self, reader: LogReader) -> tuple[dict[TopicPartition, int], set[int]]:
+    def _restore(
+        self, reader: LogReader, committed: Mapping[TopicPartition, Position | None]
+    ) -> tuple[dict[TopicPartition, int], set[int]]:
         """Bring the sequencer to the last commit; return where reading goes on, and which partitions have more records."""
         starts = dict.fromkeys(self._places.values(), 0)
-        committed = reader.committed(self._places.values())
         for number, place in self._places.items():
             position = committed[place]
             self._stream_sequencer.restore(number, None if position is None else remembered(position))
@@ -184,19 +186,23 @@ class SequencingWorker:
         ends = reader.ends(starts)
         return starts, {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
 
-    def _doubt(self, last: OrderedFigures | None, transactor: LogTransactor) -> None:
-        """Refuse positions that say less than the ordered stream, which was committed with them: edges would go out again.
+    def _committed(
+        self, reader: LogReader, last: OrderedFigures | None, transactor: LogTransactor
+    ) -> Mapping[TopicPartition, Position | None]:
+        """Return the positions, unless they say less than the ordered stream, which is committed with them.
 
         Raises:
-            TransientError: they do.
+            TransientError: they do: edges would go out again.
         """
-        place = TopicPartition(self._packing.topic, 0)
-        went_out, known = 0 if last is None else last.ordinal + last.records, self._stream_sequencer.ordered
-        if went_out <= known:
-            self._doubts.dispel(place)
-            return
-        contradiction = f"knows of {known} edges that went out, and {place.topic} has {went_out}"
-        self._doubts.refuse(place, contradiction, transactor)
+        went_out = 0 if last is None else last.ordinal + last.records
+
+        def contradiction(positions: Mapping[TopicPartition, Position | None]) -> str | None:
+            known = max((remembered(each).ordered for each in positions.values() if each is not None), default=0)
+            if went_out <= known:
+                return None
+            return f"knows of {known} edges that went out, and {self._packing.topic} has {went_out}"
+
+        return self._doubts.settled(reader, list(self._places.values()), contradiction, transactor)
 
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
         place = TopicPartition(self._packing.topic, 0)

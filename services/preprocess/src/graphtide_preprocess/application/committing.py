@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ports.log import Position, TopicPartition
+from graphtide_runtime.doubts import recorded_positions
 from graphtide_runtime.sequencing.standing import sequencer_of, turns_of
 
 from graphtide_preprocess.application.turn import Turn
@@ -88,7 +89,7 @@ class TurnWriter:
     def _mark(self) -> Turn | None:
         reader = self._log.reader(self._group)
         try:
-            position = reader.committed([self._place])[self._place]
+            position = recorded_positions(reader, [self._place])[self._place]
         finally:
             reader.close()
         if position is None:

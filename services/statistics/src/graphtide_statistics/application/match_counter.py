@@ -14,6 +14,7 @@ import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Message, Position, TopicPartition
+from graphtide_runtime.doubts import recorded_positions
 from graphtide_runtime.follower import Follower
 from graphtide_runtime.telemetry import events
 from graphtide_wire import control, match_counts, matches
@@ -109,7 +110,7 @@ class MatchCounter:
         # Matches that retention took before they were counted are lost to it.
         opened.positions = {
             place: max(kept[place][0], 0 if position is None else position.offset)
-            for place, position in reader.committed(places).items()
+            for place, position in recorded_positions(reader, places).items()
         }
         counts = Follower(self._log, self._topics.counts)
         try:

@@ -149,6 +149,17 @@ class LogReader(Protocol):
         """
         ...
 
+    def recorded(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+        """Return what `committed` should, from the records of commits that the log keeps, not from anybody's memory of them.
+
+        May read all commits of many groups: for a reader who knows better than what `committed` says.
+
+        Raises:
+            ValueError: the reader has no group.
+            FatalError: the log does not let the reader see its records of commits.
+        """
+        ...
+
     def close(self) -> None:
         """Give back what the reader holds; nothing else may be called any more."""
         ...

@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 from graphtide_core.ports.log import Position, Record, TopicPartition
 
-from graphtide_runtime.kafka import groups
+from graphtide_runtime.kafka import commit_records, groups
 from graphtide_runtime.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
 from graphtide_runtime.kafka.patience import patiently
 from graphtide_runtime.telemetry import attributes as key
@@ -37,6 +37,7 @@ class KafkaReader:
     def __init__(self, connection: KafkaConnection, group: str | None) -> None:
         """Make the consumer; it connects by itself."""
         self._group = group
+        self._connection = connection
         self._seconds = connection.request_seconds
         self._beside = Beside("reading")
         self._late: KafkaError | None = None
@@ -108,18 +109,28 @@ class KafkaReader:
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
         """Return where the group goes on in each."""
-        if self._group is None:
-            message = "a reader without a group has no positions"
-            raise ValueError(message)
+        group = self._needed_group()
         found: dict[TopicPartition, Position | None] = {}
-        for answer in groups.positions(self._consumer, self._group, _kafka(partitions), self._seconds):
+        for answer in groups.positions(self._consumer, group, _kafka(partitions), self._seconds):
             position = Position(answer.offset, answer.metadata or "") if answer.offset >= 0 else None
             found[TopicPartition(answer.topic, answer.partition)] = position
         return found
 
+    def recorded(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+        """Return where the group goes on in each, by the topic of commits."""
+        group = self._needed_group()
+        found = commit_records.positions(self._connection.reading(NO_GROUP), group, self._seconds)
+        return {place: found.get(place) for place in partitions}
+
     def close(self) -> None:
         """Give back the consumer."""
         self._consumer.close()
+
+    def _needed_group(self) -> str:
+        if self._group is None:
+            message = "a reader without a group has no positions"
+            raise ValueError(message)
+        return self._group
 
     def _ends(self, place: TopicPartition) -> tuple[int, int]:
         """Return the first and the next offset; a partition that was just made has no leader for a moment."""

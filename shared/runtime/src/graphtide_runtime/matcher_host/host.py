@@ -408,29 +408,31 @@ class MatcherHost:
         wanted = [each for each in self._desired.values() if each.stream == stream]
         known = [self._standings[each.name] for each in wanted if runs(each, self._standings.get(each.name))]
         ran = any(each.state is State.RUNNING and each.stream == stream for each in self._standings.values())
-        committed = opened.reader.committed([partition])[partition]
         _, end = opened.side.ends([partition])[partition]
-        if known:
-            # What is past the end was written by somebody else.
-            told = [each.position for each in known if each.position is not None and each.position <= end]
-            self._doubt(committed, max(told, default=0), partition)
+        # What is past the end was written by somebody else.
+        told = max((each.position for each in known if each.position is not None and each.position <= end), default=0)
+        committed = self._committed(partition, told if known else None)
         if committed is not None and (ran or known):
             return committed.offset
         plans = (judged(each, self._standings.get(each.name), end) for each in wanted)
         return min([end, *(plan.reports_from for plan in plans if isinstance(plan, Running))])
 
-    def _doubt(self, committed: Position | None, told: int, partition: TopicPartition) -> None:
-        """Refuse a position that contradicts what this host said in transactions with its positions: matches would come again.
+    def _committed(self, partition: TopicPartition, told: int | None) -> Position | None:
+        """Return the position, unless it is before what this host said in transactions with it: matches would come again.
 
         Raises:
-            TransientError: it does.
+            TransientError: it is.
         """
-        if committed is not None and committed.offset >= told:
-            self._doubts.dispel(partition)
-            return
-        found = "no position" if committed is None else f"the position {committed.offset}"
-        contradiction = f"has {found} in {partition.topic}, and said before that it was at {told} or later"
-        self._doubts.refuse(partition, contradiction, self._needed().transactor)
+
+        def contradiction(positions: Mapping[TopicPartition, Position | None]) -> str | None:
+            committed = positions[partition]
+            if told is None or (committed is not None and committed.offset >= told):
+                return None
+            found = "no position" if committed is None else f"the position {committed.offset}"
+            return f"has {found} in {partition.topic}, and said before that it was at {told} or later"
+
+        opened = self._needed()
+        return self._doubts.settled(opened.reader, [partition], contradiction, opened.transactor)[partition]
 
     def _matched(self, record: Record) -> list[Message]:
         """Match one ordered record; return what it brings about."""

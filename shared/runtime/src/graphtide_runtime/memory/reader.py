@@ -70,6 +70,10 @@ class MemoryReader:
         with self._state.changed:
             return {place: self._state.placed(self._group, place) for place in partitions}
 
+    def recorded(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
+        """Return the same: memory is all there is."""
+        return self.committed(partitions)
+
     def close(self) -> None:
         """Read nothing any more."""
         self.assign({})

@@ -12,6 +12,14 @@ WORK_OPENED = Name("work.opened", "a worker is open: it has its state and does r
 WORK_FAILED = Name("work.failed", "a worker failed; it is opened again after a while")
 CLOSE_FAILED = Name("close.failed", "a worker could not give back everything; it is opened again all the same")
 RECORD_FAULT = Name("record.fault", "a worker failed twice on one record; the part that failed was taken out, and it goes on")
+POSITIONS_RECOVERED = Name(
+    "positions.recovered", "a coordinator contradicts what its group wrote; the positions come from the records of commits"
+)
+POSITIONS_BELIEVED = Name(
+    "positions.believed",
+    "positions contradict what their group wrote, time and again; they are believed, so records may repeat",
+)
+COMMITS_UNREADABLE = Name("commits.unreadable", "records of commits cannot be read; positions in doubt are refused at first")
 WORK_ENDED = Name("work.ended", "a worker was told to end, and did")
 
 # Records.

@@ -45,6 +45,27 @@ class TransactionContract(LogFixtures):
             other: Position(1),
         }
 
+    def test_records_of_commits_say_the_same_as_the_group(
+        self, log: Log, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
+    ) -> None:
+        """Of the last commit that held, for partitions of one group among others; None where it never committed."""
+        other, never = TopicPartition(new_topic(log), 0), TopicPartition(new_topic(log), 0)
+        for offset in (3, 42):
+            transactor.begin()
+            transactor.write(messages(topic, b"a"))
+            transactor.commit(group, {place: Position(offset, f'{{"word":"größe {offset}"}}'), other: Position(1)})
+        transactor.begin()
+        transactor.commit(f"{group}2", {place: Position(77)})
+        transactor.begin()
+        transactor.write(messages(topic, b"lost"))
+        transactor.abort()
+        assert reader.recorded([place, other, never]) == reader.committed([place, other, never])
+        assert reader.recorded([place, never]) == {place: Position(42, '{"word":"größe 42"}'), never: None}
+        nobody = log.reader(None)
+        with pytest.raises(ValueError, match="group"):
+            nobody.recorded([place])
+        nobody.close()
+
     def test_what_is_remembered_may_be_long(
         self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
     ) -> None:
