@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.edge import Operation
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event import Event
-from graphtide_core.event_pattern import All, EventPattern, QueryEvent, Selection, Seq
+from graphtide_core.event_pattern import Absent, All, EventPattern, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.time import Duration, EventTime, TimeUnit
@@ -18,10 +18,11 @@ from graphtide_native.event_detection import EventDetector
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_query.families.events.builders import BUILDERS, aggregate
 from graphtide_testing.oracles.events import EventOracle
+from graphtide_testing.parsing import parse_matched
 from graphtide_testing.records import events_to_json_lines
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns, families
 from graphtide_testing.strategies.event_streams import EVENT_ATTRIBUTES, EventStreamShape, event_streams
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -176,6 +177,18 @@ UNDONE: Final = replace(
 )
 
 
+def with_deletions(records: Iterable[Event], deleted: Iterable[int]) -> list[Event]:
+    """Return records with deletions between them: behind each of that which came so many before, none at 0."""
+    # Deletions between them would move the ids that are made.
+    came = [replace(record, made=False) for record in records]
+    all_of_them: list[Event] = []
+    for place, (record, back) in enumerate(zip(came, deleted, strict=False)):
+        all_of_them.append(record)
+        if 0 < back <= place + 1:
+            all_of_them.append(replace(came[place - back + 1], ts=record.ts, attributes={}, operation=Operation.DELETE))
+    return all_of_them
+
+
 def timed(pattern: EventPattern) -> EventPattern:
     """Return a pattern with timeouts, where it may have them.
 
@@ -197,21 +210,60 @@ def test_what_began_a_match_that_was_retracted_has_no_timeout_whenever_the_plan_
     pattern: EventPattern, records: tuple[Event, ...], deleted: list[int], changes: list[bool]
 ) -> None:
     side = Side(named([pattern]), may_change=True)
-    # Deletions between them would move the ids that are made.
-    records = tuple(replace(record, made=False) for record in records)
-    for place, (record, back, is_changed) in enumerate(zip(records, deleted, changes, strict=False)):
+    for record, is_changed in zip(with_deletions(records, deleted), [*changes, *changes], strict=False):
         found, wanted = side.push(record)
         assert found == wanted
-        if 0 < back <= place:
-            gone = replace(records[place - back + 1], ts=record.ts, attributes={}, operation=Operation.DELETE)
-            found, wanted = side.push(gone)
-            assert found == wanted
         if is_changed:
             # What was reported is found again from what is held.
             asked = list(side.patterns.values())
             side.detector.replan(aggregate(asked, side.builder), asked)
     found, wanted = side.finish()
     assert found == wanted
+
+
+# The bounds of the matches of one event pass at different times: some are past retracting before others are decided.
+COUNTED: Final = (
+    "SEQ(a:A, b:B, NOT c:C)",
+    "SEQ(a:A+, b:A, NOT c:A)",
+    "SEQ(AND(a:A, b:B), NOT c:C)",
+    "SEQ(a:A, OR(b:B, c:A), NOT d:C)",
+    "SEQ(NOT d:C, a:A, b:B{1,2}, NOT c:A) SKIP TILL NEXT",
+)
+
+
+@settings(max_examples=4 * settings().max_examples)
+@given(
+    text=st.sampled_from(COUNTED),
+    within=st.integers(1, 2),
+    records=event_streams(EventStreamShape(types=("A", "B"), gaps=(0, 1), duplicates=False, deletions=False), min_records=8),
+    deleted=st.lists(st.integers(0, 6), min_size=16, max_size=16),
+)
+def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported(
+    text: str, within: int, records: tuple[Event, ...], deleted: list[int]
+) -> None:
+    (pattern,) = parse_matched(f"PATTERN p {text} REPORT EXISTS ON s WITHIN {within}ms")
+    assert isinstance(pattern, EventPattern)
+    assert_equal_after_every_record(Side(named([pattern])), with_deletions(records, deleted))
+
+
+@pytest.mark.parametrize(
+    ("within", "deleted", "at", "counts"),
+    [(1, "e4", 2, [7, 1]), (1, "e0", 1, [15, 1]), (1, "e0", 2, [4, 15, 1]), (2, "e0", 3, [16, 31])],
+)
+def test_a_count_has_what_was_not_deleted_within_reach(within: int, deleted: str, at: int, counts: list[int]) -> None:
+    root = Seq((QueryEvent("a", "A", Repeat(1)), QueryEvent("b", "A"), Absent((QueryEvent("c", "A"),))))
+    pattern = EventPattern(PatternName("p"), root, Duration(within, "ms"), StreamName("s"), report=Report.EXISTS)
+    side = Side(named([pattern]))
+    records = [Event(EdgeId(f"e{number}"), EventTime(ts), "A", {}) for number, ts in enumerate((0, 1, 1, 1, 1, 2, 3))]
+    records.append(Event(EdgeId(deleted), EventTime(at), "", {}, Operation.DELETE))
+    reported = []
+    for record in sorted(records, key=lambda record: record.ts):
+        found, wanted = side.push(record)
+        assert found == wanted
+        reported += [count for *_, count in found]
+    found, wanted = side.finish()
+    assert found == wanted
+    assert [*reported, *(count for *_, count in found)] == counts
 
 
 @pytest.mark.parametrize("report", [Report.ALL, Report.EXISTS])

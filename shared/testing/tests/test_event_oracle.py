@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -401,6 +401,17 @@ def test_exists_waits_for_all_that_an_event_completes() -> None:
     assert reports(text, "A1 A3 B4 C5") == []
 
 
+def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported() -> None:
+    """At 2 the match of A0 is past retracting, but the count of its last event waits for the stretches of other matches."""
+    text = "SEQ(a:A+, b:A, NOT c:A) REPORT EXISTS WITHIN 1"
+    stream = "A0 A1#w A1#x A1#y A1#z A2 {} A3"
+    assert reports(text, stream.format("")) == ["match@2 4 by z", "match@2 15 by A2", "match@3 1 by A3"]
+    assert reports(text, stream.format("-z@2")) == ["match@2 7 by A2", "match@3 1 by A3"]
+    # What is out of reach is not deleted.
+    assert reports("SEQ(a:A, b:B, NOT c:C) REPORT EXISTS WITHIN 2", "A0 A1 B1 -A0@3") == ["match@3 2 by B1"]
+    assert reports("SEQ(a:A, b:B, NOT c:C) REPORT EXISTS WITHIN 2", "A0 A1 B1 -A0@2") == ["match@3 1 by B1"]
+
+
 def test_a_count_is_retracted_with_its_event_or_its_last_match() -> None:
     text = "SEQ(a:A, b:B) REPORT EXISTS WITHIN 4"
     assert step_by_step(text, "A1 A2 B3 -A1@4 -A2@4")[3:5] == [[], ["retract@4 2 by B3"]]
@@ -481,6 +492,32 @@ def test_exists_counts_what_all_lists(generated: EventPattern, stream: tuple[Eve
     listed = Counter(each.completed_by for each in EventOracle(generated).run(stream))
     counted = EventOracle(replace(generated, report=Report.EXISTS)).run(stream)
     assert {each.completed_by: each.count for each in counted} == listed
+
+
+@given(event_patterns(PLAIN), event_streams(EventStreamShape(duplicates=False)))
+def test_exists_counts_what_all_lists_and_no_deletion_touched(generated: EventPattern, stream: tuple[Event, ...]) -> None:
+    lists, counts = EventOracle(generated), EventOracle(replace(generated, report=Report.EXISTS))
+    came: dict[str, int] = {}
+    deleted: set[str] = set()
+    left: dict[str, list[set[str]]] = defaultdict(list)
+
+    def compare(listed: Iterable[Told], counted: Iterable[Told]) -> None:
+        for each in listed:
+            if each.kind == "match":
+                left[each.completed_by].append({id for _, ids in each.events for id in ids})
+        for each in counted:
+            if each.kind == "match":
+                assert each.count == sum(not deleted & ids for ids in left[each.completed_by])
+
+    for each in stream:
+        # What time settles comes before what the record does.
+        compare(lists.advance(each.ts), counts.advance(each.ts))
+        if each.operation is Operation.INSERT:
+            came[each.id] = each.ts
+        elif came.get(each.id, each.ts) > each.ts - generated.reach(TimeUnit.MILLISECOND):
+            deleted.add(each.id)
+        compare(lists.push(each), counts.push(each))
+    compare(lists.finish(), counts.finish())
 
 
 @given(event_patterns(PLAIN), event_streams(KEPT), st.randoms(use_true_random=False))

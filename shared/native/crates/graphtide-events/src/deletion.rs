@@ -258,6 +258,6 @@ impl Court<'_> {
 }
 
 /// The earliest time of an event that is within reach, so many ticks, which are some.
-fn earliest_alive(now: Time, reach: Time) -> Time {
+pub(crate) fn earliest_alive(now: Time, reach: Time) -> Time {
     now.saturating_sub(reach.saturating_sub(1))
 }

@@ -19,6 +19,7 @@ use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use crate::compile::Vertex;
+use crate::deletion::earliest_alive;
 use crate::detection::Pattern;
 use crate::occurrences::{Header, Occurrences};
 use crate::plan::Report;
@@ -222,7 +223,8 @@ impl Judge {
                 }
                 Waiting::Group(pattern, event) => {
                     let Some(mut group) = self.groups.remove(&(pattern, event)) else { continue };
-                    group.matches.retain(|(_, stored)| !court.has_deleted(stored));
+                    let own = &court.patterns[pattern as usize];
+                    group.matches.retain(|(_, stored)| !court.has_lost(stored, own.reach));
                     let Some((branch, witness)) = group.matches.first().cloned() else { continue };
                     let ts = court.past.events.store.get(EdgeRef(event)).ts;
                     let matches = group.matches.len() as u64;
@@ -234,7 +236,6 @@ impl Judge {
                             detected_at: until.map_or(ts, |until| until.max(ts)),
                             count: matches,
                         };
-                        let own = &court.patterns[pattern as usize];
                         out.push(header, own, witness.slots(), court.past.events, |f| witness.each(f));
                     }
                     if let Some(told) = &mut told {
@@ -321,6 +322,15 @@ impl Court<'_> {
     pub(crate) fn has_deleted(&self, stored: &Stored) -> bool {
         let deletions = self.past.deletions;
         !deletions.is_empty() && stored.events.iter().any(|event| deletions.contains_key(&event.0))
+    }
+
+    /// Whether an event of an instance was deleted while it was within reach, so many ticks.
+    fn has_lost(&self, stored: &Stored, reach: Time) -> bool {
+        let Past { deletions, events, .. } = self.past;
+        stored.events.iter().any(|event| {
+            let at = deletions.get(&event.0).map(|gone| gone.at);
+            at.is_some_and(|at| events.store.get(*event).ts >= earliest_alive(at, reach))
+        })
     }
 
     /// Whether something came that must not, beside the instance that is bound.

@@ -92,7 +92,8 @@ class _Candidate:
 class _Group:
     """All that one event completed, for REPORT EXISTS: told once the greatest bound has passed, with those that are matches.
 
-    `counted` is None until then, and 0 where nothing is told or what was told is void.
+    `counted` is None until then, and 0 where nothing is told or what was told is void. A match that lost an event before is not
+    counted, however long it was past its own bound: from then on `candidates` are those that are.
     """
 
     completed_by: Seen
@@ -266,8 +267,8 @@ class EventOracle:
         waiting = [each for each in self._groups if each.counted is None]
         over = [each for each in waiting if each.bound is None or now is None or each.bound < now]
         for group in sorted(over, key=_settled):
-            matches = [each for each in group.candidates if each in self._matches]
-            group.counted = len(matches)
+            matches = [each for each in group.candidates if each in self._matches and not any(map(_is_gone, each.taken))]
+            group.candidates, group.counted = matches, len(matches)
             if matches:
                 # They have one key: it is of what all matches share.
                 group.is_untold = not self._tells(matches[0], _settled(group)[0])
@@ -377,6 +378,10 @@ def _count(group: _Group, kind: str, at: int) -> Told:
 
 def _number(seen: Seen) -> int:
     return seen.number
+
+
+def _is_gone(seen: Seen) -> bool:
+    return seen.gone is not None
 
 
 def _rank(candidate: _Candidate) -> tuple[tuple[tuple[int, ...], ...], int]:
