@@ -13,7 +13,7 @@ use crate::compile::{Compiled, Vertex};
 use crate::detection::Detection;
 use crate::judge::{Court, Stored, settled_at};
 use crate::occurrences::{Header, Occurrences};
-use crate::plan::{Report, Selection};
+use crate::plan::Report;
 use crate::program::ones;
 use crate::search::{Bound, Gone, Past, Scope, Search};
 use crate::signatures::SignatureId;
@@ -132,9 +132,7 @@ impl Court<'_> {
         if self.past.events.store.get(event).ts < from {
             return found;
         }
-        let takes_runs =
-            vertex.shape.slots.iter().any(|slot| slot.repeat.is_some_and(|repeat| repeat.selection == Selection::Next));
-        if !takes_runs {
+        if !vertex.shape.takes_runs() {
             let scope = Scope { from, ..Scope::ALL };
             self.search(number, slot, event, scope, now, bound, meter, &mut |stored, _| {
                 found.push(stored);

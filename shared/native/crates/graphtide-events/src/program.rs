@@ -10,7 +10,7 @@ use graphtide_graph::Time;
 
 use crate::buffers::{Buffers, KeyId};
 use crate::instances::{Instances, RowKey};
-use crate::plan::{RepeatSpec, mask_below, moved, places_of, single_places_of};
+use crate::plan::{RepeatSpec, Selection, mask_below, moved, places_of, single_places_of};
 use crate::signatures::SignatureId;
 
 /// A slot of a sub-pattern.
@@ -81,6 +81,13 @@ pub(crate) struct Shape {
     pub(crate) parents: Vec<Parent>,
     /// Slots of lists.
     pub(crate) lists: u64,
+}
+
+impl Shape {
+    /// Whether a list takes all that follows, so that what it takes depends on when the instance was complete.
+    pub(crate) fn takes_runs(&self) -> bool {
+        self.slots.iter().any(|slot| slot.repeat.is_some_and(|repeat| repeat.selection == Selection::Next))
+    }
 }
 
 /// How instances with a given event are found.

@@ -9,6 +9,7 @@ use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Kind;
 use graphtide_graph::store::EdgeRef;
 
+use crate::buffers::between;
 use crate::judge::{Court, Stored};
 use crate::occurrences::{Header, Occurrences};
 use crate::plan::{PlanSpec, VertexSpec, conjuncts, mask_below, moved, places_of};
@@ -83,8 +84,7 @@ impl Court<'_> {
         if self.past.deletions.contains_key(&first.0) || !own.counts(first) {
             return;
         }
-        let begins = |&vertex: &u32| self.earliest_from(vertex, first, bound, meter).is_some();
-        if own.branches.iter().any(begins) {
+        if own.branches.iter().any(|&vertex| self.began(vertex, first, bound, meter)) {
             return;
         }
         let mut best: Option<(Vec<Vec<usize>>, u32, Stored)> = None;
@@ -92,7 +92,7 @@ impl Court<'_> {
             if best.as_ref().is_some_and(|(rank, ..)| rank.len() > self.vertices[vertex as usize].shape.slots.len()) {
                 break;
             }
-            if let Some((rank, stored)) = self.earliest_from(vertex, first, bound, meter)
+            if let Some((rank, stored)) = self.earliest_from(vertex, first, Scope::ALL, bound, meter)
                 && best.as_ref().is_none_or(|(best, ..)| rank < *best)
             {
                 best = Some((rank, branch, stored));
@@ -107,11 +107,34 @@ impl Court<'_> {
         }
     }
 
-    /// The instance of a vertex that begins with an event and whose events are the earliest, slot by slot, with their places.
+    /// Whether an event, whose time is over, began a match of a vertex that lost no event since.
+    fn began(&self, number: u32, first: EdgeRef, bound: &mut Bound, meter: &mut Meter<'_>) -> bool {
+        let Self { vertices, past, .. } = *self;
+        let shape = &vertices[number as usize].shape;
+        if !shape.takes_runs() {
+            return self.earliest_from(number, first, Scope::ALL, bound, meter).is_some();
+        }
+        // What a run takes depends on when it was complete: each event that may have completed one is tried.
+        let from = past.events.store.get(first).ts;
+        let to = from.saturating_add(shape.within);
+        shape.slots.iter().any(|slot| {
+            between(past.buffers.list(slot.signature), from, to).map(|entry| entry.event).any(|completing| {
+                let may_complete = completing == first || first.is_before(completing);
+                let scope = Scope { until: Some(completing), as_of: Some(completing), ..Scope::ALL };
+                may_complete
+                    && !past.deletions.contains_key(&completing.0)
+                    && self.earliest_from(number, first, scope, bound, meter).is_some()
+            })
+        })
+    }
+
+    /// The instance of a vertex that begins with an event and whose events are the earliest, slot by slot, with their places. If one
+    /// event is to be the last, it is that of those which it completed.
     fn earliest_from(
         &self,
         number: u32,
         first: EdgeRef,
+        scope: Scope<'_>,
         bound: &mut Bound,
         meter: &mut Meter<'_>,
     ) -> Option<(Vec<Vec<usize>>, Stored)> {
@@ -126,11 +149,13 @@ impl Court<'_> {
             bound.each(shape.lists, |slot, event| rank[usize::from(slot)].push(self.place(event)));
             let begins = rank[0].first() == Some(&self.place(first));
             if begins && best.as_ref().is_none_or(|(best, _)| rank < *best) && !self.is_blocked(vertex, bound, meter) {
-                best = Some((rank, Stored::of(number, shape, bound)));
+                let stored = Stored::of(number, shape, bound);
+                if scope.until.is_none_or(|last| stored.last() == last) && !self.has_deleted(&stored) {
+                    best = Some((rank, stored));
+                }
             }
             true
         };
-        let scope = Scope::ALL;
         Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found }.run(
             vertex.alone(0),
             0,
