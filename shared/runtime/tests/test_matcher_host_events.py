@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from ast import literal_eval
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
+from graphtide_core.edge import Operation
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event import Event
 from graphtide_core.event_pattern import EventPattern
@@ -289,3 +291,69 @@ def test_patterns_that_came_one_by_one_get_a_plan_in_common_while_the_host_goes_
 def alive(world: World, name: str) -> int:
     """Return how many instances the host says that a pattern holds."""
     return world.said()[name].partial_matches
+
+
+@pytest.mark.parametrize("loses_checkpoint", [False, True])
+@pytest.mark.parametrize("report", ["ALL", "EXISTS"])
+@pytest.mark.parametrize("restarts", [(1,), (2,), (3,), (1, 2, 3)])
+def test_what_began_a_match_that_was_retracted_has_no_timeout_after_a_restart(
+    *, restarts: tuple[int, ...], report: str, loses_checkpoint: bool
+) -> None:
+    (pattern,) = parse_matched(f"PATTERN one SEQ(a:A, b:B) REPORT {report} ON s WITHIN 10ms ON TIMEOUT")
+    world = world_of_events()
+    world.plan(pattern, "aggregation", service=SERVICE, start=0)
+    gone = replace(event(2, ""), ts=EventTime(5), operation=Operation.DELETE)
+    for place, record in enumerate((event(1, "A"), event(2, "B"), gone, event(7, "A"))):
+        if place in restarts:
+            world.host = None
+            world.checkpoints = MemoryCheckpoints() if loses_checkpoint else world.checkpoints
+        world.send([record])
+        world.settle()
+    world.pass_time(20)
+    world.settle()
+    kinds = [literal_eval(each)[0] for each in world.matches()]
+    assert kinds == ["match", "retract", "timeout"], "the timeout is that of the second A"
+    assert world.matches() == world.expected(pattern, 0)
+
+
+BEGINNINGS = (
+    "SEQ(a:A, b:B)",
+    "SEQ(a:A, NOT c:C, b:B)",
+    "SEQ(NOT c:C, a:A, b:B)",
+    "SEQ(a:A+, b:B) SKIP TILL NEXT",
+    "SEQ(a:A+, NOT b:B) SKIP TILL NEXT",
+    "SEQ(a:A, OR(b:B, c:C+)) SKIP TILL NEXT",
+)
+
+
+@given(
+    text=st.sampled_from(BEGINNINGS),
+    report=st.sampled_from(("ALL", "EXISTS", "DISTINCT")),
+    stream=event_streams(replace(STREAM, gaps=(0, 1), deletions=False, max_records=14), min_records=6),
+    rng=st.randoms(use_true_random=False),
+)
+def test_timeouts_are_those_of_the_stream_whenever_the_host_and_its_checkpoints_are_lost(
+    text: str, report: str, stream: tuple[Event, ...], rng: random.Random
+) -> None:
+    (pattern,) = parse_matched(f"PATTERN one {text} REPORT {report} ON s WITHIN 4ms ON TIMEOUT")
+    world = world_of_events()
+    starts_at = rng.randint(0, 3)
+    came = [replace(each, made=False) for each in stream]
+    for place, record in enumerate(came):
+        if place == starts_at:
+            start = rng.randint(0, world.end())
+            world.plan(pattern, "aggregation", service=SERVICE, start=start)
+        world.send([record])
+        if rng.random() < 0.4:
+            deleted = rng.choice(came[max(0, place - 3) : place + 1])
+            world.send([replace(deleted, ts=record.ts, attributes={}, operation=Operation.DELETE)])
+        if rng.random() < 0.3:
+            world.pass_time(rng.randint(record.ts, came[place + 1].ts if place + 1 < len(came) else record.ts + 9))
+        if rng.random() < 0.5:
+            world.settle()
+        if rng.random() < 0.4:
+            world.host = None
+            world.checkpoints = rng.choice((world.checkpoints, MemoryCheckpoints()))
+    world.pass_time(came[-1].ts + 20)
+    world.settle()
+    assert world.matches() == world.expected(pattern, start), print_pattern(pattern)
