@@ -378,3 +378,66 @@ def test_a_change_of_plan_neither_loses_nor_repeats_a_match(
         found, told = side.told(record)
         counted = [(name, each) for name, each in told if name in since and places[each.completed_by] > since[name]]
         assert side.found(found) == side.wanted(counted)
+
+
+def beside_another(text: str) -> tuple[EventPattern, EventPattern]:
+    """Return a pattern of a longer time, which never matches, and the one of a text."""
+    patterns = parse_matched(f"PATTERN p0 SEQ(z:Z) ON s WITHIN 9ms\nPATTERN p1 {text}")
+    other, pattern = (each for each in patterns if isinstance(each, EventPattern))
+    return other, pattern
+
+
+# Of the matches that one event completes, some are decided before a pattern begins and some after.
+LATE: Final = (
+    *COUNTED,
+    'SEQ(NOT d:B, OR(a:A+, c:C)) WHERE d.k = "p" SKIP TILL NEXT',
+    "SEQ(NOT c:B, a:A{1,2})",
+    "AND(a:A, SEQ(b:B, NOT c:C))",
+)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    text=st.sampled_from(LATE),
+    report=st.sampled_from(("EXISTS", "EXISTS", "ALL", "DISTINCT")),
+    records=event_streams(EventStreamShape(types=("A", "B"), gaps=(0, 1), duplicates=False), min_records=10),
+    begins=st.integers(3, 9),
+    chance=st.randoms(use_true_random=False),
+)
+def test_a_pattern_that_begins_while_matches_wait_reports_those_whose_last_event_comes_later(
+    text: str, report: str, records: tuple[Event, ...], begins: int, chance: Random
+) -> None:
+    other, pattern = (
+        each
+        for each in parse_matched(f"PATTERN p0 SEQ(z:Z) ON s WITHIN 9ms\nPATTERN p1 {text} REPORT {report} ON s WITHIN 3ms")
+    )
+    assert isinstance(other, EventPattern)
+    assert isinstance(pattern, EventPattern)
+    side = Side({"p0": other}, may_change=True)
+    oracle = EventOracle(pattern)
+    places = {str(record.id): place for place, record in reversed(list(enumerate(records)))}
+    for place, record in enumerate(records):
+        if place == begins:
+            side.patterns["p1"] = pattern
+            side.detector.replan(aggregate([other, pattern], "none"), [other, pattern])
+        found, _ = side.told(record)
+        reported = [("p1", each) for each in oracle.push(record) if place >= begins and places[each.completed_by] >= begins]
+        assert side.found(found) == side.wanted(reported)
+        if place + 1 < len(records) and chance.random() < 0.5:
+            now = chance.randint(record.ts, records[place + 1].ts)
+            later = [("p1", each) for each in oracle.advance(now) if place >= begins and places[each.completed_by] >= begins]
+            assert side.found(side.detector.advance(now)) == side.wanted(later)
+    rest = [("p1", each) for each in oracle.finish() if places[each.completed_by] >= begins]
+    assert side.found(side.detector.finish()) == side.wanted(rest)
+
+
+def test_a_count_of_matches_decided_before_a_pattern_began_is_not_reported() -> None:
+    """The match from the first A is decided at 3, the pattern begins then, and that from the second A is decided at 4."""
+    other, pattern = beside_another("SEQ(a:A, b:B, NOT c:C) REPORT EXISTS ON s WITHIN 2ms")
+    side = Side({"p0": other}, may_change=True)
+    for number, (ts, kind) in enumerate(((0, "A"), (1, "A"), (1, "B"), (3, "X"))):
+        side.told(Event(EdgeId(f"e{number}"), EventTime(ts), kind, {}))
+    side.patterns["p1"] = pattern
+    assert side.detector.replan(aggregate([other, pattern], "none"), [other, pattern])
+    assert side.detector.advance(4) == []
+    assert side.detector.finish() == []

@@ -224,6 +224,10 @@ impl Judge {
                 Waiting::Group(pattern, event) => {
                     let Some(mut group) = self.groups.remove(&(pattern, event)) else { continue };
                     let own = &court.patterns[pattern as usize];
+                    // Some of its matches may have been decided before the pattern began.
+                    if !own.counts(EdgeRef(event)) {
+                        continue;
+                    }
                     group.matches.retain(|(_, stored)| !court.has_lost(stored, own.reach));
                     let Some((branch, witness)) = group.matches.first().cloned() else { continue };
                     let ts = court.past.events.store.get(EdgeRef(event)).ts;
