@@ -257,6 +257,19 @@ class EdgeBatch:
             ValueError: the bytes are none of `pack`, or of another version's.
         """
 
+    def labels_among(self, edges: Sequence[str], vertices: Sequence[str]) -> tuple[int, list[str], list[str]]:
+        """Return how many records are no deletions, and which of these labels their edges and their vertices have.
+
+        Types of events are labels of edges. A label past the bound of the table of symbols is taken for every other such.
+        Complexity: O(records).
+        """
+
+    def values_among(self, attributes: Sequence[str]) -> list[tuple[str, bool]]:
+        """Return which of these attributes have a value in a record that is no deletion, and whether all of these are numbers.
+
+        Complexity: O(records) for each attribute.
+        """
+
     def to_records(self) -> list[dict[str, Any]]:
         """Return the records as dictionaries: for tests and people, at a few microseconds each."""
 

@@ -4,6 +4,7 @@
 //! whether they are in order of time is the sequencer's business.
 
 pub mod block;
+mod names;
 
 use std::ops::Range;
 

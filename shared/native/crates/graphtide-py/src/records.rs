@@ -212,6 +212,28 @@ impl PyEdgeBatch {
         Ok(Self { inner, symbols: symbols.inner.clone(), attributes: attributes.into() })
     }
 
+    fn labels_among(&self, py: Python<'_>, edges: Vec<String>, vertices: Vec<String>) -> (u64, Vec<String>, Vec<String>) {
+        let (numbers, symbols) = {
+            let mut symbols = self.symbols.lock();
+            ([&edges, &vertices].map(|names| names.iter().map(|name| symbols.intern(name)).collect::<Vec<_>>()), symbols.len())
+        };
+        let (records, used) = py.detach(|| self.inner.labels_used(symbols));
+        let [edges, vertices] = [(edges, 0), (vertices, 1)].map(|(names, place): (Vec<String>, usize)| {
+            let found = names.into_iter().zip(&numbers[place]).filter(|(_, symbol)| used[place][symbol.0 as usize]);
+            found.map(|(name, _)| name).collect()
+        });
+        (records, edges, vertices)
+    }
+
+    fn values_among(&self, py: Python<'_>, attributes: Vec<String>) -> Vec<(String, bool)> {
+        let columns = self.columns(&attributes);
+        let found: Vec<_> = py.detach(|| {
+            let found = columns.into_iter().map(|column| column.and_then(|column| self.inner.values_in(column)));
+            found.collect()
+        });
+        attributes.into_iter().zip(found).filter_map(|(name, numbers)| numbers.map(|numbers| (name, numbers))).collect()
+    }
+
     fn to_records<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         (0..self.inner.len()).map(|row| self.record(py, row)).collect()
     }
