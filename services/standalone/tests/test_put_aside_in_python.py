@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from graphtide import MatchOptions, Session, StreamWarning, TimeUnit
+from graphtide import MatchOptions, PatternWarning, Session, StreamWarning, TimeUnit
 from graphtide_core.edge import Edge
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import EdgeId, VertexId
@@ -126,7 +126,7 @@ def test_attributes_of_all_pieces_of_a_stream_are_told_at_its_end() -> None:
         session.push([edge(ts), edge(ts, "b", "c", tags={})])
     with pytest.warns(StreamWarning, match="'tags' was a list or object in 3 records, the first at record 2") as caught:
         session.finish()
-    assert len(caught) == 1
+    assert [each.category for each in caught] == [StreamWarning, PatternWarning]
 
 
 def test_a_letter_has_what_was_there() -> None:

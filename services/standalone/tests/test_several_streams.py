@@ -63,7 +63,7 @@ def check(query: GraphQuery, one: tuple[Edge, ...], other: tuple[Edge, ...]) -> 
     oracle = GraphQueryOracle(query)
     streams = {name: edges for name, edges in (("one", one), ("other", other)) if name in query.streams}
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", graphtide.StreamWarning)
         found = list(graphtide.match(query, graphtide.Inputs(**{name: records(edges) for name, edges in streams.items()})))
     merged = sorted((int(edge.ts), name, place) for name, edges in streams.items() for place, edge in enumerate(edges))
     told = [oracle.push(streams[name][place], name) for _, name, place in merged]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graphtide.explanations import Explanations
     from graphtide.inputs import Inputs
     from graphtide.matches import MatchList
+    from graphtide.notes import PatternWarning
     from graphtide.options import MatchOptions
     from graphtide.put_aside import StreamWarning
     from graphtide.server_errors import (
@@ -69,6 +70,7 @@ __all__ = [
     "NotFoundError",
     "OccurrenceMatch",
     "Operation",
+    "PatternWarning",
     "RefusedError",
     "RefusedPatternError",
     "ServerError",
@@ -92,6 +94,7 @@ _MODULES: Final = {
     "graphtide.explanations": ("Explanations",),
     "graphtide.inputs": ("Inputs",),
     "graphtide.matches": ("MatchList",),
+    "graphtide.notes": ("PatternWarning",),
     "graphtide.options": ("MatchOptions",),
     "graphtide.put_aside": ("StreamWarning",),
     "graphtide.server_errors": (

@@ -17,6 +17,7 @@ from graphtide_query.planner import plan_all
 
 from graphtide.event_questions import questions
 from graphtide.explanations import FORMATS, Explanations
+from graphtide.notes import PatternWarning
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, warn
@@ -89,7 +90,8 @@ def explain(
 ) -> Explanations | str:
     """Say how the patterns would be matched: an object that prints as text and that notebooks draw, see `Explanations`.
 
-    A `StreamWarning` tells of records of a stream that could not be used.
+    A `StreamWarning` tells of records of a stream that could not be used, a `PatternWarning` says what patterns ask that the
+    stream to analyze never had.
 
     Args:
         pattern: text of one or several patterns, or parsed patterns.
@@ -130,6 +132,8 @@ def _completed(run: Run) -> Explanations:
     """Lay a run open that nothing ended early."""
     for text in run.unused("graphtide.match() gives them by take_dead_letters()"):
         warn(text)
+    if notes := run.notes():
+        warn("\n".join(notes), PatternWarning)
     if run.error is not None:
         raise run.error
     if run.interrupt is not None:

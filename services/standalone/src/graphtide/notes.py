@@ -1,7 +1,8 @@
-"""What is doubtful about patterns, alone or beside a stream's first records: sentences, the same by every command."""
+"""What is doubtful about patterns, alone or beside a stream's records: sentences, the same by every command and in Python."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphtide_core.attribute_type import AttributeType
@@ -9,33 +10,45 @@ from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, notes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
-    from graphtide_query.known_names import SeenNames
 
-    from graphtide.readers import Reader
+    from graphtide.names_seen import NamesSeen
+
+
+class PatternWarning(UserWarning):
+    """A pattern does not fit its stream: it asks labels, types or attributes that no record had, or takes numbers for texts."""
 
 
 def notes_on(
-    patterns: Iterable[AnyPattern], reader: Reader, seen: SeenNames | None, declared: Mapping[str, AttributeType]
+    patterns: Iterable[AnyPattern],
+    records: int,
+    seen: NamesSeen,
+    *,
+    first: StatisticsSnapshot | None,
+    declared: Mapping[str, AttributeType],
+    matched: Container[str] = (),
 ) -> list[str]:
     """Return what does not fit the stream, with the pattern of which it is said; one sentence where there is no record.
 
     Args:
         patterns: which were matched, or are to be.
-        reader: that read the first records at least.
-        seen: their labels.
+        records: how many were read, bad ones too.
+        seen: what the good ones had.
+        first: statistics of the first of them.
         declared: types of attributes that were declared.
+        matched: patterns with matches, of which nothing is said but attributes that no record had.
     """
-    if not reader.records:
+    if not records:
         return ["the stream has no records: nothing is matched"]
-    numbers = _numbers(reader, declared)
-    return [
-        f"pattern {each.name!r}: {text}" for each in patterns for text in notes(AskedNames.of(each), seen, numbers, "first")
-    ]
+    names = seen.names(first)
+    own = {name for name, kind in declared.items() if kind in {AttributeType.INTEGER, AttributeType.NUMBER}}
+    numbers = own | (seen.numbers - declared.keys())
+    asked = ((each.name, _asked(each, matched)) for each in patterns)
+    return [f"pattern {name!r}: {text}" for name, each in asked for text in notes(each, names, numbers, "first")]
 
 
 def notes_on_bursts(patterns: Iterable[AnyPattern], statistics: StatisticsSnapshot | None, unit: TimeUnit) -> list[str]:
@@ -50,10 +63,7 @@ def notes_on_bursts(patterns: Iterable[AnyPattern], statistics: StatisticsSnapsh
     return [f"pattern {name!r}: {burst.text}" for name, burst in found if burst is not None]
 
 
-def _numbers(reader: Reader, declared: Mapping[str, AttributeType]) -> frozenset[str]:
-    """Return the attributes that hold numbers: as declared, else the columns of a text in which no text was found."""
-    own = {name for name, kind in declared.items() if kind in {AttributeType.INTEGER, AttributeType.NUMBER}}
-    if reader.columns is None or reader.place != "line":
-        return frozenset(own)
-    texts = {each.column for each in reader.settled}
-    return frozenset(own | {name for name in reader.columns if name not in texts and name not in declared})
+def _asked(pattern: AnyPattern, matched: Container[str]) -> AskedNames:
+    asked = AskedNames.of(pattern)
+    # A match may do without an attribute that no record has, so that nothing else would say so.
+    return replace(asked, edges=(), vertices=(), as_texts=()) if pattern.name in matched else asked

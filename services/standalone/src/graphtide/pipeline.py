@@ -24,17 +24,18 @@ from graphtide_native.statistics import StreamStatistics
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, refuse_other_family
 from graphtide_query.known_attributes import refuse_unknown_attributes
-from graphtide_query.known_names import SeenNames
 from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch, regroupings
+from graphtide.names_seen import NamesSeen
 from graphtide.readers.merged import MergedReader, Ordering
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.attribute_type import AttributeType
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
@@ -75,7 +76,8 @@ class Pipeline:
         match_seconds: what matching took.
         replans: plans that changed while the stream ran.
         events: what is noted of event patterns while they are traced.
-        seen: labels of the stream's first records, once a batch was seen.
+        seen: which of the names that patterns ask the stream has had.
+        first: statistics of the stream's first records, once a batch was seen.
     """
 
     def __init__(
@@ -108,7 +110,8 @@ class Pipeline:
         self.plan_seconds = 0.0
         self.match_seconds = 0.0
         self.replans: list[Replan] = []
-        self.seen: SeenNames | None = None
+        self.seen = NamesSeen(patterns)
+        self.first: StatisticsSnapshot | None = None
         self._watch: Watch | None = None
         self.patterns = tuple(patterns)
         self._options = options if traced is None else replace(options, adapt=False, concurrency=Concurrency())
@@ -145,6 +148,11 @@ class Pipeline:
         """What times of the stream count."""
         return self._options.time_unit
 
+    @property
+    def declared(self) -> Mapping[str, AttributeType]:
+        """What is declared of attributes."""
+        return self._options.declared
+
     def ordering(self, streams: Iterable[str]) -> Ordering:
         """Return how streams by name are put in order before they are merged."""
         unit, queries = self.time_unit, [each for each in self.patterns if isinstance(each, GraphQuery)]
@@ -177,6 +185,7 @@ class Pipeline:
             if self._matcher is not None and self._merged is not None:
                 yield from self._match(batch)
             return
+        self.seen.take(batch)
         if self._matcher is None:
             self._start(batch, reader)
         elif self._watch is not None and (known := self._watch.look(batch)) is not None:
@@ -311,9 +320,8 @@ class Pipeline:
         if has_ids:
             self._duplicates = Duplicates(*longest(pattern.extent(options.time_unit) for pattern in self.patterns))
         if batch is not None:
-            first = sample(batch, self.symbols)
-            self.seen = SeenNames.of(first)
-            options = replace(options, statistics=options.statistics or first)
+            self.first = sample(batch, self.symbols)
+            options = replace(options, statistics=options.statistics or self.first)
         self.plans = self._all_planned(options.statistics)
         if self._is_adaptive and options.statistics is not None:
             self._watch = Watch(self.symbols, options.statistics, options.adaptation)

@@ -87,9 +87,9 @@ def settled_told(found: Iterable[Settled], patterns: Iterable[AnyPattern], remed
     ]
 
 
-def warn(text: str) -> None:
+def warn(text: str, category: type[Warning] = StreamWarning) -> None:
     """Warn whoever called into this package."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, StreamWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)

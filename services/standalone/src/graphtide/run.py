@@ -16,6 +16,7 @@ from graphtide_core.match import MatchKind
 from graphtide_core.pattern import SubgraphPattern
 
 from graphtide.inputs import Inputs
+from graphtide.notes import notes_on
 from graphtide.pipeline import Pipeline
 from graphtide.put_aside import PutAside, settled_told, unfit_told
 from graphtide.readers import MergedReader, ReaderOptions, open_stream
@@ -191,6 +192,21 @@ class Run:
             *unfit_told(self.reader.unfit, self.reader.place),
             *settled_told(self.reader.settled, self.pipeline.patterns, "--type {column}:number"),
         ]
+
+    def notes(self) -> list[str]:
+        """Return what of the patterns does not fit the stream, once it ended by itself; nothing where something cut it off."""
+        if self._outcome != "done":
+            return []
+        pipeline = self.pipeline
+        matched = {report.name for report in pipeline.matcher.patterns() if report.matches}
+        return notes_on(
+            pipeline.patterns,
+            self.reader.records,
+            pipeline.seen,
+            first=pipeline.first,
+            declared=pipeline.declared,
+            matched=matched,
+        )
 
     def _tell(self) -> None:
         if self.on_progress is not None:

@@ -19,10 +19,11 @@ from graphtide_query import parse
 
 from graphtide.inputs import IN_PYTHON, Inputs, flaw_of_streams
 from graphtide.matches import MatchList, columns_of_patterns, to_arrow
+from graphtide.notes import PatternWarning, notes_on
 from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
-from graphtide.put_aside import PutAside, settled_told, unfit_told, warn
+from graphtide.put_aside import PutAside, StreamWarning, settled_told, unfit_told, warn
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.readers.ahead import read_ahead
 from graphtide.run import merged, tuned
@@ -64,7 +65,8 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
     """Find the matches of the pattern in a stream; iterating gives them as their last edges arrive.
 
     Records that are bad or late are put aside, with a `StreamWarning` that names the first; `take_dead_letters` of what is
-    returned gives them. A table is put in order of time first, so none of its records is late.
+    returned gives them. A table is put in order of time first, so none of its records is late. At the end of the stream a
+    `PatternWarning` says what patterns ask that it never had: labels, types of events, attributes.
 
     Args:
         pattern: text of one or several patterns, or parsed patterns.
@@ -116,8 +118,8 @@ class Session:
         self._records = 0
         self._alone = OneAtATime("this session")
         self._over = ""
-        self._told: list[str] = []
-        self._tell: Callable[[str], None] = warn
+        self._told: list[tuple[str, type[Warning]]] = []
+        self._tell: Callable[[str, type[Warning]], None] = warn
 
     def __enter__(self) -> Self:
         """Return the session itself."""
@@ -217,6 +219,7 @@ class Session:
         self._over = "finished"
         self._collect(reader)
         self._warn(reader)
+        self._warn_of_patterns(reader)
 
     def _list(self, batches: Iterable[MatchBatch]) -> MatchList:
         return MatchList((found for batch in batches for found in batch), self.patterns, self._options.time_unit)
@@ -242,18 +245,29 @@ class Session:
         unfit, self._unfit = self._unfit, {}
         settled, self._settled = settled_told(self._settled.values(), self.patterns, _DECLARED), {}
         for text in (*told, *unfit_told(unfit.values(), reader.place), *settled):
-            self._tell(text)
+            self._tell(text, StreamWarning)
+
+    def _warn_of_patterns(self, reader: Reader) -> None:
+        """Warn once of what does not fit the stream, at its end; an empty stream in memory is the caller's own."""
+        if not self._records and reader.bytes_total is None:
+            return
+        pipeline = self._pipeline
+        matched = {report.name for report in pipeline.matcher.patterns() if report.matches}
+        declared = pipeline.declared
+        found = notes_on(self.patterns, self._records, pipeline.seen, first=pipeline.first, declared=declared, matched=matched)
+        if found:
+            self._tell("\n".join(found), PatternWarning)
 
     @contextlib.contextmanager
     def _telling_later(self) -> Iterator[None]:
         """Let warnings wait for `_take_told`: in another thread they would name nobody."""
-        before, self._tell = self._tell, self._told.append
+        before, self._tell = self._tell, lambda text, category: self._told.append((text, category))
         try:
             yield
         finally:
             self._tell = before
 
-    def _take_told(self) -> list[str]:
+    def _take_told(self) -> list[tuple[str, type[Warning]]]:
         told, self._told = self._told, []
         return told
 

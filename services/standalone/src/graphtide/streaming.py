@@ -78,8 +78,8 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
                 batch = await self._steps.next()
             finally:
                 # Told here, where whoever waits can be named.
-                for text in self._session._take_told():  # noqa: SLF001 - a part of the session
-                    warn(text)
+                for text, category in self._session._take_told():  # noqa: SLF001 - a part of the session
+                    warn(text, category)
             if batch is None:
                 self._steps.end()
                 raise StopAsyncIteration

@@ -147,7 +147,7 @@ def explain(
             run = analyzed(parsed, stream, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
         except InvalidPatternError as error:
             raise with_source(error, patterns) from error
-    for text in run.unused(shown_by(dead_letters)):
+    for text in (*run.unused(shown_by(dead_letters)), *(f"note: {text}" for text in run.notes())):
         say(text)
     if run.error is not None:
         raise run.error

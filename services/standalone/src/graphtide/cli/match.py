@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
@@ -49,13 +49,9 @@ from graphtide.cli.streams import (
     reading_of,
     stream_of,
 )
-from graphtide.notes import notes_on, notes_on_bursts
+from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.run import Run, prepare
-
-if TYPE_CHECKING:
-    from graphtide.options import MatchOptions
-    from graphtide.summary import Summary
 
 _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
@@ -164,7 +160,7 @@ def match(
     for report in result.patterns if result.records else ():
         for edge in report.unmatched_edges:
             say(f"note: pattern {report.name!r}: no record could be edge {edge!r}; has the stream its labels and values?")
-    for text in _notes(run, result, options):
+    for text in run.notes():
         say(f"note: {text}")
     outcome = result.outcome
     try:
@@ -177,15 +173,6 @@ def match(
     except BrokenPipeError:
         outcome = "output closed"
     _end(run, outcome)
-
-
-def _notes(run: Run, result: Summary, options: MatchOptions) -> list[str]:
-    """Return what patterns without a match ask that the stream does not have."""
-    if result.outcome != "done":
-        return []
-    matched = {report.name for report in result.patterns if report.matches}
-    patterns = [pattern for pattern in run.pipeline.patterns if pattern.name not in matched]
-    return notes_on(patterns, run.reader, run.pipeline.seen, options.declared)
 
 
 def _say_unused(run: Run, dead_letters: Path | None) -> None:

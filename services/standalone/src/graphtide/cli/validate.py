@@ -105,7 +105,6 @@ def _refuse_unfit(
     from graphtide_native.records import Sequencer, take_dead_letters  # noqa: PLC0415
     from graphtide_native.sampling import sample  # noqa: PLC0415
     from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
-    from graphtide_query.known_names import SeenNames  # noqa: PLC0415
 
     from graphtide.pipeline import Pipeline  # noqa: PLC0415
     from graphtide.put_aside import PutAside  # noqa: PLC0415
@@ -129,7 +128,8 @@ def _refuse_unfit(
     if known is not None:
         refuse_unknown_attributes(patterns, known)
     counted = sample(batch, pipeline.symbols) if batch is not None else None
-    seen = SeenNames.of(counted) if counted is not None else None
-    for text in notes_on(patterns, reader, seen, options.declared):
+    if batch is not None:
+        pipeline.seen.take(batch)
+    for text in notes_on(patterns, reader.records, pipeline.seen, first=counted, declared=options.declared):
         say(f"note: {text}")
     return counted
