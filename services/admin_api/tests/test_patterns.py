@@ -10,7 +10,7 @@ from graphtide_admin_api.application.view import asked_names
 from graphtide_admin_api.domain.registration import Moment, Wish, changed, registered
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
-from graphtide_core.statistics import EdgeType, StatisticsSnapshot
+from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot
 from graphtide_query.known_names import AskedNames
 from graphtide_wire import statistics
 from graphtide_wire.match_counts import CountsRecord, encode_counts
@@ -403,6 +403,44 @@ def test_a_pattern_whose_parts_can_be_exchanged_is_warned_of(deployment: Deploym
     (warning,) = deployment.http.post("/api/v1/patterns", json={"text": star(8)}).json()["warnings"]
     assert warning.startswith("one record may complete 40,320 matches: the edges e0, e1")
     assert deployment.http.get("/api/v1/patterns/p").json()["warnings"] == [warning]
+
+
+def test_validation_warns_of_what_registration_warns_of(deployment: Deployment) -> None:
+    text = f"{star(8)}\n{TEXT.replace('PATTERN p', 'PATTERN q')}"
+    found = deployment.http.post("/api/v1/patterns:validate", json={"text": text}).json()
+    assert found["valid"]
+    (warning,) = found["warnings"]
+    assert warning.startswith("pattern 'p': one record may complete 40,320 matches: the edges e0, e1")
+
+
+def test_a_pattern_is_warned_of_by_the_degrees_of_its_stream(deployment: Deployment) -> None:
+    text = "PATTERN p MATCH (h)-[a]->(b), (h)-[c]->(d), (h)-[e]->(f) ON s WINDOW 10"
+    validity = {"text": text}
+    registered = deployment.http.post("/api/v1/patterns", json={"text": text})
+    assert (registered.status_code, registered.json()["warnings"]) == (201, [])
+    assert deployment.http.post("/api/v1/patterns:validate", json=validity).json()["warnings"] == []
+    snapshot = StatisticsSnapshot(
+        edges=1_000,
+        vertices=500,
+        types={EdgeType(None, "pays", None): 1_000},
+        out_degrees=DegreeMoments(vertices=100, total=1_000, squares=50_000, most=200),
+        in_degrees=DegreeMoments(vertices=500, total=1_000, squares=2_000, most=2),
+    )
+    record = statistics.StatisticsRecord("s", 1, snapshot, attributes=())
+    deployment.write(TOPICS.statistics, b"s", statistics.encode_statistics(record))
+    deployment.publish()
+    warning = (
+        "one record may complete some 120,000 matches, as the stream's statistics let expect: its busiest vertex, as 'h', has"
+    )
+
+    def warnings() -> list[str]:
+        found: list[str] = deployment.http.get("/api/v1/patterns/p").json()["warnings"]
+        return found
+
+    deployment.until(lambda: len(warnings()) == 1)
+    assert warnings()[0].startswith(warning)
+    (validated,) = deployment.http.post("/api/v1/patterns:validate", json=validity).json()["warnings"]
+    assert validated == f"pattern 'p': {warnings()[0]}"
 
 
 def test_a_pattern_that_its_limit_would_end_at_its_first_match_is_refused(deployment: Deployment) -> None:

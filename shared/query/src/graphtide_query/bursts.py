@@ -1,27 +1,29 @@
-"""How many matches one record may complete by the form of a pattern, and what to write where that is too many.
+"""How many matches one record may complete, and what to write where that is too many.
 
 Parts of a pattern that can be exchanged for each other, such as the leaves of a star, make as many matches of the same records
 as there are ways to permute them, and the last record completes all of them at once. An iteration under `SKIP TILL ANY` takes
 every set of the events that there are. Under dual simulation an edge completes one component, so there is nothing to count.
+So much the form of a pattern says. Where statistics of the stream are known, edges and joins fan out by the degrees that were
+counted (`fan_out`), and events by their rates: that is an estimate, and certain of nothing.
 
-Cost: none for patterns of fewer than `_FEWEST` parts, else that of `symmetry.orbits`, which is bounded; nothing is enumerated.
+Cost: by form none for patterns of fewer than `_FEWEST` parts, else that of `symmetry.orbits`, which is bounded; by statistics
+O(n^2) for n parts. Nothing is enumerated.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from math import comb, prod
+from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.arrangement import Absent, Any, QueryEvent, absences, choices, positive_events
+from graphtide_core.arrangement import Absent, Any, QueryEvent, Seq, absences, choices, positive_events
 from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, attributes, conjuncts, renamed, variables
 from graphtide_core.regular_rule import Variable
 
-from graphtide_query.symmetry import ColouredGraph, orbits
+from graphtide_query.symmetry import ColouredGraph, against, orbits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from graphtide_core.regular_rule import Rule, Term
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
+
+    from graphtide_query.fan_out import Expected
 
 MOST_MATCHES: Final = 1_000
 """Matches by one record of which nothing is said."""
@@ -51,13 +55,15 @@ _MOST_LISTED: Final = 64
 
 _MOST_NAMED: Final = 4
 
+_FEWER_EDGES: Final = "a shorter window, an order (ORDER) or more conditions"
+
 
 @dataclass(frozen=True, slots=True)
 class Burst:
     """Matches that one record may complete.
 
     Attributes:
-        matches: how many, at least where the parts of the pattern are filled by different records.
+        matches: how many, at least where the parts of the pattern are filled by different records; or how many are expected.
         certain: how many the first match brings, whatever the stream: it is one of them.
         text: how many, why, and what to write instead.
     """
@@ -76,17 +82,51 @@ def burst_of(pattern: AnyPattern, statistics: StatisticsSnapshot | None = None, 
 
     Args:
         pattern: of any family.
-        statistics: of its stream; without them, or without a unit, nothing is said of iterations.
+        statistics: of its stream; without them, or without a unit, the form alone counts.
         unit: what times of the stream count.
     """
+    known = None if statistics is None or unit is None or not statistics.edges else (statistics, unit)
+    return _by_form(pattern, known) or (None if known is None else _by_degrees(pattern, *known))
+
+
+def _by_form(pattern: AnyPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None) -> Burst | None:
     if isinstance(pattern, GraphQuery):
         heads = {output.head: output.path for output in pattern.outputs}
-        found = [_of_rule(rule, heads[rule.head]) for rule in pattern.rules if rule.head in heads]
-        return max((each for each in found if each is not None), key=lambda each: each.matches, default=None)
+        return _greatest(_of_rule(rule, heads[rule.head]) for rule in pattern.rules if rule.head in heads)
     if isinstance(pattern, EventPattern):
-        listed = None if statistics is None or unit is None else _of_lists(pattern, statistics, unit)
+        listed = None if known is None else _of_lists(pattern, *known)
         return listed or _of_events(pattern)
     return _of_edges(pattern) if pattern.morphism.is_mapping else None
+
+
+def _by_degrees(pattern: AnyPattern, statistics: StatisticsSnapshot, unit: TimeUnit) -> Burst | None:
+    """Return what is expected where parts cannot be exchanged: by the degrees of the stream, of events by their rates."""
+    from graphtide_query import fan_out  # noqa: PLC0415 - who knows no statistics does without
+
+    if isinstance(pattern, GraphQuery):
+        heads = {output.head for output in pattern.outputs}
+        rules = (fan_out.of_rule(pattern, rule, statistics, unit) for rule in pattern.rules if rule.head in heads)
+        return _greatest(_expected(found, pattern) for found in rules)
+    if isinstance(pattern, EventPattern):
+        return _of_rates(pattern, statistics, unit)
+    return _expected(fan_out.of_pattern(pattern, statistics, unit), pattern) if pattern.morphism.is_mapping else None
+
+
+def _greatest(found: Iterable[Burst | None]) -> Burst | None:
+    return max((each for each in found if each is not None), key=lambda each: each.matches, default=None)
+
+
+def _expected(expected: Expected | None, pattern: AnyPattern) -> Burst | None:
+    """Return what is expected at the busiest vertex of a stream as a burst, if it is one."""
+    if expected is None or expected.matches <= MOST_MATCHES:
+        return None
+    count = _rounded(expected.matches)
+    instead = "a shorter window or more conditions" if isinstance(pattern, GraphQuery) else _FEWER_EDGES
+    text = (
+        f"one record may complete some {_number(count)} matches, as the stream's statistics let expect: its busiest vertex, as "
+        f"{expected.vertex!r}, has {expected.degree:,} edges within the window; {instead} makes them fewer"
+    )
+    return Burst(count, 1, text)
 
 
 def _of_edges(pattern: SubgraphPattern) -> Burst | None:
@@ -103,7 +143,7 @@ def _of_edges(pattern: SubgraphPattern) -> Burst | None:
             graph.link("before", number[before], number[after])
         certain = _alike(graph, number, names).matches
     # Edges that are ordered can be exchanged as far as the order allows for those of one set.
-    matches = max(certain, alike.matches // _against(pattern.order.before))
+    matches = max(certain, alike.matches // against(pattern.order.before))
     if matches <= MOST_MATCHES:
         return None
     is_all = not pattern.is_distinct and pattern.one_per is None
@@ -124,12 +164,6 @@ def _graph(pattern: SubgraphPattern) -> tuple[ColouredGraph, dict[str, int]]:
         graph.link("to", number[edge.name], number[edge.target])
     _add_conditions(graph, number, pattern.predicates)
     return graph, number
-
-
-def _against(before: Iterable[tuple[str, str]]) -> int:
-    """Return a number of permutations of which one at least agrees with an order: exact where the order is a forest."""
-    pairs = list(before)
-    return min(prod(1 + count for count in Counter(pair[side] for pair in pairs).values()) for side in (0, 1))
 
 
 def _of_events(pattern: EventPattern) -> Burst | None:
@@ -201,6 +235,61 @@ def _of_lists(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
             )
             found.append(Burst(lists, 1, text))
     return max(found, key=lambda each: each.matches, default=None)
+
+
+def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeUnit) -> Burst | None:
+    """Return how many matches the last event of a pattern is expected to complete, by how often the others come in its time.
+
+    Nothing where that is not known: of events that must be equal, of lists, and where one of several parts is enough.
+    """
+    from graphtide_query import fan_out  # noqa: PLC0415 - as above
+    from graphtide_query.families.events.rates import Rates  # noqa: PLC0415
+
+    events, joined = positive_events(pattern.root), fan_out.is_joined(pattern.predicates)
+    is_plain = not any(event.repeat for event in events) and next(choices(pattern.root), None) is None
+    if not is_plain or joined or pattern.partition or pattern.report is Report.EXISTS or statistics.rate <= 0:
+        return None
+    rates, ticks = Rates(statistics), int(pattern.within.ticks(unit))
+    each = {event.name: rates.events(() if event.type is None else (event.type,), ticks) for event in events}
+    through = fan_out.through(pattern.predicates)
+    found = 0.0
+    for last in _last(pattern.root):
+        share, _ = _in_order(pattern.root, last)
+        found = max(found, through * share * prod(count for name, count in each.items() if name != last))
+    if found <= MOST_MATCHES:
+        return None
+    count = _rounded(found)
+    text = (
+        f"one record may complete some {_number(count)} matches, as the stream's statistics let expect: so many events come in "
+        "the time of the pattern; a shorter WITHIN, PARTITION BY an attribute or more conditions makes them fewer"
+    )
+    return Burst(count, 1, text)
+
+
+def _last(part: Part) -> tuple[str, ...]:
+    """Return the events of a part that may be its last."""
+    match part:
+        case QueryEvent(name):
+            return (name,)
+        case Absent():
+            return ()
+        case Seq(parts):
+            return next((found for each in reversed(parts) if (found := _last(each))), ())
+        case _:
+            return tuple(name for each in part.parts for name in _last(each))
+
+
+def _in_order(part: Part, last: str) -> tuple[float, int]:
+    """Return the share of permutations of a part's events but `last` that agree with its arrangement, and how many they are."""
+    if isinstance(part, QueryEvent):
+        return 1.0, int(part.name != last)
+    if isinstance(part, Absent):
+        return 1.0, 0
+    inner = [_in_order(each, last) for each in part.parts]
+    size, share = sum(count for _, count in inner), prod(share for share, _ in inner)
+    if isinstance(part, Seq):
+        share *= prod(factorial(count) for _, count in inner) / factorial(size)
+    return share, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +370,11 @@ def _sentence(names: Sequence[str], matches: int, what: str, instead: str, once:
         f"is a match; {instead}"
     )
     return text if once is None else f"{text}; {once} reports one of them, but finds all"
+
+
+def _rounded(count: float) -> int:
+    """Return a number with two digits, as an estimate has no more."""
+    return int(float(f"{count:.1e}"))
 
 
 def _number(count: int) -> str:

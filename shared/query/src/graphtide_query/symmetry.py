@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 MOST_WORK: Final = 500_000
 """Links that are looked at for one graph: less than a second."""
@@ -43,6 +44,12 @@ class ColouredGraph:
     def link(self, kind: str, one: int, other: int) -> None:
         """Link two parts."""
         self.links.add((kind, one, other))
+
+
+def against(before: Iterable[tuple[str, str]]) -> int:
+    """Return a number of permutations of which one at least agrees with an order: exact where the order is a forest."""
+    pairs = list(before)
+    return min(prod(1 + count for count in Counter(pair[side] for pair in pairs).values()) for side in (0, 1))
 
 
 def orbits(graph: ColouredGraph, base: Sequence[int], most_work: int = MOST_WORK) -> list[int]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
-from graphtide_core.event_pattern import EventPattern
 from graphtide_core.time import TimeUnit
-from graphtide_query import parse
+from graphtide_query import parse, print_pattern
 from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream, notes
 from graphtide_runtime.follower import Follower
@@ -27,6 +26,7 @@ from graphtide_admin_api.domain.standing import Standing, standing_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Record
     from graphtide_wire.control import PatternRecord, StatusRecord
@@ -57,15 +57,14 @@ def asked_names(text: str) -> AskedNames:
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
-def _by_form(text: str) -> tuple[str | None, EventPattern | None]:
-    """Return what one record may complete by the form of a text, and the pattern where statistics may say more."""
+def _by_form(text: str) -> tuple[str | None, AnyPattern | None]:
+    """Return what one record may complete by the form of a text, or the pattern, of which statistics may say more."""
     try:
         (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
         return None, None
     burst = burst_of(pattern)
-    text_of_burst = None if burst is None else burst.text
-    return text_of_burst, pattern if isinstance(pattern, EventPattern) and any(each.repeat for each in pattern.events) else None
+    return (None, pattern) if burst is None else (burst.text, None)
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
@@ -76,15 +75,6 @@ def stream_of(text: str) -> str | None:
         return ordered_stream(pattern)
     except (InvalidPatternError, ValueError):
         return None
-
-
-def _burst(text: str, counted: StatisticsRecord | None, standing: Standing) -> str | None:
-    """Return whether one record may complete very many matches: by the form of the text, or by how often its events come."""
-    by_form, pattern = _by_form(text)
-    if by_form is not None or counted is None or standing.plan is None or pattern is None:
-        return by_form
-    burst = burst_of(pattern, counted.snapshot, TimeUnit(standing.plan.unit))
-    return None if burst is None else burst.text
 
 
 class IncompleteError(TransientError):
@@ -122,6 +112,10 @@ class Known:
             names = SeenNames.of(record.snapshot, record.attributes, record.labels)
             self._names[stream] = record, names
         return names
+
+    def unit(self) -> TimeUnit | None:
+        """Return what times of streams count, in all of a deployment the same; None as long as no pattern has a plan."""
+        return next((TimeUnit(plan.unit) for plan in self.plans.values()), None)
 
     def take(self, record: Record) -> None:
         """Take a record of a control topic; one that cannot be read counts as none."""
@@ -228,6 +222,7 @@ class View:
         self._clock = clock
         self._changed = Condition()
         self._shown: Known | None = None
+        self._bursts: dict[str, tuple[StatisticsRecord, str | None]] = {}
 
     @property
     def is_whole(self) -> bool:
@@ -296,20 +291,42 @@ class View:
         return record is not None and record.snapshot.edges > 0
 
     def warnings(self, record: PatternRecord) -> list[str]:
-        """Return what may be misspelt in a pattern, as far as the newest snapshots tell."""
+        """Return what may be misspelt in a pattern, or take very many matches, as far as the newest snapshots tell."""
+        # What a pattern has matched was there, though it may be rare.
+        is_seen = self.standing(record).reported > 0
+        return self._warnings(record.text, asked_names(record.text), record.stream, are_names_seen=is_seen)
+
+    def warnings_before(self, pattern: AnyPattern) -> list[str]:
+        """Return the same of a pattern that is not registered; what needs snapshots is left out until they were read."""
+        if not self.is_whole:
+            by_form, _ = _by_form(print_pattern(pattern))
+            return [] if by_form is None else [by_form]
+        return self._warnings(print_pattern(pattern), AskedNames.of(pattern), ordered_stream(pattern), are_names_seen=False)
+
+    def _warnings(self, text: str, asked: AskedNames, stream: str, *, are_names_seen: bool) -> list[str]:
         with self._changed:
             known = self._known()
             measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
-            names = known.names(record.stream)
-            counted = known.statistics.get(record.stream)
-        stream = lacking_stream(record.stream, measured)
-        kinds = {**self.schema(record.stream, "seen"), **self.schema(record.stream, "declared")}
+            names, counted, unit = known.names(stream), known.statistics.get(stream), known.unit()
+        kinds = {**self.schema(stream, "seen"), **self.schema(stream, "declared")}
         numbers = {name for name, kind in kinds.items() if kind in {"integer", "number"}}
-        # What a pattern has matched was there, though it may be rare.
-        standing = self.standing(record)
-        said = notes(asked_names(record.text), None if standing.reported > 0 else names, numbers)
-        burst = _burst(record.text, counted, standing)
-        return [*said, *(each for each in (stream, burst) if each is not None)]
+        said = notes(asked, None if are_names_seen else names, numbers)
+        more = (lacking_stream(stream, measured), self._burst(text, counted, unit))
+        return [*said, *(each for each in more if each is not None)]
+
+    def _burst(self, text: str, counted: StatisticsRecord | None, unit: TimeUnit | None) -> str | None:
+        """Return whether one record may complete very many matches: by the form of a text, or as statistics let expect."""
+        by_form, pattern = _by_form(text)
+        if by_form is not None or counted is None or unit is None or pattern is None:
+            return by_form
+        of, found = self._bursts.get(text, (None, None))
+        if of is not counted:
+            burst = burst_of(pattern, counted.snapshot, unit)
+            found = None if burst is None else burst.text
+            if len(self._bursts) >= _MOST_TEXTS:
+                self._bursts.clear()
+            self._bursts[text] = counted, found
+        return found
 
     def planned_on(self, stream: str) -> list[str]:
         """Return the patterns with plans on a stream, those among them that were deleted and are still being stopped."""

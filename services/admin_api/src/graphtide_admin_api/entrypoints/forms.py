@@ -349,6 +349,10 @@ class Validity(BaseModel):
 
     valid: bool
     patterns: list[PatternSummary] = Field(default_factory=list)
+    warnings: list[str] = Field(
+        default_factory=list,
+        description="Of the patterns: names that their streams have not had, and where one record may complete very many.",
+    )
     error: Flaw | None = None
 
 

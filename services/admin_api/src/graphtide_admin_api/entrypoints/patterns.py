@@ -102,15 +102,13 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.post("/patterns:validate", dependencies=reads)
     def validate_patterns(given: TextIn) -> Validity:
-        """Say whether a text is valid, and if not, where and why."""
+        """Say whether a text is valid, and if not, where and why; warn of what may be misspelt or takes very many matches."""
         try:
             patterns = read_all(given.text)
         except ProblemError as error:
             return Validity(valid=False, error=Flaw.model_validate({"detail": error.detail, **error.extra}))
-        return Validity(
-            valid=True,
-            patterns=[PatternSummary.of(each) for each in patterns],
-        )
+        warnings = [f"pattern {each.name!r}: {text}" for each in patterns for text in parts.view.warnings_before(each)]
+        return Validity(valid=True, patterns=[PatternSummary.of(each) for each in patterns], warnings=warnings)
 
     @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=SIMULATION)
     async def simulate_patterns(request: Request) -> SimulationOut:

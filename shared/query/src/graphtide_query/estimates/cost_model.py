@@ -75,7 +75,7 @@ class CostModel:
         self.pattern = pattern
         self.statistics = statistics
         self.vertices = max(1, statistics.vertices or DEFAULT_VERTICES)
-        self.edges_in_window = _edges_in_window(statistics, extent)
+        self.edges_in_window = edges_in_window(statistics, extent)
         likelier = CLOSING_SHARE * self.vertices**2 / self.edges_in_window
         self.closing = max(1.0, likelier) if statistics.edges else 1.0
         self.has_counted_meetings = bool(statistics.edges and statistics.paths)
@@ -282,7 +282,8 @@ class CostModel:
         return {end for edge in edges for end in self._ends[edge]}
 
 
-def _edges_in_window(known: StatisticsSnapshot, extent: Extent) -> float:
+def edges_in_window(known: StatisticsSnapshot, extent: Extent) -> float:
+    """Return how many edges of any kind a window holds, if the stream goes on as it is known."""
     if isinstance(extent, EdgeCount):
         return float(extent.edges)
     if known.edges == 0:
