@@ -14,7 +14,7 @@ from msgspec import Meta
 from graphtide_wire.json_form import Name, decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 MOST_ATTRIBUTES: Final = 1_000
 """Attributes of a schema."""
@@ -69,15 +69,19 @@ def source_of(key: bytes | None) -> tuple[str, Source] | None:
             return None
 
 
-def merged(one: Mapping[str, Kind], other: Mapping[str, Kind]) -> dict[str, Kind]:
-    """Return what two schemas say together: of an attribute of two types the one that has both values, or `any`."""
-    together = dict(one)
-    for name, kind in other.items():
-        if name not in together and len(together) < MOST_ATTRIBUTES:
-            together[name] = kind
-        elif name in together:
-            together[name] = wider(together[name], kind)
-    return together
+def merged(one: Mapping[str, Kind], other: Mapping[str, Kind], read: Collection[str] = ()) -> dict[str, Kind]:
+    """Return what two schemas say together: of an attribute of two types the one that has both values, or `any`.
+
+    Of more than `MOST_ATTRIBUTES` those that patterns `read` are kept first, then the others in their order.
+    """
+    together = {name: wider(kind, other[name]) if name in other else kind for name, kind in one.items()}
+    together |= {name: kind for name, kind in other.items() if name not in together}
+    if len(together) <= MOST_ATTRIBUTES:
+        return together
+    first = [name for name in together if name in read][:MOST_ATTRIBUTES]
+    others = [name for name in together if name not in read][: MOST_ATTRIBUTES - len(first)]
+    kept = {*first, *others}
+    return {name: kind for name, kind in together.items() if name in kept}
 
 
 def wider(one: Kind, other: Kind) -> Kind:

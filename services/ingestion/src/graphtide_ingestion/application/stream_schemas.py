@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Condition
 from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_runtime.follower import Follower
+from graphtide_runtime.registered_reaches import RegisteredReaches
 from graphtide_runtime.telemetry import events
 from graphtide_wire import stream_schema
-from graphtide_wire.stream_schema import SchemaRecord, merged
+from graphtide_wire.stream_schema import MOST_ATTRIBUTES, SchemaRecord, merged
 
 from graphtide_ingestion.domain.stream_types import StreamTypes
 
@@ -39,6 +42,8 @@ class StreamSchemas:
         self._changed = Condition()
         self._known: dict[str, StreamTypes] | None = None
         self._follower: Follower | None = None
+        self._reaches: RegisteredReaches | None = None
+        self._full: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -65,7 +70,7 @@ class StreamSchemas:
             if self._known is None:
                 message = "schemas of streams are being read; try again in a moment"
                 raise TransientError(message)
-            return self._known.get(stream, StreamTypes())
+            return replace(self._known.get(stream, StreamTypes()), read=self._read(stream))
 
     def seen(self, stream: str, attributes: Mapping[str, Kind]) -> list[Message]:
         """Add what edges showed; return what is to be written because of it."""
@@ -73,7 +78,10 @@ class StreamSchemas:
             if self._known is None:
                 return []
             types = self._known.get(stream, StreamTypes())
-            together = merged(types.seen, attributes)
+            together = merged(types.seen, attributes, self._read(stream))
+            if len(attributes.keys() - together.keys()) and stream not in self._full:
+                self._full.add(stream)
+                _LOG.warning(events.ATTRIBUTES_LEFT_OUT, stream=stream, most=MOST_ATTRIBUTES, names=len(attributes))
             if together == types.seen:
                 return []
             self._known[stream] = StreamTypes(types.declared, together)
@@ -88,18 +96,21 @@ class StreamSchemas:
         """
         self._log.admin().ensure(self._topics.of_deployment())
         self._follower = Follower(self._log, self._topics.schemas)
+        reaches = RegisteredReaches(self._log, self._topics.patterns)
         known: dict[str, StreamTypes] = {}
         for record in self._follower.to_the_end():
             self._take(known, record)
         with self._changed:
-            self._known = known
+            self._known, self._reaches = known, reaches
             self._changed.notify_all()
 
     def step(self) -> None:
         """Take what is new."""
-        if self._follower is None:
+        if self._follower is None or self._reaches is None:
             message = "the schemas are not open"
             raise TransientError(message)
+        with self._changed:
+            self._reaches.poll()
         for record in self._follower.poll(_WAIT_SECONDS):
             with self._changed:
                 self._take(self._known if self._known is not None else {}, record)
@@ -109,6 +120,12 @@ class StreamSchemas:
         if self._follower is not None:
             self._follower.close()
             self._follower = None
+        if self._reaches is not None:
+            self._reaches.close()
+            self._reaches = None
+
+    def _read(self, stream: str) -> frozenset[str]:
+        return frozenset() if self._reaches is None else self._reaches.attributes(StreamName(stream))
 
     def _take(self, known: dict[str, StreamTypes], record: Record) -> None:
         told = stream_schema.source_of(record.key)
@@ -127,4 +144,6 @@ class StreamSchemas:
             known[stream] = StreamTypes(attributes, types.seen)
         else:
             # Another instance may not have seen yet what this one has.
-            known[stream] = StreamTypes(types.declared, merged(types.seen, attributes) if attributes else {})
+            known[stream] = StreamTypes(
+                types.declared, merged(types.seen, attributes, self._read(stream)) if attributes else {}
+            )

@@ -163,7 +163,7 @@ class BodyReader:
     def _look(self, beginning: bytes) -> None:
         """Find out what the attributes are."""
         if self._format is RawFormat.JSON_LINES:
-            self.seen = seen_in_json(beginning)
+            self.seen = seen_in_json(beginning, self._types.read)
             return
         header = CsvDecoder(Symbols(), [], self._names)
         try:
@@ -172,7 +172,7 @@ class BodyReader:
             return
         names = header.columns() or []
         if not self._types.know(self._renamed.get(name, name) for name in names):
-            self.seen = seen_in_csv(beginning, names, self._names, self._types.of_csv)
+            self.seen = seen_in_csv(beginning, names, self._names, self._types.of_csv, self._types.read)
 
     def _taken(self, batch: EdgeBatch) -> tuple[list[Passage], list[Refused]]:
         letters = take_dead_letters(self._decoder)

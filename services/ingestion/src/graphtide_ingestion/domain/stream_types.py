@@ -13,10 +13,10 @@ import msgspec
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_native.records import CsvDecoder, Symbols
-from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES, wider
+from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, merged, wider
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from graphtide_wire.stream_schema import Kind
 
@@ -35,10 +35,12 @@ class StreamTypes:
     Attributes:
         declared: by somebody: an edge with another value is refused.
         seen: in edges that came before.
+        read: by registered patterns, whose types are kept first where there are too many attributes.
     """
 
     declared: Mapping[str, Kind] = field(default_factory=dict)
     seen: Mapping[str, Kind] = field(default_factory=dict)
+    read: frozenset[str] = frozenset()
 
     @property
     def refusing(self) -> dict[str, str]:
@@ -56,8 +58,8 @@ class StreamTypes:
         return all(name in self.declared or name in self.seen or name in RECORD_COLUMNS for name in names)
 
 
-def seen_in_json(block: bytes) -> dict[str, Kind]:
-    """Return the attributes of the first edges of a block of JSON Lines."""
+def seen_in_json(block: bytes, read: Collection[str] = ()) -> dict[str, Kind]:
+    """Return the attributes of the first edges of a block of JSON Lines; of too many, those that patterns `read` first."""
     found: dict[str, Kind] = {}
     lines = block[:_MOST_BYTES].split(b"\n", _LOOKED_AT)
     # The last one may be cut.
@@ -69,15 +71,19 @@ def seen_in_json(block: bytes) -> dict[str, Kind]:
         if isinstance(edge, dict):
             nested = edge.pop("attributes", None)
             _note(found, [edge, nested] if isinstance(nested, dict) else [edge])
-    return found
+    return merged({}, found, read)
 
 
 def seen_in_csv(
-    beginning: bytes, names: Sequence[str], columns: Mapping[str, str], types: Mapping[str, str]
+    beginning: bytes,
+    names: Sequence[str],
+    columns: Mapping[str, str],
+    types: Mapping[str, str],
+    read: Collection[str] = (),
 ) -> dict[str, Kind]:
-    """Return what the first fields of some columns of CSV are; `any` where they are missing."""
+    """Return what the first fields of some columns of CSV are; `any` where they are missing; see `seen_in_json`."""
     fields = RECORD_COLUMNS.union(columns.values())
-    attributes = [name for name in dict.fromkeys(names) if name not in fields][:MOST_ATTRIBUTES]
+    attributes = [*merged({}, {name: "any" for name in names if name not in fields}, read)]
     decoder = CsvDecoder(Symbols(), attributes, dict(columns), types=types)
     found: dict[str, Kind] = {}
     try:
@@ -94,8 +100,7 @@ def _note(found: dict[str, Kind], edges: Iterable[Mapping[str, object]]) -> None
             kind = _KINDS.get(type(value))
             if kind is None or name in RECORD_COLUMNS or not 0 < len(name) <= LONGEST_ATTRIBUTE:
                 continue
-            if name in found or len(found) < MOST_ATTRIBUTES:
-                found[name] = wider(found.get(name, kind), kind)
+            found[name] = wider(found.get(name, kind), kind)
 
 
 _KINDS: Final[dict[type, Kind]] = {bool: "boolean", int: "integer", float: "number", str: "string"}
