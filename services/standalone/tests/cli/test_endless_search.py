@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import graphtide
 import pytest
-from graphtide import Limits, MatchOptions
+from graphtide import Concurrency, LimitExceededError, Limits, MatchOptions
 from graphtide_testing.waiting import wait_until
 
 CHAIN = "PATTERN chain MATCH (a)-[f:y]->(b)-[g:y]->(c) ON s WINDOW 10m\n"
@@ -138,3 +139,17 @@ def test_a_record_of_billions_of_matches_is_written_as_it_goes_and_ended_at_once
     assert told["outcome"] == "interrupted"
     # A signal within a write leaves it open whether that was done: one piece, of 3,000 lines.
     assert abs(written - told["matches"]) < 5_000
+
+
+@pytest.mark.parametrize("limit", [{"partial_matches": 2_000}, {"state_bytes": 200_000}])
+def test_matches_that_wait_in_several_threads_are_under_the_limits(limit: dict[str, int]) -> None:
+    fan = "PATTERN fan MATCH " + ", ".join(f"(v{number})-[e{number}:x]->(h)" for number in range(7)) + " ON s WINDOW 10m"
+    edges = [{"ts": ts, "src": f"v{ts}", "dst": "hub", "label": "x"} for ts in range(7)]
+    # 7! = 5,040 matches, all by the last record.
+    whole = MatchOptions(engine="timing", concurrency=Concurrency(2))
+    assert len(list(graphtide.match(fan, edges, whole))) == 5_040
+    shed = MatchOptions(engine="timing", concurrency=Concurrency(2), limits=Limits(**limit, policy="shed"))
+    some = list(graphtide.match(fan, edges, shed))
+    assert len(some) < 5_040
+    with pytest.raises(LimitExceededError):
+        list(graphtide.match(fan, edges, replace(shed, limits=Limits(**limit, policy="fail"))))

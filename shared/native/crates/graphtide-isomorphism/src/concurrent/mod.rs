@@ -5,6 +5,8 @@
 //! for all of its items before it begins (`all`, the paper's comparison).
 //! Invariant (streaming consistency, Definition 12): the matches are those of running the transactions one by one in stream order;
 //! they are collected by transaction and handed over in that order.
+//! So the matches of a record wait until all that was handed in with it has run: they cannot be handed on in parts while it goes on,
+//! as the engines of one thread do, and count as partial matches of their pattern until then, so that its limits bound them.
 //! Cost: as the engine of one thread, and some microseconds a transaction for queue, locks and counted references: see
 //! `docs/benchmarks.md` for when that pays. Storage is always the match-store DAG.
 //! Reference: paper 004, section 5, Algorithms 3 and 4.
@@ -163,7 +165,8 @@ impl Engine for Concurrent {
 
     /// The bytes are about right.
     fn usage(&self) -> Usage {
-        let bytes = self.lists.live() * transaction::NODE_BYTES + self.held.len() * size_of::<SharedEdge>();
+        let bytes =
+            (self.lists.live() + self.lists.waiting()) * transaction::NODE_BYTES + self.held.len() * size_of::<SharedEdge>();
         Usage { live: self.lists.live(), peak: self.lists.peak(), bytes }
     }
 
@@ -174,10 +177,13 @@ impl Engine for Concurrent {
     /// Matches are handed over in stream order.
     fn drain(&mut self, found: &mut Rows, meter: &mut Meter<'_>) -> Drained {
         let is_done = self.pool.wait(meter);
+        let mut taken = 0;
         for complete in self.pool.take_found() {
             meter.tick(1);
             found.push(self.unit, complete.ts, &complete.edges, &complete.vertices);
+            taken += 1;
         }
+        self.lists.take_away(taken);
         let drained = self.lists.take_drained();
         Drained { refused: drained.refused || !is_done, ..drained }
     }

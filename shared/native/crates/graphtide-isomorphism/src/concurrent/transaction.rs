@@ -76,6 +76,8 @@ pub struct Lists {
     peak: AtomicUsize,
     discarded: AtomicU64,
     limited: AtomicBool,
+    /// Matches that nobody has taken yet; they count as partial matches do.
+    waiting: AtomicUsize,
     /// Whether transactions are to end as soon as they can.
     halted: AtomicBool,
     /// Steps that transactions may take, and those they took.
@@ -118,6 +120,7 @@ impl Lists {
             peak: AtomicUsize::new(0),
             discarded: AtomicU64::new(0),
             limited: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
             halted: AtomicBool::new(false),
             allowance: AtomicU64::new(u64::MAX),
             taken: AtomicU64::new(0),
@@ -190,9 +193,26 @@ impl Lists {
                 let made = self.insert(&mut locks, &edge, query_edge, &mut meter);
                 meter.tick(MATCH * made.len() as u32);
                 self.settle(&mut meter);
-                made.iter().map(|made| Found::new(edge.ts, &made.binding)).collect()
+                self.waiting.fetch_add(made.len(), Ordering::Relaxed);
+                made.into_iter().map(|made| Found::new(edge.ts, &made.binding)).collect()
             }
         }
+    }
+
+    /// Whether there is room for one more partial match or match beside what is stored, what waits to be taken and what a
+    /// transaction has in hand. Transactions that run side by side do not see what the others have in hand.
+    fn has_room(&self, in_hand: usize) -> bool {
+        let held = self.live.load(Ordering::Relaxed) + self.waiting.load(Ordering::Relaxed) + in_hand;
+        let has_room = (held as u64) < self.bounds.partial_matches && ((held + 1) * NODE_BYTES) as u64 <= self.bounds.bytes;
+        if !has_room {
+            self.limited.store(true, Ordering::Relaxed);
+        }
+        has_room
+    }
+
+    /// Says that matches were taken.
+    pub fn take_away(&self, matches: usize) {
+        self.waiting.fetch_sub(matches, Ordering::Relaxed);
     }
 
     fn settle(&self, meter: &mut Meter<'_>) {
@@ -291,6 +311,9 @@ impl Lists {
             if fits {
                 self.bind(&mut binding, query_edge, edge);
                 if self.predicates_hold(&extension.predicates, &binding, meter) {
+                    if !self.has_room(extended.len()) {
+                        break;
+                    }
                     extended.push((binding, Some(node)));
                 }
             }
@@ -313,6 +336,9 @@ impl Lists {
                 if self.load_union(level - 1, &union, &mut left) && self.compatible(join, level, &left, &leaf.binding) {
                     self.merge(level, &mut left, &leaf.binding);
                     if self.predicates_hold(&join.predicates, &left, meter) {
+                        if !self.has_room(joined.len()) {
+                            return self.store_unions(locks, level, joined);
+                        }
                         joined.push((left, union, leaf.node.clone()));
                     }
                 }
@@ -339,6 +365,9 @@ impl Lists {
                     let mut merged = union.binding.clone();
                     self.merge(level, &mut merged, &right);
                     if self.predicates_hold(&join.predicates, &merged, meter) {
+                        if !self.has_room(joined.len()) {
+                            return self.store_unions(locks, level, joined);
+                        }
                         joined.push((merged, Arc::clone(parent), Some(leaf)));
                     }
                 }
@@ -373,9 +402,7 @@ impl Lists {
         locks.exclusive(item, |nodes| {
             let mut made = Vec::with_capacity(new.len());
             for (binding, node) in new {
-                let live = self.live.load(Ordering::Relaxed);
-                if live as u64 >= self.bounds.partial_matches || ((live + 1) * NODE_BYTES) as u64 > self.bounds.bytes {
-                    self.limited.store(true, Ordering::Relaxed);
+                if !self.has_room(0) {
                     continue;
                 }
                 let node = Arc::new(node);
@@ -455,6 +482,11 @@ impl Lists {
     fn predicates_hold(&self, predicates: &[u16], binding: &Binding, meter: &mut Meter<'_>) -> bool {
         let bound = Bound { shape: &self.shape, binding };
         self.shape.hold(predicates, &bound, meter)
+    }
+
+    /// Matches that wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Partial matches alive.
