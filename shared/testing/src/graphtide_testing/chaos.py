@@ -49,7 +49,7 @@ from graphtide_testing import hostility
 from graphtide_testing.accounting import Account, completed_by
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.fleet import KAFKA, TWIN, Fleet
-from graphtide_testing.hostility import Hostility
+from graphtide_testing.hostility import Fates, Hostility
 from graphtide_testing.servers.process import free_ports
 from graphtide_testing.tail import Tail
 from graphtide_testing.waiting import wait_until
@@ -116,9 +116,6 @@ _NOWHERE: Final = -1
 
 _OTHERS: Final = "t"
 """Begins the ids of edges of the other stream."""
-
-_ENEMYS: Final = "hostile"
-"""Begins the names of the enemy's patterns."""
 
 _TRACED: Final = 3
 _HOSTILE: Final = 0.3
@@ -225,8 +222,16 @@ class Chaos:
         with suppress(AssertionError):
             # What is wrong then is in the account.
             self._until(self._is_settled, "every pattern is matched to the end", 2 * PATIENCE)
-        states = {name: state for name, state in self._states().items() if not name.startswith(_ENEMYS)}
-        return {name: [f"it is {state}"] for name, state in states.items() if state != "running"} | self.account()
+        self._hear()
+        fates = self.fates()
+        idle = {} if fates.ran else {hostility.NAMES: [f"none of the enemy's patterns ran: {fates}"]}
+        states = {name: state for name, state in self._states().items() if not name.startswith(hostility.NAMES)}
+        return {name: [f"it is {state}"] for name, state in states.items() if state != "running"} | idle | self.account()
+
+    def fates(self) -> Fates:
+        """Return what became of the enemy's patterns, as far as hosts said it."""
+        status = self.deployment.topics.status
+        return hostility.fates((record for record in self._said if record.topic == status), self.enemy.refused)
 
     def account(self) -> dict[str, list[str]]:
         """Return what is wrong, by pattern; those of which nothing is are left out."""
@@ -342,9 +347,10 @@ class Chaos:
         match self.rng.randrange(4):
             case 0:
                 text = self.enemy.pattern()
-                self._ask("PUT", f"/api/v1/patterns/{text.split()[1]}", {"text": text})
+                answered = self._ask("PUT", f"/api/v1/patterns/{text.split()[1]}", {"text": text}, only_if=None)
+                self.enemy.refused += answered == 422
             case 1:
-                self._ask("DELETE", f"/api/v1/patterns/{_ENEMYS}{self.rng.randrange(4)}")
+                self._ask("DELETE", f"/api/v1/patterns/{hostility.NAMES}{self.rng.randrange(4)}")
             case 2:
                 self._post(hostility.STREAM, self.enemy.edges(), {"content-type": "application/x-ndjson"})
             case _:
@@ -366,12 +372,14 @@ class Chaos:
                 wish = {"text": _text(name, window, form), "engine": self.rng.choice(ENGINES[form])}
                 self._ask("PUT", f"/api/v1/patterns/{name}", wish, only_if=self.rng.choice(["*", None]))
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, only_if: str | None = "*") -> None:
-        """Ask the API for something; whether it heard is read in the topic of patterns."""
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, only_if: str | None = "*") -> int | None:
+        """Ask the API for something; return the status of its answer. Whether it heard is read in the topic of patterns."""
         headers = {"if-match": only_if} if only_if is not None and method != "POST" else {}
         with suppress(httpx2.TransportError):
             answer = self.control.request(method, path, json=body, headers=headers)
             assert answer.status_code != 500, answer.text
+            return answer.status_code
+        return None
 
     def _is_ready(self) -> bool:
         return self.edges.get("/readyz").status_code == 200 and self.control.get("/readyz").status_code == 200
@@ -385,7 +393,7 @@ class Chaos:
         # As whoever runs services does, and says.
         self.ended += self.fleet.start_ended()
         states = self._states()
-        innocent = {state for name, state in states.items() if not name.startswith(_ENEMYS)}
+        innocent = {state for name, state in states.items() if not name.startswith(hostility.NAMES)}
         return innocent == {"running"} and not self.account()
 
     def _states(self) -> dict[str, str]:
@@ -505,8 +513,8 @@ def main() -> None:
     sys.stdout.write(
         f"{chaos.fleet.killed} kills in {time.monotonic() - begun:.0f} s ({chaos.fleet.kills}), {chaos.ordered} edges, "
         f"{chaos.registered} versions of patterns, {chaos.matched} matches, {chaos.answered} of them results of graph queries; "
-        f"{chaos.enemy.odd} odd records; in {given.calm:g} calm seconds matches waited "
-        f"{_spread(chaos.waited)}; ended by themselves: {chaos.ended or 'none'}; wrong: {flaws or 'nothing'}\n"
+        f"{chaos.enemy.odd} odd records; of the enemy's patterns {chaos.fates()}; in {given.calm:g} calm seconds matches "
+        f"waited {_spread(chaos.waited)}; ended by themselves: {chaos.ended or 'none'}; wrong: {flaws or 'nothing'}\n"
     )
     sys.exit(1 if flaws else 0)
 
