@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -257,3 +258,41 @@ def test_a_graph_query_is_registered_explained_and_its_results_read_back(http: h
     assert [edge["id"] for edge in found.json()["edges"]["path"]] == listed[0]["match"]["path"]
     plan = http.get("/api/v1/patterns/q/plan").json()
     assert (plan["engine"], http.get("/api/v1/patterns/q").json()["placement"]["service"]) == ("s-path", "matcher_algebra")
+
+
+READING = {
+    "isomorphism": "PATTERN isomorphism MATCH (a)-[x:pays]->(b) WHERE x.zone = 7 ON s WINDOW 10 RETURN x.zone AS zone",
+    "simulation": "PATTERN simulation MATCH (a)-[x:pays]->(b) WHERE x.zone = 7 UNDER DUAL SIMULATION ON s WINDOW 10",
+    "events": "PATTERN events SEQ(x: pays, y: pays) WHERE y.zone = 7 ON s WITHIN 10",
+    "algebra": "QUERY algebra INPUT i = ()-[e:pays]->() ON s WINDOW(10) WHERE e.zone = 7 r(x, y) <- i(x, y).",
+}
+"""Of each family a pattern that reads an attribute."""
+
+
+@pytest.mark.parametrize("are_patterns_first", [True, False], ids=["patterns first", "the enemy first"])
+def test_what_patterns_read_is_matched_beside_a_thousand_invented_attributes(*, are_patterns_first: bool) -> None:
+    with running("--low-latency") as http:
+
+        def send(ts: int, **attributes: int) -> None:
+            edge = {"ts": ts, "src": f"a{ts}", "dst": f"b{ts}", "label": "pays", **attributes}
+            assert http.post("/api/v1/streams/s/edges", content=json.dumps(edge) + "\n", headers=LINES).status_code == 202
+
+        def register() -> None:
+            for text in READING.values():
+                assert http.post("/api/v1/patterns", json={"text": text}).status_code == 201
+            wait_until(lambda: all(http.get(f"/api/v1/patterns/{name}").json()["state"] == "running" for name in READING), 60)
+
+        def matched() -> dict[str, int]:
+            return {name: len(http.get(f"/api/v1/patterns/{name}/matches").json()["matches"]) for name in READING}
+
+        if are_patterns_first:
+            register()
+        send(1, **{f"n{number}": number for number in range(1_000)})
+        if not are_patterns_first:
+            # The enemy's edge has gone out before anybody reads the stream.
+            wait_until(lambda: bool(http.get("/api/v1/streams").json()["streams"]), 60)
+            register()
+        send(2, zone=7)
+        send(3, other=7)
+        wait_until(lambda: min(matched().values()) > 0, 60, lambda: str(matched()))
+        assert matched() == dict.fromkeys(READING, 1)
