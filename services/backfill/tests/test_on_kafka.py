@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
+from collections import Counter
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -23,10 +27,12 @@ from graphtide_runtime.kafka import KafkaConnection
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.ordered_records import ordered_records
+from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies.streams import StreamShape, random_stream
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from graphtide_core.ports.log import Log
@@ -39,11 +45,16 @@ TASK = Task(parse_subgraphs("PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER
 
 @pytest.fixture
 def place(kafka: str) -> KafkaAt:
+    return with_history(kafka, TOPICS)
+
+
+def with_history(kafka: str, topics: Topics) -> KafkaAt:
+    """Make the topics of a deployment, and write the edges to its ordered stream."""
     place = KafkaAt(KafkaConnection(kafka, "test"))
     log = place()
-    log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(StreamName("s"))])
+    log.admin().ensure([*topics.of_deployment(), *topics.of_stream(StreamName("s"))])
     writer = log.writer()
-    writer.write(list(ordered_records(TOPICS.ordered(StreamName("s")), EDGES)))
+    writer.write(list(ordered_records(topics.ordered(StreamName("s")), EDGES)))
     writer.flush(10)
     writer.close()
     return place
@@ -74,3 +85,40 @@ def test_matches_of_the_ordered_topic_are_written_once_however_often_a_run_is_re
         run.execute(run.backfill.prepare(), TimeUnit.MILLISECOND)
     (pattern,) = subgraphs_alone(TASK.patterns)
     assert written(place()) == Feed(plan(pattern, "timing")).push(*EDGES)
+
+
+@pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
+def test_components_of_the_ordered_topic_are_reported_in_one_slice_once_however_often_a_run_is_repeated(
+    kafka: str, tmp_path: Path, report: str
+) -> None:
+    text = f"PATTERN parts MATCH (a)-[x:x]->(b)-[y:y]->(c) UNDER DUAL SIMULATION REPORT {report} ON s WINDOW 9"
+    (tmp_path / "s.jsonl").write_bytes(to_json_lines(EDGES))
+    (tmp_path / "p.gtp").write_text(text)
+    command = [sys.executable, "-m", "graphtide", "match", str(tmp_path / "p.gtp"), str(tmp_path / "s.jsonl")]
+    live = subprocess.run(command, capture_output=True, check=True).stdout.splitlines()
+    topics = Topics(f"components-{report.lower()}")
+    place = with_history(kafka, topics)
+    history, slices = OrderedTopic(place, topics.ordered(StreamName("s"))), []
+    for folder in ("one", "the same again"):
+        run = backfill(
+            Task(parse_subgraphs(text)),
+            history,
+            OneProcess(Machine(2, 2 << 30)),
+            tmp_path / folder,
+            Asked(),
+            on_progress=lambda _: None,
+            stop=Event(),
+            to=Published(place(), topics.matches, topics.operations),
+        )
+        slices.append(run.execute(run.backfill.prepare(), TimeUnit.MILLISECOND).slices)
+    follower = Follower(place(), topics.matches)
+    found = [record.value or b"" for record in follower.to_the_end()]
+    follower.close()
+    assert slices == [1, 1]
+    assert reported(found) == reported(live)
+    assert found
+
+
+def reported(lines: Iterable[bytes]) -> Counter[tuple[str, str, int]]:
+    """Count what was reported, each with its kind and when."""
+    return Counter((each["match_id"], each["kind"], each["detected_at"]) for each in map(json.loads, lines))

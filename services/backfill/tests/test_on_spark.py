@@ -265,3 +265,24 @@ def test_a_real_stream_gives_what_one_pass_gives(spark: SparkCluster, tmp_path: 
     found = on(spark, task, Files(str(path), "csv"), tmp_path / "run", Asked())
     assert found == live(tmp_path)
     assert found
+
+
+@pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
+def test_spark_reports_of_components_in_one_slice_what_one_pass_reports(
+    flows: Path, spark: SparkCluster, tmp_path: Path, report: str
+) -> None:
+    text = (
+        f"PATTERN parts MATCH (v:ip)-[a:http]->(w:ip), (w)-[b:tcp]->(u:ip) UNDER DUAL SIMULATION REPORT {report} "
+        "ON flows WINDOW 2s"
+    )
+    (tmp_path / "parts.gtp").write_text(text)
+    run("match", str(tmp_path / "parts.gtp"), str(flows / "flows.parquet"), "--output", str(tmp_path / "live.jsonl"))
+    results, history = ResultFolder(tmp_path / "run"), Files(str(flows / "flows.parquet"), "parquet")
+    task = Task(parse_subgraphs(text))
+    made = Backfill(task, history, spark, results, Asked(), on_progress=lambda _: None, is_wanted=lambda: True)
+    totals = made.run(made.prepare())
+    found = [each.record for number in results.finished() for each in results.records(number)]
+    assert sorted(found) == sorted((tmp_path / "live.jsonl").read_bytes().splitlines())
+    assert totals.slices == 1
+    kinds = {json.loads(line)["kind"] for line in found}
+    assert kinds == ({"match", "retract"} if report == "CHANGES" else {"match"})
