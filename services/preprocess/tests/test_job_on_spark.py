@@ -301,3 +301,31 @@ def run_as_worker(stage: Any) -> None:
             query.step()
     finally:
         query.close()
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["pattern before", "pattern after"])
+def test_the_job_keeps_what_patterns_read_whatever_names_an_edge_invents(
+    spark_stage: Callable[..., SparkStage], *, is_first: bool
+) -> None:
+    stage = spark_stage()
+    reading = registration("PATTERN p MATCH (a)-[x]->(b) WHERE x.zone = 7 ON flows WINDOW 20", ManualClock().now())
+
+    def send(*edges: dict[str, object]) -> None:
+        text = "".join(json.dumps({"src": "a", "dst": "b", "label": "x", **each}) + "\n" for each in edges)
+        stage.send([raw.encode(stage.topics.raw(FLOWS), RawEdges(text.encode()))])
+
+    def zones() -> dict[str, object]:
+        edges = ordered_edges(stage.log, stage.topics, FLOWS)
+        return {edge.id: dict(edge.attributes).get("zone") for edge in edges}
+
+    if is_first:
+        stage.send([registering(stage.topics, reading)])
+    send({"ts": 1, "id": "enemy", **{f"n{number}": 1 for number in range(1_000)}, "zone": 6})
+    stage.run()
+    if not is_first:
+        stage.send([registering(stage.topics, reading)])
+    send({"ts": 2, "id": "innocent", "zone": 7}, {"ts": 3, "id": "enemy again", **{f"m{number}": 1 for number in range(2_000)}})
+    stage.fall_silent()
+    found = zones()
+    assert found["innocent"] == 7
+    assert found["enemy"] == (6 if is_first else None)
