@@ -76,10 +76,11 @@ def check_path(query: GraphQuery, found: IntervalMatch, oracle: GraphQueryOracle
     """
     head, name = query.outputs[0].head, query.outputs[0].path
     rules = [rule for rule in query.rules if rule.head == head]
-    until = found.valid[1]
+    now, until = int(found.detected_at), found.valid[1]
     assert found.path, "a path is not empty"
     # A snapshot between the two has no fewer of the steps: each is valid without a break.
-    for instant in (int(found.detected_at), int(found.detected_at if until is None else until - 1)):
+    # The greatest time is the end of what is valid there, too.
+    for instant in (now, now if until is None else max(now, until - 1)):
         snapshot = oracle.snapshot(instant)
         atoms = [(rule, next(atom for atom in rule.body if atom.name == name)) for rule in rules]
         ends = {end for _, atom in atoms for end in _spelled(query, atom, found.path, snapshot, edges)}

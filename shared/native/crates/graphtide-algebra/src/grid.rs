@@ -4,6 +4,7 @@
 //! the ends of all edges, and of all that is derived from them, are numbers of steps.
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 
 /// Instants as numbers of steps from an origin; 1 is the first.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +44,10 @@ impl Grid {
         number(steps)
     }
 
-    /// The number that every end after an instant exceeds, and no other.
+    /// The number that every end of what is valid now exceeds, and no other.
     #[inline]
-    pub fn passed(&self, now: Time) -> u64 {
-        number((i128::from(now) - self.origin).div_euclid(self.step))
+    pub fn passed(&self, now: Present) -> u64 {
+        number((i128::from(now.floor()) - self.origin).div_euclid(self.step))
     }
 
     /// The number that every end at an instant or after it has at least, and no other.
@@ -86,12 +87,12 @@ mod tests {
     fn ends_are_numbered_in_order_and_compare_with_now() {
         let mut grid = Grid::new([(30, 10), (20, 10)]);
         grid.move_to(Time::MAX - 1);
-        assert!(grid.number(Time::MAX) > grid.passed(Time::MAX - 1));
+        assert!(grid.number(Time::MAX) > grid.passed(Present::at(Time::MAX)));
         assert_eq!(grid.instant(grid.number(Time::MAX)), Time::MAX);
         let mut grid = Grid::new([(30, 10), (20, 10)]);
         grid.move_to(40);
         assert_eq!([40, 50, 60].map(|end| grid.number(end)), [1, 2, 3]);
-        assert_eq!([49, 50, 51].map(|now| grid.passed(now)), [1, 2, 2]);
+        assert_eq!([49, 50, 51].map(|now| grid.passed(Present::at(now))), [1, 2, 2]);
         assert_eq!([49, 50, 51].map(|now| grid.reached(now)), [2, 2, 3]);
         assert_eq!(grid.instant(3), 60);
         assert_eq!(grid.move_to(65), 2);

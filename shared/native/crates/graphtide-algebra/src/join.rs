@@ -12,6 +12,7 @@
 use graphtide_engine::expression::{Bindings, Expression, Operand};
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::Time;
+use graphtide_graph::clock::{self, Present};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 use hashbrown::HashSet;
@@ -57,7 +58,7 @@ struct Run<'a> {
     join: &'a Join,
     operands: Operands<'a>,
     names: &'a VertexTable,
-    now: Time,
+    now: Present,
     view: View,
     /// A result that ends no later than this is of no interest.
     floor: Time,
@@ -116,13 +117,13 @@ impl Join {
     }
 
     /// Takes what a record added to its operands.
-    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
+    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         let mut found: Vec<(Values, Time)> = Vec::new();
         for (number, part) in self.parts.iter().enumerate() {
             let operand = operands.get(part.operand);
             for &tuple in operand.changed() {
                 let Some(mut run) = self.start(operands, names, now) else { return };
-                run.floor = operand.before(tuple).max(now);
+                run.floor = operand.before(tuple).max(now.floor());
                 let left = run.all() & !(1 << number);
                 if let Some((bound, end)) = run.bind(number, tuple, run.constants(), Time::MAX) {
                     run.extend(left, bound, end, meter, &mut |run, end| found.push((run.row(), end)));
@@ -135,7 +136,7 @@ impl Join {
     }
 
     /// Takes what a record took from its operands.
-    pub fn fall(&mut self, operands: Operands<'_>, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
+    pub fn fall(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         let mut doubtful: HashSet<Tuple, FxBuildHasher> = HashSet::default();
         for (number, part) in self.parts.iter().enumerate() {
             let operand = operands.get(part.operand);
@@ -143,7 +144,7 @@ impl Join {
                 let Some(mut run) = self.start(operands, names, now) else { return };
                 (run.view, run.may_end) = (View::Before, false);
                 // What ended as soon as the tuple does now has lost nothing.
-                run.floor = operand.end(tuple).max(now);
+                run.floor = operand.end(tuple).max(now.floor());
                 let left = run.all() & !(1 << number);
                 if let Some((bound, end)) = run.bind(number, tuple, run.constants(), Time::MAX) {
                     run.extend(left, bound, end, meter, &mut |run, end| {
@@ -186,12 +187,12 @@ impl Join {
         &self,
         operands: Operands<'_>,
         names: &VertexTable,
-        now: Time,
+        now: Present,
         values: &[Vertex],
         end: Time,
     ) -> Option<Vec<Vertex>> {
         let mut run = self.start(operands, names, now)?;
-        run.floor = end.saturating_sub(1).max(now);
+        run.floor = clock::subtract(end, 1).max(now.floor());
         let mut bound = run.constants();
         for (&slot, &vertex) in self.columns.iter().zip(values) {
             run.binding[usize::from(slot)] = vertex;
@@ -212,12 +213,12 @@ impl Join {
     }
 
     /// Begins a run; none where a constant is no vertex that is there.
-    fn start<'a>(&'a self, operands: Operands<'a>, names: &'a VertexTable, now: Time) -> Option<Run<'a>> {
+    fn start<'a>(&'a self, operands: Operands<'a>, names: &'a VertexTable, now: Present) -> Option<Run<'a>> {
         let mut binding = vec![Vertex::NONE; self.slots];
         for (slot, key) in &self.constants {
             binding[usize::from(*slot)] = names.find(KeyRef::parse(key))?;
         }
-        Some(Run { join: self, operands, names, now, view: View::Now, floor: now, may_end: true, binding })
+        Some(Run { join: self, operands, names, now, view: View::Now, floor: now.floor(), may_end: true, binding })
     }
 }
 
@@ -262,7 +263,7 @@ impl<'a> Run<'a> {
     /// Joins the parts that are left, and calls `f` for each result that ends after the floor.
     fn extend(&mut self, left: u64, bound: u64, end: Time, meter: &mut Meter<'_>, f: &mut impl FnMut(&mut Self, Time)) {
         if left == 0 {
-            if end > self.now && self.join.conditions.iter().all(|condition| condition.holds(self)) {
+            if self.now.precedes(end) && self.join.conditions.iter().all(|condition| condition.holds(self)) {
                 f(self, end);
             }
             return;
@@ -313,7 +314,7 @@ impl Bindings for Run<'_> {
     }
 
     fn ts(&self, _: u8) -> i64 {
-        self.now
+        self.now.ts()
     }
 
     fn id(&self, _: u8) -> IdRef<'_> {

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use graphtide_engine::meter::Meter;
-use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
@@ -112,7 +112,7 @@ impl Operator {
         direction: Direction,
         operands: Operands<'_>,
         names: &VertexTable,
-        now: Time,
+        now: Present,
         meter: &mut Meter<'_>,
     ) {
         match (self, direction) {
@@ -141,8 +141,8 @@ impl Operator {
         }
     }
 
-    /// Gives up what ended before an instant; calls `f` with the vertices of each of its tuples.
-    pub fn expire(&mut self, now: Time, names: &mut VertexTable, mut f: impl FnMut(&[Vertex])) {
+    /// Gives up what ended before now; calls `f` with the vertices of each of its tuples.
+    pub fn expire(&mut self, now: Present, names: &mut VertexTable, mut f: impl FnMut(&[Vertex])) {
         match self {
             Self::Scan(scan) => scan.expire(now, names, f),
             Self::Union(_) | Self::Join(_) | Self::Path(_) | Self::Gone => {
@@ -172,7 +172,7 @@ impl Operator {
 }
 
 impl Union {
-    fn rise(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
+    fn rise(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
         for &operand in &self.operands {
             let operand = operands.get(operand);
             for &tuple in operand.changed() {
@@ -182,7 +182,7 @@ impl Union {
         }
     }
 
-    fn fall(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
+    fn fall(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
         let mut doubtful: HashSet<Tuple, FxBuildHasher> = HashSet::default();
         for &operand in &self.operands {
             let operand = operands.get(operand);
@@ -198,8 +198,8 @@ impl Union {
                 let operand = operands.get(operand);
                 Some(operand.end(operand.find(values)?))
             });
-            let end = ends.max().filter(|&end| end > now).unwrap_or(ENDED);
-            if self.relation.end(tuple) > now && end < self.relation.end(tuple) {
+            let end = ends.max().filter(|&end| now.precedes(end)).unwrap_or(ENDED);
+            if now.precedes(self.relation.end(tuple)) && end < self.relation.end(tuple) {
                 self.relation.lower(tuple, end, now);
             }
         }

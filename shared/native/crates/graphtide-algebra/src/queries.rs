@@ -11,12 +11,13 @@ use std::hash::BuildHasher;
 use graphtide_engine::dispatch::Record;
 use graphtide_engine::engine::Usage;
 use graphtide_engine::meter::{Meter, Refusal};
+use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
+use graphtide_graph::clock::{self, Present};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::vertex::{Vertex, VertexTable};
-use graphtide_graph::{Time, clock};
 use hashbrown::{HashMap, HashSet, HashTable};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
@@ -111,10 +112,8 @@ pub struct Queries {
     /// Of each stream: edges by their ids.
     by_id: HashTable<EdgeRef>,
     longest: i64,
-    /// The time of the last record, as it is told.
-    ts: Time,
-    /// The [instant](clock::instant) of that time.
-    now: Time,
+    /// The instant of the last record.
+    now: Present,
     upkeep: Upkeep,
     /// Operators that the last record changed.
     touched: Vec<usize>,
@@ -160,8 +159,7 @@ impl Queries {
             by_class: HashMap::default(),
             by_id: HashTable::new(),
             longest: 1,
-            ts: Time::MIN,
-            now: Time::MIN,
+            now: Present::at(Time::MIN),
             upkeep: Upkeep::new(operators.len()),
             operators,
             touched: Vec::new(),
@@ -209,12 +207,11 @@ impl Queries {
     }
 
     /// Lets time pass without a record: nothing is told, and what ended is given up.
-    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) {
-        self.ts = self.ts.max(now);
-        let now = clock::instant(now);
-        if now <= self.now {
+    pub fn advance(&mut self, ts: Time, meter: &mut Meter<'_>) {
+        if ts <= self.now.ts() {
             return;
         }
+        let now = Present::at(ts);
         self.now = now;
         // What the last record changed is history, before numbers are given up.
         self.begin();
@@ -237,7 +234,7 @@ impl Queries {
                 self.upkeep.note(walking, &self.operators[walking]);
             }
         }
-        let from = now.saturating_sub(self.longest);
+        let from = clock::subtract(ts, self.longest);
         while let Some(store) = &self.store
             && let Some((edge, stored)) = store.oldest()
             && stored.ts < from
@@ -249,7 +246,7 @@ impl Queries {
 
     /// The time up to which records came.
     pub fn latest(&self) -> Time {
-        self.ts
+        self.now.ts()
     }
 
     /// How many records of the present instant brought something about for a query before the last one that did.
@@ -485,8 +482,8 @@ impl Queries {
         for answer in &out.found()[from..] {
             if last.replace(answer.member) != Some(answer.member) {
                 let member = &mut self.members[answer.member as usize];
-                member.telling = if member.told_at == self.ts { member.telling + 1 } else { 1 };
-                member.told_at = self.ts;
+                member.telling = if member.told_at == self.now.ts() { member.telling + 1 } else { 1 };
+                member.told_at = self.now.ts();
             }
         }
     }
@@ -496,7 +493,7 @@ impl Queries {
         let path = |values: &[Vertex], end: Time| self.walk(spec, values, end);
         let mut push = |values: &[Vertex], before: Time, after: Time| {
             let changed = Changed { output: (*member, *number), values, before, after };
-            out.push(changed, self.ts, spec.is_appended, || path(values, after));
+            out.push(changed, self.now.ts(), spec.is_appended, || path(values, after));
         };
         match operator {
             Operator::Path(own) if own.relation().is_none() => {

@@ -10,6 +10,7 @@
 use std::hash::BuildHasher;
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 use graphtide_graph::vertex::Vertex;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
@@ -19,10 +20,6 @@ use crate::wheel::Wheel;
 
 /// The end of what has none: before every instant.
 pub const ENDED: Time = Time::MIN;
-
-/// In place of the end from before the record, of what the record did not change: no window is so short that an end which something
-/// shortens is just after the least time.
-const UNCHANGED: Time = Time::MIN + 1;
 
 /// A tuple's number in its [`Relation`].
 pub type Tuple = u32;
@@ -56,7 +53,9 @@ pub struct Relation {
     arity: usize,
     columns: Vec<Vertex>,
     ends: Vec<Time>,
+    /// By tuple that changed: its end from before the record.
     befores: Vec<Time>,
+    is_changed: Vec<bool>,
     free: Vec<Tuple>,
     numbers: HashTable<Tuple>,
     indexes: Vec<Index>,
@@ -72,6 +71,7 @@ impl Relation {
             columns: Vec::new(),
             ends: Vec::new(),
             befores: Vec::new(),
+            is_changed: Vec::new(),
             free: Vec::new(),
             numbers: HashTable::new(),
             indexes: Vec::new(),
@@ -106,7 +106,7 @@ impl Relation {
     #[inline]
     pub fn begin(&mut self) {
         for tuple in self.changed.drain(..) {
-            self.befores[tuple as usize] = UNCHANGED;
+            self.is_changed[tuple as usize] = false;
         }
     }
 
@@ -138,10 +138,8 @@ impl Relation {
     /// End of a tuple in a view.
     #[inline]
     pub fn end_in(&self, tuple: Tuple, view: View) -> Time {
-        match (view, self.befores[tuple as usize]) {
-            (View::Now, _) | (View::Before, UNCHANGED) => self.ends[tuple as usize],
-            (View::Before, before) => before,
-        }
+        let place = tuple as usize;
+        if view == View::Before && self.is_changed[place] { self.befores[place] } else { self.ends[place] }
     }
 
     /// Number of a tuple.
@@ -161,8 +159,8 @@ impl Relation {
         self.numbers.iter().copied()
     }
 
-    /// Lets a tuple end no earlier than at `end`, at the instant `now`; returns its number if that changed it.
-    pub fn raise(&mut self, values: &[Vertex], end: Time, now: Time) -> Option<Tuple> {
+    /// Lets a tuple end no earlier than at `end`, now; returns its number if that changed it.
+    pub fn raise(&mut self, values: &[Vertex], end: Time, now: Present) -> Option<Tuple> {
         let hashed = hash(values);
         let arity = self.arity;
         let of = |columns: &[Vertex], tuple: Tuple| {
@@ -187,18 +185,18 @@ impl Relation {
     }
 
     /// Lets a tuple end earlier, at `end`; at [`ENDED`] if nothing derives it any more.
-    pub fn lower(&mut self, tuple: Tuple, end: Time, now: Time) {
+    pub fn lower(&mut self, tuple: Tuple, end: Time, now: Present) {
         let old = self.ends[tuple as usize];
         self.note(tuple, old, now);
         self.ends[tuple as usize] = end;
     }
 
-    /// Gives up what ended before an instant; calls `f` with each.
-    pub fn expire(&mut self, now: Time, mut f: impl FnMut(Tuple, &[Vertex])) {
+    /// Gives up what ended before now; calls `f` with each.
+    pub fn expire(&mut self, now: Present, mut f: impl FnMut(Tuple, &[Vertex])) {
         while let Some(bucket) = self.wheel.pop_before(now) {
             for tuple in bucket {
                 let end = self.ends[tuple as usize];
-                if end >= now {
+                if !now.follows(end) {
                     self.wheel.put(end, tuple);
                     continue;
                 }
@@ -231,17 +229,19 @@ impl Relation {
         });
         self.columns.capacity() * 4
             + (self.ends.capacity() + self.befores.capacity()) * size_of::<Time>()
+            + self.is_changed.capacity()
             + self.numbers.capacity() * 5
             + indexes.sum::<usize>()
             + self.wheel.bytes()
     }
 
     /// Remembers the end from before the record, at the first change.
-    fn note(&mut self, tuple: Tuple, old: Time, now: Time) {
+    fn note(&mut self, tuple: Tuple, old: Time, now: Present) {
         let place = tuple as usize;
         // What ended before now has no part in it: it is as if it had not been.
-        if self.befores[place] == UNCHANGED {
-            self.befores[place] = if old < now { ENDED } else { old };
+        if !self.is_changed[place] {
+            self.is_changed[place] = true;
+            self.befores[place] = if now.follows(old) { ENDED } else { old };
             self.changed.push(tuple);
         }
     }
@@ -254,7 +254,8 @@ impl Relation {
         } else {
             self.columns.extend_from_slice(values);
             self.ends.push(ENDED);
-            self.befores.push(UNCHANGED);
+            self.befores.push(ENDED);
+            self.is_changed.push(false);
             self.ends.len() as Tuple - 1
         };
         let Self { columns, arity, numbers, indexes, .. } = self;

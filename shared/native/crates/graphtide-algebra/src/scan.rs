@@ -6,10 +6,11 @@
 
 use graphtide_engine::dispatch::Record;
 use graphtide_engine::expression::Expression;
+use graphtide_graph::Time;
+use graphtide_graph::clock::{self, Present};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::vertex::{Vertex, VertexTable};
-use graphtide_graph::{Time, clock};
 use smallvec::SmallVec;
 
 use crate::plan::InputSpec;
@@ -103,7 +104,13 @@ impl Scan {
     }
 
     /// Takes an edge; `edge` is what it is called, if that is asked for. A new tuple takes a use of each of its vertices.
-    pub fn insert(&mut self, ends: (Vertex, Vertex), edge: Option<EdgeRef>, (end, now): (Time, Time), names: &mut VertexTable) {
+    pub fn insert(
+        &mut self,
+        ends: (Vertex, Vertex),
+        edge: Option<EdgeRef>,
+        (end, now): (Time, Present),
+        names: &mut VertexTable,
+    ) {
         let values = [ends.0, ends.1];
         let known = self.relation.find(&values);
         self.relation.raise(&values, end, now);
@@ -119,14 +126,14 @@ impl Scan {
     }
 
     /// Forgets an edge that was deleted; `end` tells when another ends.
-    pub fn delete(&mut self, ends: (Vertex, Vertex), edge: EdgeRef, now: Time, end: impl Fn(EdgeRef) -> Time) {
+    pub fn delete(&mut self, ends: (Vertex, Vertex), edge: EdgeRef, now: Present, end: impl Fn(EdgeRef) -> Time) {
         let Some(tuple) = self.relation.find(&[ends.0, ends.1]) else { return };
         let Some(supports) = &mut self.supports else { return };
         let edges = supports.of(tuple);
         edges.retain(|other| *other != edge);
-        let left = edges.iter().map(|&other| end(other)).max().filter(|&end| end > now).unwrap_or(ENDED);
+        let left = edges.iter().map(|&other| end(other)).max().filter(|&end| now.precedes(end)).unwrap_or(ENDED);
         // What has ended already is not deleted any more.
-        if self.relation.end(tuple) > now && left < self.relation.end(tuple) {
+        if now.precedes(self.relation.end(tuple)) && left < self.relation.end(tuple) {
             self.relation.lower(tuple, left, now);
         }
     }
@@ -138,8 +145,8 @@ impl Scan {
         }
     }
 
-    /// Gives up what ended before an instant; calls `f` with the vertices of each tuple.
-    pub fn expire(&mut self, now: Time, names: &mut VertexTable, mut f: impl FnMut(&[Vertex])) {
+    /// Gives up what ended before now; calls `f` with the vertices of each tuple.
+    pub fn expire(&mut self, now: Present, names: &mut VertexTable, mut f: impl FnMut(&[Vertex])) {
         let Self { relation, supports, .. } = self;
         relation.expire(now, |tuple, values| {
             f(values);

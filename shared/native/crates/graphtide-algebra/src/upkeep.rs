@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 use smallvec::SmallVec;
 
 use crate::operator::Operator;
@@ -62,11 +63,11 @@ impl Upkeep {
         self.peak = self.peak.max(self.live);
     }
 
-    /// Operators that are to look at what ended before an instant, in their order; each is to be noted again.
-    pub fn take_due(&mut self, now: Time) -> SmallVec<[usize; 8]> {
+    /// Operators that are to look at what ended before now, in their order; each is to be noted again.
+    pub fn take_due(&mut self, now: Present) -> SmallVec<[usize; 8]> {
         let mut numbers = SmallVec::new();
         while let Some(&Reverse((at, number))) = self.due.peek()
-            && at < now
+            && now.follows(at)
         {
             self.due.pop();
             if self.waits[number] == Some(at) {
@@ -118,7 +119,7 @@ mod tests {
 
     fn raise(upkeep: &mut Upkeep, operator: &mut Operator, vertex: u32, end: Time) {
         if let Some(relation) = operator.relation_mut() {
-            relation.raise(&[Vertex(vertex)], end, 0);
+            relation.raise(&[Vertex(vertex)], end, Present::at(0));
         }
         upkeep.note(0, operator);
     }
@@ -129,13 +130,13 @@ mod tests {
         raise(&mut upkeep, &mut operator, 0, 1_000_000);
         for now in 1..10_000 {
             raise(&mut upkeep, &mut operator, 1, now);
-            assert!(upkeep.take_due(now).is_empty(), "it lasts to its end");
-            assert_eq!(upkeep.take_due(now + 1).as_slice(), [0]);
-            operator.expire(now + 1, &mut graphtide_graph::vertex::VertexTable::default(), |_| {});
+            assert!(upkeep.take_due(Present::at(now)).is_empty(), "it lasts to its end");
+            assert_eq!(upkeep.take_due(Present::at(now + 1)).as_slice(), [0]);
+            operator.expire(Present::at(now + 1), &mut graphtide_graph::vertex::VertexTable::default(), |_| {});
             upkeep.note(0, &operator);
             assert_eq!((upkeep.live(), upkeep.held(0)), (1, 1));
         }
         assert!(upkeep.due.len() <= 2 + STALE);
-        assert_eq!(upkeep.take_due(1_000_001).as_slice(), [0]);
+        assert_eq!(upkeep.take_due(Present::at(1_000_001)).as_slice(), [0]);
     }
 }

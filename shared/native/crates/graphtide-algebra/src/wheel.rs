@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 
 /// Items by instant.
 #[derive(Debug, Default)]
@@ -19,10 +20,10 @@ impl Wheel {
         self.buckets.entry(at).or_default().push(item);
     }
 
-    /// The items of the oldest bucket, if that lies before an instant.
-    pub fn pop_before(&mut self, now: Time) -> Option<Vec<u32>> {
+    /// The items of the oldest bucket, if that lies before now.
+    pub fn pop_before(&mut self, now: Present) -> Option<Vec<u32>> {
         let entry = self.buckets.first_entry()?;
-        (*entry.key() < now).then(|| entry.remove())
+        now.follows(*entry.key()).then(|| entry.remove())
     }
 
     /// When the oldest bucket is to be looked at.

@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 use graphtide_engine::expression::Expression;
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
+use graphtide_graph::{Time, clock};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -120,7 +120,7 @@ impl Buffers {
     pub(crate) fn expire(&mut self, now: Time, events: Events<'_>) -> u32 {
         let mut dropped = 0;
         for queue in &mut self.queues {
-            let from = now.saturating_sub(queue.reach);
+            let from = clock::subtract(now, queue.reach);
             while let Some((entry, signature)) = queue.entries.pop_front_if(|(entry, _)| entry.ts < from) {
                 let buffer = &mut self.buffers[signature.place()];
                 buffer.all.pop_front();

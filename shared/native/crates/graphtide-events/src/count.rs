@@ -6,8 +6,8 @@
 //! counted along its order: for each event of a slot, the sum over the events of the slot before that are no later.
 //! Cost: O(events of the reach in the slots of chains + log(events) for each single slot).
 
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
+use graphtide_graph::{Time, clock};
 
 use crate::buffers::{Entry, List, between};
 use crate::program::{Shape, ones};
@@ -47,7 +47,7 @@ impl Factors {
 
     /// How many instances an event completes as a slot, at most [`u64::MAX`].
     pub(crate) fn count(&self, past: &Past<'_>, shape: &Shape, slot: u8, now: Time) -> u64 {
-        let from = now.saturating_sub(shape.within);
+        let from = clock::subtract(now, shape.within);
         self.0.iter().fold(1, |product: u64, chain| {
             if product == 0 {
                 return 0;
@@ -78,7 +78,7 @@ impl Factors {
                     continue;
                 }
                 let list = past.buffers.list(shape.slots[usize::from(other)].signature);
-                let mut latest = between(list, now.saturating_sub(shape.within), to).rev();
+                let mut latest = between(list, clock::subtract(now, shape.within), to).rev();
                 if let Some(entry) = latest.find(|entry| is_alive(past, *entry)) {
                     found[usize::from(other)] = entry.event;
                     to = entry.ts;

@@ -6,8 +6,8 @@
 
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Kind;
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
+use graphtide_graph::{Time, clock};
 
 use crate::compile::{Compiled, Vertex};
 use crate::detection::Detection;
@@ -68,7 +68,7 @@ impl Detection {
                 continue;
             }
             let mut began = |first: EdgeRef| {
-                let waits = events.store.get(first).ts >= now.saturating_sub(vertex.shape.within);
+                let waits = events.store.get(first).ts >= clock::subtract(now, vertex.shape.within);
                 for &(pattern, _) in vertex.patterns.iter().filter(times_out).filter(|_| waits) {
                     judge.retract(pattern, first);
                 }
@@ -77,7 +77,8 @@ impl Detection {
             if meter.is_refused() {
                 // What was cut may have missed a match: none of those with which one could have begun has a timeout.
                 let (firsts, to) = (court.past.buffers.list(vertex.shape.slots[0].signature), events.store.get(event).ts);
-                crate::buffers::between(firsts, to.saturating_sub(vertex.shape.within), to).for_each(|each| began(each.event));
+                crate::buffers::between(firsts, clock::subtract(to, vertex.shape.within), to)
+                    .for_each(|each| began(each.event));
             }
             for stored in matches {
                 began(stored.events[0]);
@@ -257,5 +258,5 @@ impl Court<'_> {
 
 /// The earliest time of an event that is within reach, so many ticks, which are some.
 pub(crate) fn earliest_alive(now: Time, reach: Time) -> Time {
-    now.saturating_sub(reach.saturating_sub(1))
+    clock::alive_from(now, reach)
 }

@@ -14,9 +14,9 @@ use graphtide_engine::expression::Bindings;
 use graphtide_engine::limits::Bounds;
 use graphtide_engine::meter::{Meter, Refusal};
 use graphtide_engine::output::Kind;
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::{Symbol, SymbolTable};
+use graphtide_graph::{Time, clock};
 
 use crate::buffers::Entry;
 use crate::compile::{Compiled, Mode, Target, compile};
@@ -151,7 +151,7 @@ impl Detection {
             self.stored -= dropped;
             self.stored_bytes -= dropped * instances.row_bytes();
         }
-        let from = now.saturating_sub(self.reach());
+        let from = clock::subtract(now, self.reach());
         while let Some(event) = self.gone.pop_before(from) {
             self.deletions.remove(&event);
         }
@@ -198,7 +198,7 @@ impl Detection {
         }
         for &signature in satisfied {
             for &(pattern, within) in &self.compiled.begins[signature.place()] {
-                self.judge.begin(pattern, ts.saturating_add(within));
+                self.judge.begin(pattern, clock::add(ts, within));
             }
         }
         while let Some(Reverse((vertex, slot))) = self.work.pop() {
@@ -375,7 +375,7 @@ fn is_open(program: &Program, past: &Past<'_>, now: Time, within: Time) -> bool 
     if program.driver.is_some() {
         return true;
     }
-    let from = now.saturating_sub(within);
+    let from = clock::subtract(now, within);
     let has_come = |&(signature, is_later): &(SignatureId, bool)| {
         past.buffers.newest(signature).is_some_and(|newest| newest >= if is_later { now } else { from })
     };

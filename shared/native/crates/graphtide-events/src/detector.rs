@@ -11,13 +11,13 @@ use std::hash::BuildHasher;
 use graphtide_engine::dispatch::Record;
 use graphtide_engine::engine::Usage;
 use graphtide_engine::meter::{Ended, Meter, Refusal};
-use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::VertexTable;
+use graphtide_graph::{Time, clock};
 use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
@@ -188,7 +188,7 @@ impl Detector {
         self.now = Some(now);
         let Self { detection, store, names, labels, texts, .. } = self;
         detection.advance(now, Events { store, names, labels, texts }, out, meter);
-        let from = now.saturating_sub(self.detection.reach());
+        let from = clock::subtract(now, self.detection.reach());
         while let Some((event, _)) = self.store.oldest().filter(|(_, stored)| stored.ts < from) {
             self.forget(event);
         }

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use graphtide_engine::expression::Expression;
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
+use graphtide_graph::{Time, clock};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -140,7 +140,7 @@ impl Instances {
 
     /// The last time that a bucket is of use; none if there is no later one.
     fn last_use(&self, number: i64) -> Option<Time> {
-        (number + 1).checked_mul(self.span)?.checked_add(self.within)?.checked_sub(1)
+        clock::find_sum((number + 1).checked_mul(self.span)?, self.within - 1)
     }
 
     /// Rows alive.

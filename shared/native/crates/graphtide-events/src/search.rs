@@ -6,8 +6,8 @@
 //! Cost: a step of the meter for each event or instance looked at.
 
 use graphtide_engine::meter::{MATCH, Meter};
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
+use graphtide_graph::{Time, clock};
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -83,8 +83,8 @@ impl Bound {
         if absence.is_inner {
             return (first, last);
         }
-        let from = self.latest(absence.after).unwrap_or_else(|| last.saturating_sub(within));
-        (from, self.earliest(absence.before).unwrap_or_else(|| first.saturating_add(within)))
+        let from = self.latest(absence.after).unwrap_or_else(|| clock::subtract(last, within));
+        (from, self.earliest(absence.before).unwrap_or_else(|| clock::add(first, within)))
     }
 
     /// The greatest end of the intervals of absences; none where there are none.
@@ -223,8 +223,8 @@ impl<'a> Search<'a, '_, '_, '_> {
     #[inline]
     fn interval(&self, slot: u8, (first, last): (Time, Time)) -> (Time, Time) {
         let own = &self.shape.slots[usize::from(slot)];
-        let mut from = last.saturating_sub(self.shape.within).max(self.scope.from);
-        let mut to = first.saturating_add(self.shape.within);
+        let mut from = clock::subtract(last, self.shape.within).max(self.scope.from);
+        let mut to = clock::add(first, self.shape.within);
         for other in ones(own.before & self.bound.set) {
             from = from.max(self.bound.times[usize::from(other)].1);
         }
@@ -308,7 +308,7 @@ impl<'a> Search<'a, '_, '_, '_> {
     fn rows(&mut self, rows: &'a Rows, steps: &'a [Step], depth: usize, span: (Time, Time)) -> bool {
         let past = self.past;
         let Some(instances) = past.instances[rows.vertex].as_ref() else { return true };
-        let from = span.1.saturating_sub(self.shape.within).max(self.scope.from);
+        let from = clock::subtract(span.1, self.shape.within).max(self.scope.from);
         let Some((key, given)) = &rows.key else {
             return instances.rows(from).all(|row| row.first < from || self.row(rows, row, (steps, depth + 1), span));
         };
@@ -465,7 +465,7 @@ impl<'a> Search<'a, '_, '_, '_> {
         let mut chosen = Vec::new();
         for start in 0..choice.candidates.len() {
             let (first, _) = choice.candidates[start];
-            let last = span.0.min(first).saturating_add(self.shape.within);
+            let last = clock::add(span.0.min(first), self.shape.within);
             let run = choice.candidates[start..].iter().take_while(|&&(ts, _)| ts <= last).take(choice.most);
             chosen.clear();
             chosen.extend(run.map(|&(_, event)| event));

@@ -7,6 +7,7 @@
 
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Kind;
+use graphtide_graph::clock;
 use graphtide_graph::store::EdgeRef;
 
 use crate::buffers::between;
@@ -101,7 +102,7 @@ impl Court<'_> {
         // What was cut may have missed a match.
         if let (Some((_, branch, stored)), Some(out), false) = (best, out, meter.is_refused()) {
             let within = self.vertices[stored.vertex as usize].shape.within;
-            let detected_at = self.past.events.store.get(first).ts.saturating_add(within);
+            let detected_at = clock::add(self.past.events.store.get(first).ts, within);
             let header = Header { pattern, branch, kind: Kind::Timeout, detected_at, count: 1 };
             out.push(header, own, stored.slots(), self.past.events, |f| stored.each(f));
         }

@@ -14,7 +14,7 @@ use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
-use graphtide_graph::clock::Now;
+use graphtide_graph::clock::{self, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -83,7 +83,7 @@ impl Engine for Search {
             rows: found,
             tracer,
             meter,
-            alive_from: arrival.at.saturating_sub(self.shape.window - 1),
+            alive_from: clock::alive_from(arrival.at, self.shape.window),
         };
         let started = run.node(query_edge).arrival(query_edge);
         run.tracer.look(started);

@@ -7,6 +7,7 @@
 use graphtide_engine::ids::RingId;
 use graphtide_engine::lists::{Access, Entry};
 use graphtide_engine::trace::Reason;
+use graphtide_graph::clock;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -72,7 +73,7 @@ impl Step {
     pub fn range(&self, alive_from: i64, at: impl Fn(u8) -> i64) -> Option<(i64, i64)> {
         let mut earliest = alive_from;
         for &edge in &self.after {
-            earliest = earliest.max(at(edge).checked_add(1)?);
+            earliest = earliest.max(clock::find_next(at(edge))?);
         }
         let mut latest = i64::MAX;
         for &edge in &self.before {

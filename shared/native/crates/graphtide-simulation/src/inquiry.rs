@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use graphtide_graph::Time;
-use graphtide_graph::clock::Clock;
+use graphtide_graph::clock::{self, Clock};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
@@ -283,7 +283,7 @@ impl Inquiries {
 /// The first time at which an edge of this time is not in a window of time.
 fn passes(clock: Clock, query: &Query, ts: Time) -> Option<Time> {
     match clock {
-        Clock::Time => Some(ts.saturating_add(query.window).saturating_add(1)),
+        Clock::Time => Some(clock::add(clock::add(ts, query.window), 1)),
         Clock::Edges => None,
     }
 }

@@ -16,7 +16,7 @@ use graphtide_engine::pattern::Pattern;
 use graphtide_engine::replay::Begun;
 use graphtide_engine::trace::{Fates, Node, Part, Reason, Step, Tally, Tracer};
 use graphtide_graph::Time;
-use graphtide_graph::clock::{Clock, Now};
+use graphtide_graph::clock::{self, Clock, Now};
 
 use crate::found::Found;
 use crate::funnel::Funnel;
@@ -110,7 +110,7 @@ impl Simulated {
         {
             let detected_at = match self.clock {
                 // It was of use up to the bound, and is not beyond.
-                Clock::Time => at.saturating_sub(1),
+                Clock::Time => clock::subtract(at, 1),
                 Clock::Edges => ts,
             };
             self.engine.advance(at, detected_at, &mut self.found, meter);

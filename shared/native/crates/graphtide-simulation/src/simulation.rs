@@ -8,8 +8,8 @@
 
 use graphtide_engine::meter::{Meter, Unhurried};
 pub use graphtide_engine::replay::Frontier;
-use graphtide_graph::Time;
 use graphtide_graph::store::EdgeRef;
+use graphtide_graph::{Time, clock};
 use smallvec::SmallVec;
 
 use crate::changes::{Changes, pairs};
@@ -134,7 +134,7 @@ impl Simulation {
             Report::Maximal | Report::Instances => None,
             Report::Changes => {
                 let (_, oldest) = self.window.oldest()?;
-                oldest.at.checked_add(self.pattern.window)?.checked_add(1)
+                clock::find_next(clock::find_sum(oldest.at, self.pattern.window)?)
             }
         }
     }
@@ -272,7 +272,7 @@ impl Simulation {
 
     /// Expires the edges that are too old for a record at `at`, those of one `at` together.
     fn expire(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
-        let from = at.saturating_sub(self.pattern.window);
+        let from = clock::subtract(at, self.pattern.window);
         while let Some((number, &oldest)) = self.window.oldest()
             && oldest.at < from
         {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.edge import Operation
 from graphtide_core.match import MatchKind
@@ -37,6 +37,9 @@ Row = tuple["VertexId", ...]
 
 Snapshot = dict[str, frozenset[Row]]
 """The tuples of each predicate at an instant."""
+
+GREATEST: Final = (1 << 63) - 1
+"""The greatest time: no interval ends later, and one that ends there holds that time, too."""
 
 Key = tuple[int, Row]
 """A result: the place of its output, and its vertices."""
@@ -64,7 +67,7 @@ class _Held:
 
     def is_valid(self, input: str, at: int) -> bool:
         end = self.ends.get(input)
-        return end is not None and self.edge.ts <= at < end and (self.deleted is None or at < self.deleted)
+        return end is not None and self.edge.ts <= at and _outlasts(end, at) and (self.deleted is None or at < self.deleted)
 
 
 class GraphQueryOracle:
@@ -143,7 +146,7 @@ class GraphQueryOracle:
                 self._open[key] = after
                 if not self._stays:
                     yield ToldInterval(MatchKind.EXTEND, label, key[1], (now, after))
-            elif before is not None and before > now and (after is None or after < before):
+            elif before is not None and _outlasts(before, now) and (after is None or after < before):
                 if after is None:
                     del self._open[key]
                 else:
@@ -159,7 +162,7 @@ class GraphQueryOracle:
             still = left & self._results(instant)
             ends.update(dict.fromkeys(left - still, instant))
             left = still
-        return ends
+        return dict.fromkeys(left, GREATEST) | ends
 
     def _delete(self, record: Edge, now: int, stream: str | None) -> None:
         """Let the newest edge of the id end now, if it is held and was not deleted."""
@@ -172,7 +175,7 @@ class GraphQueryOracle:
 
     def _end(self, each: Input, ts: int) -> int:
         step = each.window.step(self._unit)
-        return ts // step * step + each.window.reach(self._unit)
+        return min(ts // step * step + each.window.reach(self._unit), GREATEST)
 
     def _takes(self, each: Input, edge: Edge, stream: str | None) -> bool:
         if stream is not None and each.window.stream != stream:
@@ -181,6 +184,11 @@ class GraphQueryOracle:
         if any(label is not None and label != own for label, own in asked):
             return False
         return all(evaluate(condition, lambda read: _read(edge, read)) is True for condition in each.conditions)
+
+
+def _outlasts(end: int, at: int) -> bool:
+    """Return whether what ends at `end` is valid at an instant that is not before its start."""
+    return end > at or end == GREATEST
 
 
 def _read(edge: Edge, attribute: Attribute) -> Value:

@@ -15,6 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use graphtide_engine::meter::Meter;
 use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 use graphtide_graph::key::KeyRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 use hashbrown::HashMap;
@@ -90,7 +91,7 @@ impl DeltaTree {
     }
 
     /// Takes what a record added to its operands.
-    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
+    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         for symbol in 0..self.symbols.len() {
             let (operand, is_inverse) = self.symbols[symbol];
             let operand = operands.get(operand);
@@ -105,7 +106,7 @@ impl DeltaTree {
     }
 
     /// Takes what a record took from its operands.
-    pub fn fall(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
+    pub fn fall(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
         let mut shortened: Vec<ArcId> = Vec::new();
         for (symbol, &(operand, is_inverse)) in (0..).zip(&self.symbols) {
             let operand = operands.get(operand);
@@ -123,7 +124,7 @@ impl DeltaTree {
     }
 
     /// Takes the arc of a tuple that is past out of the trees.
-    pub fn forget(&mut self, operand: usize, values: &[Vertex], now: Time, meter: &mut Meter<'_>) {
+    pub fn forget(&mut self, operand: usize, values: &[Vertex], now: Present, meter: &mut Meter<'_>) {
         for symbol in 0..self.symbols.len() {
             let (own, is_inverse) = self.symbols[symbol];
             if own != operand {
@@ -181,7 +182,7 @@ impl DeltaTree {
     }
 
     /// Lets the trees that have the source of an arc go on along it.
-    fn lengthen(&mut self, arc: ArcId, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
+    fn lengthen(&mut self, arc: ArcId, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         let own = *self.graph.arc(arc);
         for number in 0..self.automaton.by_symbol(own.symbol).len() {
             let (from, to) = self.automaton.by_symbol(own.symbol)[number];
@@ -201,10 +202,10 @@ impl DeltaTree {
     }
 
     /// Lets a root reach a node until an end, and from there on whatever follows.
-    fn insert(&mut self, root: Place, first: (Node, Time, Parent), now: Time, meter: &mut Meter<'_>) {
+    fn insert(&mut self, root: Place, first: (Node, Time, Parent), now: Present, meter: &mut Meter<'_>) {
         let mut waiting = VecDeque::from([first]);
         while let Some((node, end, parent)) = waiting.pop_front() {
-            if end <= now || end <= self.end(root, node) || !meter.step() {
+            if !now.precedes(end) || end <= self.end(root, node) || !meter.step() {
                 continue;
             }
             self.set(root, node, (end, parent), now);
@@ -226,7 +227,7 @@ impl DeltaTree {
     }
 
     /// Takes what is behind an arc out of every tree that walks it, and derives it anew.
-    fn cut(&mut self, arc: ArcId, now: Time, meter: &mut Meter<'_>) {
+    fn cut(&mut self, arc: ArcId, now: Present, meter: &mut Meter<'_>) {
         let own = *self.graph.arc(arc);
         for number in 0..self.automaton.by_symbol(own.symbol).len() {
             let (from, to) = self.automaton.by_symbol(own.symbol)[number];
@@ -242,7 +243,7 @@ impl DeltaTree {
     }
 
     /// Derives the subtree at a node anew, from the nodes of the tree that are not of it.
-    fn derive(&mut self, root: Place, top: Node, now: Time, meter: &mut Meter<'_>) {
+    fn derive(&mut self, root: Place, top: Node, now: Present, meter: &mut Meter<'_>) {
         let Some(tree) = self.trees.get(&root) else { return };
         let mut marked: HashMap<Node, (), FxBuildHasher> = HashMap::default();
         let mut order = vec![top];
@@ -260,7 +261,7 @@ impl DeltaTree {
         let mut found: BinaryHeap<(Time, Node, Parent)> = BinaryHeap::new();
         for &node in &order {
             self.each_before(root, node, |before, end, parent| {
-                if end > now && before.is_none_or(|before| !marked.contains_key(&before)) {
+                if now.precedes(end) && before.is_none_or(|before| !marked.contains_key(&before)) {
                     found.push((end, node, parent));
                 }
             });
@@ -275,7 +276,7 @@ impl DeltaTree {
             }
             self.set(root, node, (end, parent), now);
             self.follow(node, end, |child, end, parent| {
-                if end > now && marked.contains_key(&child) {
+                if now.precedes(end) && marked.contains_key(&child) {
                     found.push((end, child, parent));
                 }
             });
@@ -306,7 +307,7 @@ impl DeltaTree {
         self.trees.get(&root).and_then(|tree| tree.get(&node)).map_or(ENDED, |reached| reached.end)
     }
 
-    fn set(&mut self, root: Place, node: Node, (end, parent): (Time, Parent), now: Time) {
+    fn set(&mut self, root: Place, node: Node, (end, parent): (Time, Parent), now: Present) {
         let tree = self.trees.entry(root).or_default();
         let known = tree.get(&node).copied();
         let before = known.map_or(ENDED, |reached| reached.end);
@@ -319,10 +320,10 @@ impl DeltaTree {
     }
 
     /// Takes a node out of a tree; it stays until the record is over if it may be derived again.
-    fn drop(&mut self, root: Place, node: Node, now: Time) {
+    fn drop(&mut self, root: Place, node: Node, now: Present) {
         let Some(reached) = self.trees.get_mut(&root).and_then(|tree| tree.get_mut(&node)) else { return };
         // What ends just now is not taken away any more, and goes on if it is derived again.
-        if reached.end == now {
+        if !now.precedes(reached.end) && !now.follows(reached.end) {
             return;
         }
         let before = std::mem::replace(&mut reached.end, ENDED);
@@ -330,16 +331,16 @@ impl DeltaTree {
     }
 
     /// Notes the end of a node from before the record.
-    fn note(&mut self, root: Place, node: Node, before: Time, now: Time) {
+    fn note(&mut self, root: Place, node: Node, before: Time, now: Present) {
         let order = &mut self.order;
         self.before.entry((root, node)).or_insert_with(|| {
             order.push((root, node));
-            if before < now { ENDED } else { before }
+            if now.follows(before) { ENDED } else { before }
         });
     }
 
     /// Tells which ends of results the record changed, and forgets nodes that are reached no more.
-    fn tell(&mut self, now: Time) {
+    fn tell(&mut self, now: Present) {
         self.changes.clear();
         for (root, node) in std::mem::take(&mut self.order) {
             let Some(before) = self.before.remove(&(root, node)) else { continue };

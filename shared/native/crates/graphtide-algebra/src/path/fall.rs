@@ -8,7 +8,7 @@
 use std::collections::BinaryHeap;
 
 use graphtide_engine::meter::Meter;
-use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
@@ -24,7 +24,7 @@ type Marked<L> = HashMap<(NodeId, Column), L, FxBuildHasher>;
 
 impl<L: Lane> Path<L> {
     /// Takes what a record took from its operands.
-    pub fn fall(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
+    pub fn fall(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
         self.rows.begin();
         let mut shortened: Vec<ArcId> = Vec::new();
         for (symbol, &(operand, is_inverse)) in (0..).zip(&self.symbols) {
@@ -44,7 +44,7 @@ impl<L: Lane> Path<L> {
     }
 
     /// Marks what may rest on shortened arcs.
-    fn mark(&self, shortened: &[ArcId], now: Time, meter: &mut Meter<'_>) -> Marked<L> {
+    fn mark(&self, shortened: &[ArcId], now: Present, meter: &mut Meter<'_>) -> Marked<L> {
         let passed = self.passed(now);
         let mut marked = Marked::default();
         let mut waiting: Vec<(NodeId, Column)> = Vec::new();
@@ -91,7 +91,7 @@ impl<L: Lane> Path<L> {
     }
 
     /// Derives what was marked from what was not.
-    fn derive(&mut self, marked: &Marked<L>, now: Time, meter: &mut Meter<'_>) {
+    fn derive(&mut self, marked: &Marked<L>, now: Present, meter: &mut Meter<'_>) {
         let passed = self.passed(now);
         // In their order, so that what is told does not depend on how sets are kept.
         let mut ends: Vec<(NodeId, Column)> = marked.keys().copied().collect();

@@ -21,6 +21,7 @@ mod rows;
 
 use graphtide_engine::meter::Meter;
 use graphtide_graph::Time;
+use graphtide_graph::clock::Present;
 use graphtide_graph::key::KeyRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
@@ -109,12 +110,12 @@ impl<L: Lane> Path<L> {
     }
 
     /// Takes what a record added to its operands.
-    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
+    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         self.rows.begin();
         let changed = self.symbols.iter().map(|&(operand, _)| operands.get(operand));
         let latest = changed.flat_map(|operand| operand.changed().iter().map(|&tuple| operand.end(tuple))).max();
         // Before anything is noted: it may move the grid.
-        self.number(latest.unwrap_or(now), now);
+        self.number(latest.unwrap_or(now.ts()), now);
         for symbol in 0..self.symbols.len() {
             let (operand, is_inverse) = self.symbols[symbol];
             let operand = operands.get(operand);
@@ -205,18 +206,18 @@ impl<L: Lane> Path<L> {
     }
 
     /// An end as a number; moves the grid where it would be too great.
-    fn number(&mut self, end: Time, now: Time) -> L {
+    fn number(&mut self, end: Time, now: Present) -> L {
         let number = self.grid.number(end);
         if number <= L::MOST {
             return L::of(number);
         }
-        let moved = self.grid.move_to(now);
+        let moved = self.grid.move_to(now.ts());
         self.rows.rebase(moved);
         L::of(self.grid.number(end).min(L::MOST))
     }
 
     /// What ends up to here is past.
-    fn passed(&self, now: Time) -> L {
+    fn passed(&self, now: Present) -> L {
         L::of(self.grid.passed(now))
     }
 
@@ -225,7 +226,7 @@ impl<L: Lane> Path<L> {
         &mut self,
         symbol: u16,
         ends: (Vertex, Vertex),
-        (end, now): (Time, Time),
+        (end, now): (Time, Present),
         names: &VertexTable,
         meter: &mut Meter<'_>,
     ) {
@@ -277,7 +278,7 @@ impl<L: Lane> Path<L> {
     }
 
     /// Passes on what ends later, until nothing does.
-    fn pass_on(&mut self, now: Time, meter: &mut Meter<'_>) {
+    fn pass_on(&mut self, now: Present, meter: &mut Meter<'_>) {
         let passed = self.passed(now);
         let mut working = std::mem::take(&mut self.working);
         while let Some(node) = self.rows.next_pending(&mut working) {
@@ -316,10 +317,10 @@ impl<L: Lane> Path<L> {
     }
 
     /// Tells which ends of results the record changed.
-    fn tell(&mut self, now: Time) {
+    fn tell(&mut self, now: Present) {
         self.changes.clear();
         let noted = self.rows.take_noted();
-        let reached = L::of(self.grid.reached(now));
+        let reached = L::of(self.grid.reached(now.ts()));
         for old in &noted {
             let (place, _) = self.place_and_state(old.node);
             let target = self.graph.vertex(place);
@@ -413,17 +414,17 @@ impl AnyPath {
     }
 
     /// Takes what a record added to its operands.
-    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Time, meter: &mut Meter<'_>) {
+    pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         any!(self, own => own.rise(operands, names, now, meter));
     }
 
     /// Takes what a record took from its operands.
-    pub fn fall(&mut self, operands: Operands<'_>, now: Time, meter: &mut Meter<'_>) {
+    pub fn fall(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
         any!(self, own => own.fall(operands, now, meter));
     }
 
     /// Forgets the tuple of an operand that is past.
-    pub fn forget(&mut self, operand: usize, values: &[Vertex], now: Time, meter: &mut Meter<'_>) {
+    pub fn forget(&mut self, operand: usize, values: &[Vertex], now: Present, meter: &mut Meter<'_>) {
         match self {
             Self::Narrow(own) => own.forget(operand, values),
             Self::Wide(own) => own.forget(operand, values),

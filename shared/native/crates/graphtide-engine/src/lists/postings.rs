@@ -13,10 +13,10 @@
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
-use graphtide_graph::Time;
 use graphtide_graph::clock::{CLOCKS, Clock, Now};
 use graphtide_graph::store::{EdgeRef, find_in_order};
 use graphtide_graph::vertex::Vertex;
+use graphtide_graph::{Time, clock};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
@@ -390,7 +390,7 @@ impl Postings {
         // From the newest: an edge is no gate to itself.
         for place in (0..narrowed.len()).rev() {
             let &Narrowed { ring, ref gates } = &self.lists(clock, signature).narrowed[place];
-            let alive_from = at.saturating_sub(self.ring(ring).window - 1);
+            let alive_from = clock::alive_from(at, self.ring(ring).window);
             if is_meant(ring) && gates.iter().all(|&gate| self.is_open_since(gate, alive_from, ends)) {
                 kept |= self.put(ring, at, ends, edge, meter);
             }
@@ -412,7 +412,7 @@ impl Postings {
         if ring.window == 0 {
             return false;
         }
-        ring.expire(number, at.saturating_sub(ring.window - 1), heads, meter);
+        ring.expire(number, clock::alive_from(at, ring.window), heads, meter);
         if ring.entries.len() >= ring.bound {
             ring.shed = true;
             ring.pop_front(number, heads);

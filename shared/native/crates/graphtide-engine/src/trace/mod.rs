@@ -12,7 +12,7 @@ mod tally;
 use std::collections::BTreeMap;
 
 use graphtide_graph::Time;
-use graphtide_graph::clock::Clock;
+use graphtide_graph::clock::{self, Clock};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::VertexTable;
 
@@ -228,7 +228,7 @@ impl Trace {
 
     /// Lets go of the partial matches that the window has passed at the instant `now`. The store still has their edges.
     pub fn expire(&mut self, now: i64, store: &EdgeStore, names: &VertexTable) {
-        self.partials.expire((now.saturating_sub(self.window - 1), self.window), store, names);
+        self.partials.expire((clock::alive_from(now, self.window), self.window), store, names);
     }
 
     /// What each step looked at, by node.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use graphtide_graph::Time;
-use graphtide_graph::clock::Clock;
+use graphtide_graph::clock::{self, Clock};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::vertex::VertexTable;
 use hashbrown::HashMap;
@@ -242,7 +242,7 @@ impl Partials {
             node: partial.node,
             edges,
             vertices: vertices.into_iter().collect(),
-            expired_at: (self.clock == Clock::Time).then(|| partial.oldest.saturating_add(window)),
+            expired_at: (self.clock == Clock::Time).then(|| clock::add(partial.oldest, window)),
             refused: partial.refused,
             dead_end: partial.dead_end,
             rank,

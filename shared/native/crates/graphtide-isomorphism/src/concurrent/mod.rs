@@ -27,7 +27,7 @@ use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::Tracer;
-use graphtide_graph::clock::{Clock, Now};
+use graphtide_graph::clock::{self, Clock, Now};
 use graphtide_graph::value::OwnedValue;
 
 use crate::plan::{Storage, TimingPlan};
@@ -128,7 +128,7 @@ impl Engine for Concurrent {
         meter: &mut Meter<'_>,
     ) -> Outcome {
         self.lists.allow(meter.remaining());
-        self.expire(arrival.at.saturating_sub(self.window - 1), meter);
+        self.expire(clock::alive_from(arrival.at, self.window), meter);
         let edge = self.hold(arrival);
         let (subquery, depth) = self.lists.plan.positions[usize::from(query_edge)];
         if depth == 0

@@ -18,7 +18,7 @@ use graphtide_engine::lists::{Access, Entry, Gate, Postings};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Node, Reason, Tracer};
-use graphtide_graph::clock::Now;
+use graphtide_graph::clock::{self, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -124,7 +124,7 @@ impl Engine for Filtering {
             rows: found,
             tracer,
             meter,
-            alive_from: arrival.at.saturating_sub(self.shape.window - 1),
+            alive_from: clock::alive_from(arrival.at, self.shape.window),
         };
         let bound = 1 << number;
         let started = run.node(number).arrival(query_edge);
@@ -310,7 +310,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     fn range(&self, part: &Part, bound: u64) -> Option<(i64, i64)> {
         let (mut earliest, mut latest) = (self.alive_from, i64::MAX);
         for edge in bits(part.before & bound) {
-            earliest = earliest.max(self.times[edge].checked_add(1)?);
+            earliest = earliest.max(clock::find_next(self.times[edge])?);
         }
         for edge in bits(part.after & bound) {
             latest = latest.min(self.times[edge].checked_sub(1)?);

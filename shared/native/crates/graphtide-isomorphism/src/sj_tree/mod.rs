@@ -32,7 +32,7 @@ use graphtide_engine::lists::{Access, Postings};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::{Node, Tracer};
-use graphtide_graph::clock::Now;
+use graphtide_graph::clock::{self, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -149,7 +149,7 @@ impl Engine for SjTree {
         if matches!(arrives, Arrives::Later) {
             return Outcome::Discarded;
         }
-        let alive_from = arrival.at.saturating_sub(self.shape.window - 1);
+        let alive_from = clock::alive_from(arrival.at, self.shape.window);
         self.state.expire(&self.plan, alive_from, meter);
         self.state.limited = false;
         let (source, target) = self.shape.ends[edge];

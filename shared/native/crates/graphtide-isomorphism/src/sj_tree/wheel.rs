@@ -6,7 +6,7 @@
 //! Why a wheel: Lazy Search finds edges that nobody held when they arrived, so partial matches come in no order of their oldest
 //! edges.
 
-use graphtide_graph::Time;
+use graphtide_graph::{Time, clock};
 
 use crate::arena::NIL;
 
@@ -61,7 +61,7 @@ impl Wheel {
 
     fn pop_until(&mut self, until: Time) -> Option<u32> {
         // Once around is enough: a slot holds nothing but what its one turn within the window brought.
-        self.from = self.from.max(until.saturating_sub(2 * SLOTS_IN_WINDOW));
+        self.from = self.from.max(clock::subtract(until, 2 * SLOTS_IN_WINDOW));
         while self.from < until {
             let at = place(self.from);
             let word = &mut self.occupied[at / 64];

@@ -20,7 +20,7 @@ use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
 use graphtide_engine::trace::{Node, Tracer};
-use graphtide_graph::clock::Now;
+use graphtide_graph::clock::{self, Now};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 
@@ -285,7 +285,7 @@ impl Engine for Timing {
         meter: &mut Meter<'_>,
     ) -> Outcome {
         let Some(mut scratch) = self.scratch.take() else { return Outcome::Discarded };
-        self.expire(arrival.at.saturating_sub(self.shape.window - 1), meter);
+        self.expire(clock::alive_from(arrival.at, self.shape.window), meter);
         self.limited = false;
         let (local, fresh) = self.edges.hold(arrival.at, arrival.source, arrival.target, arrival.edge);
         let mut run = Run { engine: self, arrival, rows: found, tracer, meter, local, used: false };

@@ -19,7 +19,7 @@ use graphtide_engine::limits::Limits;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{FoundRow, Kind, MatchBatch, Rows};
 use graphtide_graph::Time;
-use graphtide_graph::clock::Now;
+use graphtide_graph::clock::{self, Now};
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
@@ -156,7 +156,7 @@ impl Once {
     /// Lets go of matches that were told so long before a time that they are not retracted any more.
     fn expire(&mut self, now: Time) {
         while let Some(&(at, oldest)) = self.told.front()
-            && at <= now.saturating_sub(self.spec.reach)
+            && clock::has_passed(at, self.spec.reach, now)
         {
             self.told.pop_front();
             if self.last.get(&oldest) == Some(&at) {
