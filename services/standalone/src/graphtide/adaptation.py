@@ -3,8 +3,9 @@
 Every `every` records the watch has a glance at the stream: it counts the edge types of a few records. If they drifted from
 what the plans were made on, it counts a longer sample right after, 2-edge paths too, and every pattern is planned again on
 that; event patterns of a stream together. The new plan is taken where it is estimated to cost less by a margin than the old
-one would on the stream as it is now: so a stream between two states does not swing plans to and fro. Because paths can drift
-while types stay, one glance in `paths_every` is such a sample: it costs some ten times as much.
+one would on the stream as it is now: so a stream between two states does not swing plans to and fro. So do graph queries,
+whose new operators take the records of their windows again. Because paths can drift while types stay, one glance in
+`paths_every` is such a sample: it costs some ten times as much.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import EventPlan, EventUnit
+from graphtide_core.plans import EventPlan, EventUnit, GraphPlan
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot, should_replan
 from graphtide_native.statistics import StreamStatistics
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from graphtide_core.plans import AnyPlan
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch, Symbols
+    from graphtide_query.families import Wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,29 @@ def regroupings(
         found = regrouped(own, unit, known, margin=margin)
         if found is not None:
             yield [numbers[id(own[which]), place] for which, place in found.before], found.unit
+
+
+def better_plans(
+    plans: Sequence[AnyPlan], wish: Wish, unit: TimeUnit, known: StatisticsSnapshot, margin: float
+) -> dict[int, GraphPlan]:
+    """Return the plans that should take the place of those of graph queries, by their places among the plans.
+
+    Raises:
+        PlanningBudgetError: a query cannot be planned within the budget.
+    """
+    found: dict[int, GraphPlan] = {}
+    queries = [(number, plan) for number, plan in enumerate(plans) if isinstance(plan, GraphPlan)]
+    if not queries:
+        return found
+    from graphtide_query.families.algebra.derivation import is_cheaper, laid_open  # noqa: PLC0415 - as above
+    from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
+
+    for number, old in queries:
+        new = chosen(old.query, wish, unit=unit, statistics=known)
+        running = old.derivation
+        if running is not None and is_cheaper(old.query, new.physical, running, unit=unit, known=known, margin=margin):
+            found[number] = laid_open(new)
+    return found
 
 
 class Watch:

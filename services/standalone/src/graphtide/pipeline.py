@@ -6,6 +6,7 @@ then is it known what the stream has: its columns, whether it gives ids and dele
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +28,8 @@ from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
-from graphtide.adaptation import Watch, regroupings
+from graphtide.adaptation import Watch, better_plans, regroupings
+from graphtide.kept_records import KeptRecords
 from graphtide.names_seen import NamesSeen
 from graphtide.readers.merged import MergedReader, Ordering
 
@@ -75,6 +77,7 @@ class Pipeline:
         plan_seconds: what planning took.
         match_seconds: what matching took.
         replans: plans that changed while the stream ran.
+        notes: sentences about what could not be done as it was meant.
         events: what is noted of event patterns while they are traced.
         seen: which of the names that patterns ask the stream has had.
         first: statistics of the stream's first records, once a batch was seen.
@@ -110,9 +113,11 @@ class Pipeline:
         self.plan_seconds = 0.0
         self.match_seconds = 0.0
         self.replans: list[Replan] = []
+        self.notes: list[str] = []
         self.seen = NamesSeen(patterns)
         self.first: StatisticsSnapshot | None = None
         self._watch: Watch | None = None
+        self._kept: KeptRecords | None = None
         self.patterns = tuple(patterns)
         self._options = options if traced is None else replace(options, adapt=False, concurrency=Concurrency())
         self._traced = traced
@@ -243,6 +248,10 @@ class Pipeline:
         for numbers, unit in list(regroupings(self.plans, self.time_unit, known, margin)):
             if self.matcher.regroup(numbers, unit):
                 self._changed({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
+        if self._kept is not None and self._kept.is_whole:
+            plans = better_plans(self.plans, self._options.wish, self.time_unit, known, margin)
+            changed = self.matcher.replan_graph_queries(plans, self._kept.past) if plans else set()
+            self._changed({number: plans[number] for number in changed})
 
     def _changed(self, plans: Mapping[int, AnyPlan]) -> None:
         """Note that patterns have other plans from now on."""
@@ -258,13 +267,31 @@ class Pipeline:
             batch = self._duplicates.filter(batch)
         if self.events is not None:
             self.events.take(batch)
-        for matches in _matched(self.matcher, batch, newest):
-            self.match_seconds += time.perf_counter() - started
-            yield matches
-            started = time.perf_counter()
+        try:
+            with contextlib.closing(_matched(self.matcher, batch, newest)) as found:
+                for matches in found:
+                    self.match_seconds += time.perf_counter() - started
+                    yield matches
+                    started = time.perf_counter()
+        finally:
+            # Whatever came in between, what was taken is kept.
+            if self._kept is not None and len(batch):
+                self._keep_read(self._kept, batch)
         self.match_seconds += time.perf_counter() - started
         if self._looks:
             self._keep_early(batch, newest)
+
+    def _keep_read(self, kept: KeptRecords, batch: EdgeBatch) -> None:
+        """Keep what graph queries read of a batch that was matched, to begin another plan with."""
+        last = batch.last_ts
+        if last is None or not kept.is_whole:
+            return
+        kept.take(self.matcher.selected_by_queries(batch), last)
+        if not kept.is_whole:
+            self.notes.append(
+                "graph queries keep their plans from now on: the records of their windows, with which other plans would begin, "
+                "take more than the limit of bytes of state. Raise the limit to let plans follow the stream"
+            )
 
     def _keep_early(self, batch: EdgeBatch, newest: int | None) -> None:
         """Plan again when enough came: the first batch of a live stream, which may be one record, tells a planner nothing.
@@ -328,9 +355,18 @@ class Pipeline:
         if reader is not None and reader.is_live and self._options.statistics is None:
             self._looks = LOOKED_AT
         self._deletions = has_deletions
+        queries = [each for each in self.patterns if isinstance(each, GraphQuery)]
+        if queries and self._watch is not None:
+            reach, most = max(each.reach(self.time_unit) for each in queries), self._options.limits.state_bytes
+            most = None if most is None else most * len(queries)
+            self._kept = KeptRecords(reach, most, self._bytes_of_queries)
         self._matcher = self._made(self.plans)
         self.plan_seconds = time.perf_counter() - started
         return self._matcher
+
+    def _bytes_of_queries(self) -> int:
+        own = {each.name for each in self.patterns if isinstance(each, GraphQuery)}
+        return sum(report.state_bytes for report in self.matcher.patterns() if report.name in own)
 
     def _made(self, plans: Sequence[AnyPlan]) -> Matcher:
         """Make the engines of plans."""

@@ -244,7 +244,8 @@ class Session:
         self._warned_of = self._put_aside.count
         unfit, self._unfit = self._unfit, {}
         settled, self._settled = settled_told(self._settled.values(), self.patterns, _DECLARED), {}
-        for text in (*told, *unfit_told(unfit.values(), reader.place), *settled):
+        notes, self._pipeline.notes = self._pipeline.notes, []
+        for text in (*told, *unfit_told(unfit.values(), reader.place), *settled, *notes):
             self._tell(text, StreamWarning)
 
     def _warn_of_patterns(self, reader: Reader) -> None:

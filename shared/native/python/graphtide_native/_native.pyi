@@ -166,6 +166,10 @@ class EdgeBatch:
 
     def __len__(self) -> int: ...
     @property
+    def held_bytes(self) -> int:
+        """Bytes that the records take in memory."""
+
+    @property
     def attributes(self) -> list[str]:
         """Names of the attributes that each record has."""
 
@@ -441,7 +445,7 @@ class Matcher:
         """Begin to add event patterns as a unit, with their past; say whether that is done."""
 
     def added_unit(self) -> list[int]:
-        """Take the numbers of the patterns that were added. Raises ValueError where they cannot be."""
+        """Take the numbers of the patterns that were added, or have another plan. Raises ValueError where they cannot."""
 
     def regroup(self, unit: bytes) -> bool:
         """Begin to let one unit have event patterns that have numbers; say whether that is done; then see `replanned`."""
@@ -455,6 +459,9 @@ class Matcher:
 
     def replan(self, number: int, pattern: bytes) -> bool:
         """Begin to give a pattern another plan, warmed by a replay of the window; say whether that is done."""
+
+    def replan_graphs(self, queries: bytes, past: Sequence[EdgeBatch]) -> bool:
+        """Begin to give graph queries other plans, with their past; say whether that is done; then see `added_unit`."""
 
     def replanned(self) -> bool:
         """Return whether the patterns have the plan; False if it reached a limit and the old one stays. Raises ValueError."""
@@ -476,6 +483,9 @@ class Matcher:
 
     def selected(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the records of the batch that was pushed last that the patterns' state can depend on."""
+
+    def selected_by_queries(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the records of the batch that was pushed last that the state of graph queries can depend on."""
 
     def wait(self, number: int, residue: tuple[int, int] | None) -> None:
         """Let a pattern's matches not count until it begins; it had consumed so much, if it consumes and that is known."""

@@ -26,7 +26,16 @@ from graphtide_native import _native
 from graphtide_native.fields import named_values
 from graphtide_native.funnel import funnel
 from graphtide_native.simulation import SimulationWork
-from graphtide_native.spec import Concurrency, Limits, columns, encode, encode_graph_query, encode_one, encode_unit
+from graphtide_native.spec import (
+    Concurrency,
+    Limits,
+    columns,
+    encode,
+    encode_graph_queries,
+    encode_graph_query,
+    encode_one,
+    encode_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -544,6 +553,32 @@ class Matcher:
         self._put({number: plan})
         return number
 
+    def replan_graph_queries(self, plans: Mapping[int, GraphPlan], past: Sequence[EdgeBatch]) -> set[int]:
+        """Answer graph queries by other plans from the next record on; no result is lost and none comes twice.
+
+        Call it between two `push`es, with the iterator of the last one exhausted. The pass waits for it, in turns; meanwhile
+        the state of both plans is held.
+
+        Args:
+            plans: for queries, by their numbers.
+            past: the records that graph queries read so far, in stream order, deletions too (see `selected_by_queries`): at
+                least those of the longest reach of these queries, and of those that share operators with them.
+
+        Returns:
+            The numbers of the queries that have the plan. The others go on as they were: a limit acted before, or would while
+            the new operators take the past.
+
+        Raises:
+            ValueError: there is no graph query of a number.
+        Complexity: that of answering the past once more.
+        """
+        limits = {number: self._limits[number] for number in plans}
+        if not self._native.replan_graphs(encode_graph_queries(plans, self._unit, self._projected, limits), past):
+            self._finish()
+        replanned = set(self._native.added_unit())
+        self._put({number: plans[number] for number in replanned})
+        return replanned
+
     def regroup(self, numbers: Sequence[int], unit: EventUnit) -> bool:
         """Match the event patterns of one unit or of several as one unit, by its plan, from the next record on.
 
@@ -600,6 +635,10 @@ class Matcher:
         state. The matcher is adaptive, and the iterator of the `push` exhausted.
         """
         return self._native.selected(batch)
+
+    def selected_by_queries(self, batch: EdgeBatch) -> EdgeBatch:
+        """Return the records of the batch pushed last that the state of graph queries can depend on; see `selected`."""
+        return self._native.selected_by_queries(batch)
 
     def wait(self, number: int, residue: Frontier | None = None) -> None:
         """Let a pattern wait for `begin`: what it finds until then counts for nothing. Call it before the first `push`.

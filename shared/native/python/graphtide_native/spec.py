@@ -129,6 +129,16 @@ def encode_graph_query(plan: GraphPlan, unit: TimeUnit, projected: Sequence[str]
     return msgspec.json.encode({**graph_query_spec(plan, None, unit, projected), "limits": _limits(limits)})
 
 
+def encode_graph_queries(
+    plans: Mapping[int, GraphPlan], unit: TimeUnit, projected: Sequence[str], limits: Mapping[int, Limits]
+) -> bytes:
+    """Return graph queries that have numbers as the native matcher reads them."""
+    specs = (
+        graph_query_spec(plan, number, unit, projected) | {"limits": _limits(limits[number])} for number, plan in plans.items()
+    )
+    return msgspec.json.encode(list(specs))
+
+
 def _places(projected: Sequence[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(projected)}
 

@@ -16,7 +16,7 @@ from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, Wish, refuse_other_family
-from graphtide_query.families.algebra.derivation import cost_of
+from graphtide_query.families.algebra.derivation import is_cheaper
 from graphtide_query.families.algebra.planning import chosen
 from graphtide_query.families.events.grouping import grouped, has_drifted
 from graphtide_query.planner import plan
@@ -238,11 +238,10 @@ def _is_cheaper(new: DerivedPlan, running: Derivation, snapshot: StatisticsSnaps
     if new.physical.engine is not running.engine:
         return True
     try:
-        then, now = (cost_of(new.pattern, each, policy.unit, snapshot) for each in (running, new.physical))
+        return is_cheaper(new.pattern, new.physical, running, unit=policy.unit, known=snapshot, margin=policy.margin)
     except InvalidQueryError:
         # It is no plan for this query: somebody else wrote it.
         return True
-    return now < policy.margin * then
 
 
 def crowd_of(pattern: SubgraphPattern, known: Known, policy: PlanningPolicy) -> Crowd:

@@ -160,7 +160,7 @@ def match(
     for report in result.patterns if result.records else ():
         for edge in report.unmatched_edges:
             say(f"note: pattern {report.name!r}: no record could be edge {edge!r}; has the stream its labels and values?")
-    for text in run.notes():
+    for text in (*run.pipeline.notes, *run.notes()):
         say(f"note: {text}")
     outcome = result.outcome
     try:

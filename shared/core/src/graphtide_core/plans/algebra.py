@@ -255,12 +255,14 @@ class GraphPlan:
         physical: what is computed, and by which engine.
         considered: what could be computed, cheapest first; none where that was not searched.
         engines: what could run it, cheapest first; none where one was wished.
+        derivation: how it follows from the query, if that is known.
     """
 
     query: GraphQuery
     physical: AlgebraPlan
     considered: tuple[ConsideredPlan, ...] = ()
     engines: tuple[ConsideredEngine, ...] = ()
+    derivation: Derivation | None = field(default=None, compare=False)
 
     @property
     def pattern(self) -> GraphQuery:

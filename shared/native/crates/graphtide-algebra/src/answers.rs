@@ -7,12 +7,12 @@ use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::vertex::Vertex;
 
-use crate::path::Walked;
-use crate::relation::{ENDED, Values};
+use crate::plan::OutputSpec;
+use crate::relation::ENDED;
 
-/// A change of a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+/// A change of a result, as it is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Answer<'a> {
     /// Place of the query.
     pub member: u32,
     /// Number of the output of that query.
@@ -20,24 +20,15 @@ pub struct Answer {
     /// What happened to it.
     pub kind: Kind,
     /// Its vertices, by column.
-    pub values: Values,
+    pub values: &'a [Vertex],
     /// From now on, when it is valid; or of a retraction the interval that is withdrawn: from, and up to but without.
     pub valid: (Time, Time),
-    /// The steps of its path, if that is told.
-    pub path: Option<Vec<Walked>>,
-}
-
-/// Answers to one record.
-#[derive(Debug, Default)]
-pub struct Answers {
-    found: Vec<Answer>,
+    pub(crate) spec: &'a OutputSpec,
 }
 
 /// A result whose end changed.
 #[derive(Clone, Copy, Debug)]
-pub struct Changed<'a> {
-    /// Place of the query, and number of the output of that.
-    pub output: (u32, u32),
+pub(crate) struct Changed<'a> {
     /// Its vertices.
     pub values: &'a [Vertex],
     /// The end from before; [`ENDED`] if it was past.
@@ -46,37 +37,20 @@ pub struct Changed<'a> {
     pub after: Time,
 }
 
-impl Answers {
-    /// What was found.
-    pub fn found(&self) -> &[Answer] {
-        &self.found
-    }
-
-    /// Forgets what was found.
-    pub fn clear(&mut self) {
-        self.found.clear();
-    }
-
-    /// Puts what was found from a place on in the order of the queries and of their outputs.
-    pub fn sort(&mut self, from: usize) {
-        self.found[from..].sort_by_key(|answer| (answer.member, answer.output));
-    }
-
-    /// Takes a change at an instant; `is_appended` if results are told when they become valid alone.
-    pub fn push(&mut self, changed: Changed<'_>, now: Time, is_appended: bool, path: impl FnOnce() -> Option<Vec<Walked>>) {
-        let Changed { output: (member, output), values, before, after } = changed;
+impl Changed<'_> {
+    /// What happened to it at an instant, and when it is valid; none if that is not told. `is_appended` if results are told when
+    /// they become valid alone.
+    pub fn told(&self, now: Time, is_appended: bool) -> Option<(Kind, (Time, Time))> {
+        let Self { before, after, .. } = *self;
         let kind = match (before, after) {
             (ENDED, _) => Kind::Match,
             _ if after > before => Kind::Extend,
             _ => Kind::Retract,
         };
         if is_appended && (kind == Kind::Extend || (kind == Kind::Retract && after != ENDED)) {
-            return;
+            return None;
         }
-        let (valid, path) = match kind {
-            Kind::Retract => ((now.max(after), before), None),
-            _ => ((now, after), path()),
-        };
-        self.found.push(Answer { member, output, kind, values: values.into(), valid, path });
+        let valid = if kind == Kind::Retract { (now.max(after), before) } else { (now, after) };
+        Some((kind, valid))
     }
 }

@@ -118,6 +118,8 @@ impl Join {
 
     /// Takes what a record added to its operands.
     pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
+        /// Bytes of a row until it is put among the results.
+        const ROW: usize = size_of::<(Values, Time)>();
         let mut found: Vec<(Values, Time)> = Vec::new();
         for (number, part) in self.parts.iter().enumerate() {
             let operand = operands.get(part.operand);
@@ -126,13 +128,23 @@ impl Join {
                 run.floor = operand.before(tuple).max(now.floor());
                 let left = run.all() & !(1 << number);
                 if let Some((bound, end)) = run.bind(number, tuple, run.constants(), Time::MAX) {
-                    run.extend(left, bound, end, meter, &mut |run, end| found.push((run.row(), end)));
+                    run.extend(left, bound, end, meter, &mut |run, end, meter| {
+                        if meter.keep(ROW) {
+                            found.push((run.row(), end));
+                        }
+                    });
                 }
             }
         }
+        let (rows, tuple) = (found.len(), self.relation.tuple_bytes());
         for (row, end) in found {
+            let before = self.relation.len();
             self.relation.raise(&row, end, now);
+            if !meter.keep((self.relation.len() - before) * tuple) {
+                break;
+            }
         }
+        meter.release(rows * ROW);
     }
 
     /// Takes what a record took from its operands.
@@ -147,7 +159,7 @@ impl Join {
                 run.floor = operand.end(tuple).max(now.floor());
                 let left = run.all() & !(1 << number);
                 if let Some((bound, end)) = run.bind(number, tuple, run.constants(), Time::MAX) {
-                    run.extend(left, bound, end, meter, &mut |run, end| {
+                    run.extend(left, bound, end, meter, &mut |run, end, _| {
                         if let Some(result) = run.join.relation.find(&run.row())
                             && run.join.relation.end(result) <= end
                         {
@@ -167,7 +179,7 @@ impl Join {
                 bound |= 1 << slot;
             }
             let mut best = ENDED;
-            run.extend(run.all(), bound, Time::MAX, meter, &mut |run, end| {
+            run.extend(run.all(), bound, Time::MAX, meter, &mut |run, end, _| {
                 best = best.max(end);
                 run.floor = run.floor.max(end);
             });
@@ -199,7 +211,7 @@ impl Join {
             bound |= 1 << slot;
         }
         let mut found = None;
-        run.extend(run.all(), bound, Time::MAX, &mut Meter::unbounded(&Unhurried), &mut |run, _| {
+        run.extend(run.all(), bound, Time::MAX, &mut Meter::unbounded(&Unhurried), &mut |run, _, _| {
             found.get_or_insert_with(|| run.binding.clone());
             // One is enough: nothing lasts longer than this.
             run.floor = Time::MAX;
@@ -261,10 +273,17 @@ impl<'a> Run<'a> {
     }
 
     /// Joins the parts that are left, and calls `f` for each result that ends after the floor.
-    fn extend(&mut self, left: u64, bound: u64, end: Time, meter: &mut Meter<'_>, f: &mut impl FnMut(&mut Self, Time)) {
+    fn extend(
+        &mut self,
+        left: u64,
+        bound: u64,
+        end: Time,
+        meter: &mut Meter<'_>,
+        f: &mut impl FnMut(&mut Self, Time, &mut Meter<'_>),
+    ) {
         if left == 0 {
             if self.now.precedes(end) && self.join.conditions.iter().all(|condition| condition.holds(self)) {
-                f(self, end);
+                f(self, end, meter);
             }
             return;
         }

@@ -23,7 +23,7 @@ pub mod sharing;
 mod upkeep;
 mod wheel;
 
-pub use answers::{Answer, Answers};
+pub use answers::Answer;
 pub use plan::{InvalidPlan, PlanSpec};
-pub use queries::{Options, Queries, Taken};
+pub use queries::{Lent, Options, Queries, Taken};
 pub use sharing::linked;

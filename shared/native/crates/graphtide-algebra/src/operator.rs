@@ -173,11 +173,15 @@ impl Operator {
 
 impl Union {
     fn rise(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
+        let bytes = self.relation.tuple_bytes();
         for &operand in &self.operands {
             let operand = operands.get(operand);
             for &tuple in operand.changed() {
-                meter.tick(1);
+                let before = self.relation.len();
                 self.relation.raise(operand.get(tuple), operand.end(tuple), now);
+                if !meter.keep((self.relation.len() - before) * bytes) {
+                    return;
+                }
             }
         }
     }

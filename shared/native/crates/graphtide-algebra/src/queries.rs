@@ -11,6 +11,7 @@ use std::hash::BuildHasher;
 use graphtide_engine::dispatch::Record;
 use graphtide_engine::engine::Usage;
 use graphtide_engine::meter::{Meter, Refusal};
+use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::{self, Present};
@@ -22,7 +23,7 @@ use hashbrown::{HashMap, HashSet, HashTable};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::answers::{Answers, Changed};
+use crate::answers::{Answer, Changed};
 use crate::grid::Grid;
 use crate::join::Join;
 use crate::operator::{Direction, Operands, Operator, Union};
@@ -42,6 +43,23 @@ pub struct Options {
     pub most: Option<usize>,
 }
 
+/// What a record may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Lent {
+    /// Steps of work.
+    pub steps: u64,
+    /// Bytes that an edge may come to hold; one that may hold none is not taken.
+    pub bytes: u64,
+}
+
+impl Lent {
+    /// As much as there is.
+    pub const ALL: Self = Self { steps: u64::MAX, bytes: u64::MAX };
+}
+
+/// Bytes that an edge takes itself, about: in its scan, and where edges are kept.
+const EDGE_BYTES: usize = 128;
+
 /// What came of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
@@ -51,6 +69,8 @@ pub struct Taken {
     pub refusal: Option<Refusal>,
     /// Whether it was not taken, since the queries hold as much as they may.
     pub is_limited: bool,
+    /// Bytes that they came to hold by it, about; what they gave up meanwhile does not count.
+    pub held: u64,
 }
 
 /// Numbers of scans.
@@ -119,6 +139,8 @@ pub struct Queries {
     touched: Vec<usize>,
     /// Operators that are still to take what the record changed.
     pending: BinaryHeap<Reverse<usize>>,
+    /// Whether the last record brought something about.
+    has_answers: bool,
 }
 
 impl Queries {
@@ -164,6 +186,7 @@ impl Queries {
             operators,
             touched: Vec::new(),
             pending: BinaryHeap::new(),
+            has_answers: false,
         };
         queries.link();
         queries.learn_names();
@@ -181,16 +204,9 @@ impl Queries {
         self.of_any_label.is_empty().then_some(labels)
     }
 
-    /// Takes one record of a batch, which may take so many steps of work. What it brings about is added to `out`.
-    pub fn push_row(
-        &mut self,
-        batch: &EdgeBatch,
-        row: usize,
-        allowance: u64,
-        out: &mut Answers,
-        meter: &mut Meter<'_>,
-    ) -> Taken {
-        meter.begin(allowance);
+    /// Takes one record of a batch. What it brings about is there until the next one: see [`each_answer`](Self::each_answer).
+    pub fn push_row(&mut self, batch: &EdgeBatch, row: usize, lent: Lent, meter: &mut Meter<'_>) -> Taken {
+        meter.begin(lent.steps);
         self.advance(batch.ts()[row], meter);
         self.begin();
         let (mut is_kept, mut is_limited) = (false, false);
@@ -198,12 +214,15 @@ impl Queries {
             is_kept = self.delete(batch.id(row), batch.stream(row));
             self.follow(Direction::Fall, meter);
         } else if batch.is_edge(row) {
-            is_limited = self.options.most.is_some_and(|most| self.upkeep.live() >= most);
+            is_limited = lent.bytes == 0 || self.options.most.is_some_and(|most| self.upkeep.live() >= most);
             is_kept = !is_limited && self.insert(batch, row);
+            meter.lend_bytes(lent.bytes);
+            meter.hold(usize::from(is_kept) * EDGE_BYTES);
             self.follow(Direction::Rise, meter);
         }
-        self.tell(out);
-        Taken { is_kept, refusal: meter.end(), is_limited }
+        self.count_answers();
+        let held = meter.take_bytes();
+        Taken { is_kept, refusal: meter.end(), is_limited, held }
     }
 
     /// Lets time pass without a record: nothing is told, and what ended is given up.
@@ -219,6 +238,7 @@ impl Queries {
             let walked = &self.walked[number];
             let mut gone: SmallVec<[[Vertex; 2]; 4]> = SmallVec::new();
             self.operators[number].expire(now, &mut self.names, |values| {
+                meter.tick(1);
                 if let (false, &[source, target]) = (walked.is_empty(), values) {
                     gone.push([source, target]);
                 }
@@ -469,51 +489,54 @@ impl Queries {
         }
     }
 
-    /// Tells what the record changed about outputs.
-    fn tell(&mut self, out: &mut Answers) {
-        let from = out.found().len();
+    /// Counts the record for the queries for which it brought something about.
+    fn count_answers(&mut self) {
+        let mut told: SmallVec<[u32; 4]> = SmallVec::new();
         for &number in &self.touched {
             for output in &self.outputs[number] {
-                self.tell_of(output, &self.operators[number], out);
-            }
-        }
-        out.sort(from);
-        let mut last = None;
-        for answer in &out.found()[from..] {
-            if last.replace(answer.member) != Some(answer.member) {
-                let member = &mut self.members[answer.member as usize];
-                member.telling = if member.told_at == self.now.ts() { member.telling + 1 } else { 1 };
-                member.told_at = self.now.ts();
-            }
-        }
-    }
-
-    fn tell_of(&self, output: &Output, operator: &Operator, out: &mut Answers) {
-        let Output { member, number, spec } = output;
-        let path = |values: &[Vertex], end: Time| self.walk(spec, values, end);
-        let mut push = |values: &[Vertex], before: Time, after: Time| {
-            let changed = Changed { output: (*member, *number), values, before, after };
-            out.push(changed, self.now.ts(), spec.is_appended, || path(values, after));
-        };
-        match operator {
-            Operator::Path(own) if own.relation().is_none() => {
-                own.changes().iter().for_each(|change| push(&[change.source, change.target], change.before, change.after));
-            }
-            operator => {
-                let Some(relation) = operator.relation() else { return };
-                for &tuple in relation.changed() {
-                    let (before, after) = (relation.before(tuple), relation.end(tuple));
-                    if before != after {
-                        push(relation.get(tuple), before, after);
-                    }
+                let is_told = |changed: Changed<'_>| changed.told(self.now.ts(), output.spec.is_appended).is_some();
+                if !told.contains(&output.member) && !each_change(&self.operators[number], |changed| !is_told(changed)) {
+                    told.push(output.member);
                 }
             }
         }
+        self.has_answers = !told.is_empty();
+        for number in told {
+            let member = &mut self.members[number as usize];
+            member.telling = if member.told_at == self.now.ts() { member.telling + 1 } else { 1 };
+            member.told_at = self.now.ts();
+        }
     }
 
-    /// The path that is told with a result: one that lasts as long as that does.
-    fn walk(&self, output: &OutputSpec, values: &[Vertex], end: Time) -> Option<Vec<Walked>> {
-        output.paths.iter().find_map(|path| {
+    /// Whether the last record brought something about.
+    #[inline]
+    pub fn has_answers(&self) -> bool {
+        self.has_answers
+    }
+
+    /// Calls `f` with what the last record brought about, in the order of the queries and of their outputs, as long as it says so.
+    pub fn each_answer(&self, mut f: impl FnMut(Answer<'_>) -> bool) {
+        let told = self.touched.iter().flat_map(|&number| self.outputs[number].iter().map(move |output| (output, number)));
+        let mut told: SmallVec<[(&Output, usize); 4]> = told.collect();
+        told.sort_by_key(|(output, _)| (output.member, output.number));
+        for (Output { member, number, spec }, operator) in told {
+            let goes_on = each_change(&self.operators[operator], |changed| {
+                let Some((kind, valid)) = changed.told(self.now.ts(), spec.is_appended) else { return true };
+                f(Answer { member: *member, output: *number, kind, values: changed.values, valid, spec })
+            });
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// The path that is told with an answer: one that lasts as long as its result does. None where none is told.
+    pub fn path(&self, answer: &Answer<'_>) -> Option<Vec<Walked>> {
+        if answer.kind == Kind::Retract {
+            return None;
+        }
+        let (values, end) = (answer.values, answer.valid.1);
+        answer.spec.paths.iter().find_map(|path| {
             let ends = [path.ends.0, path.ends.1].map(usize::from);
             let [source, target] = match path.join {
                 None => {
@@ -537,6 +560,22 @@ impl Queries {
                 _ => Some(vec![Walked { operand: path.operator, source, target }]),
             }
         })
+    }
+}
+
+/// Calls `f` with each result whose end the record changed, as long as it says so; says whether it always did.
+fn each_change(operator: &Operator, mut f: impl FnMut(Changed<'_>) -> bool) -> bool {
+    match operator {
+        Operator::Path(own) if own.relation().is_none() => own
+            .changes()
+            .iter()
+            .all(|change| f(Changed { values: &[change.source, change.target], before: change.before, after: change.after })),
+        operator => operator.relation().is_none_or(|relation| {
+            relation.changed().iter().all(|&tuple| {
+                let (before, after) = (relation.before(tuple), relation.end(tuple));
+                before == after || f(Changed { values: relation.get(tuple), before, after })
+            })
+        }),
     }
 }
 

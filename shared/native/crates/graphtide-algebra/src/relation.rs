@@ -221,6 +221,14 @@ impl Relation {
         self.numbers.is_empty()
     }
 
+    /// Bytes that one more tuple takes, about, with what is noted of it while its record is taken.
+    pub fn tuple_bytes(&self) -> usize {
+        /// Its number by its values, its place in the list of what changed, and in that of what ends.
+        const PLACES: usize = 5 + 4 + 8;
+        let indexed = size_of::<Values>() + size_of::<Vec<Tuple>>() + 8;
+        self.arity * 4 + 2 * size_of::<Time>() + 1 + PLACES + self.indexes.len() * indexed
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         let indexes = self.indexes.iter().map(|index| {

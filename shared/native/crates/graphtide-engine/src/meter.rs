@@ -76,6 +76,8 @@ pub struct Meter<'p> {
     until: u64,
     /// Steps at which everything is.
     budget: u64,
+    /// Bytes that were lent, and what is left of them.
+    bytes: (i64, i64),
     refusal: Option<Refusal>,
     pace: &'p dyn Pace,
     most: usize,
@@ -90,7 +92,9 @@ impl std::fmt::Debug for Meter<'_> {
 impl<'p> Meter<'p> {
     /// Starts at zero, for work of at most `budget` steps.
     pub fn new(pace: &'p dyn Pace, budget: u64) -> Self {
-        let mut meter = Self { left: 0, lent: 0, before: 0, until: u64::MAX, budget, refusal: None, pace, most: pace.most() };
+        let bytes = (i64::MAX, i64::MAX);
+        let mut meter =
+            Self { left: 0, lent: 0, before: 0, until: u64::MAX, budget, bytes, refusal: None, pace, most: pace.most() };
         meter.fill(0);
         meter
     }
@@ -157,6 +161,55 @@ impl<'p> Meter<'p> {
             return None;
         }
         self.settle()
+    }
+
+    /// Lends bytes to what is stored from now on; until then there are enough.
+    #[inline]
+    pub fn lend_bytes(&mut self, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.bytes = (bytes, bytes);
+    }
+
+    /// Takes back what was lent; returns how many bytes were held of it.
+    #[inline]
+    pub fn take_bytes(&mut self) -> u64 {
+        let (given, left) = std::mem::replace(&mut self.bytes, (i64::MAX, i64::MAX));
+        u64::try_from(given - left).unwrap_or(0)
+    }
+
+    /// Counts bytes that the insertion under way comes to hold; past those lent it is refused. Says whether it is not.
+    #[inline]
+    pub fn hold(&mut self, bytes: usize) -> bool {
+        self.bytes.1 -= (bytes as u64).cast_signed();
+        self.bytes.1 >= 0 || self.refuse_bytes()
+    }
+
+    /// Counts bytes that it does not hold any more.
+    #[inline]
+    pub fn release(&mut self, bytes: usize) {
+        self.bytes.1 += (bytes as u64).cast_signed();
+    }
+
+    /// Counts a result that takes so many bytes; says whether to keep it. One that was found is kept though no more may be sought,
+    /// unless its bytes are too many or all work ends.
+    #[inline]
+    pub fn keep(&mut self, bytes: usize) -> bool {
+        self.left -= 1;
+        self.bytes.1 -= (bytes as u64).cast_signed();
+        // Neither is below zero.
+        (self.left | self.bytes.1) >= 0 || self.look_at_kept()
+    }
+
+    #[cold]
+    fn look_at_kept(&mut self) -> bool {
+        self.tick(0);
+        (self.bytes.1 >= 0 || self.refuse_bytes()) && self.ended().is_none()
+    }
+
+    #[cold]
+    fn refuse_bytes(&mut self) -> bool {
+        self.refuse(Refusal::Bytes);
+        false
     }
 
     /// Why all work ends, if it does.

@@ -112,6 +112,22 @@ impl EdgeBatch {
         Self { width, ..Self::default() }
     }
 
+    /// Bytes that the records take, texts of attributes included.
+    pub fn bytes(&self) -> usize {
+        self.ordinals.capacity() * size_of::<u64>()
+            + self.lines.capacity() * size_of::<u64>()
+            + self.ts.capacity() * size_of::<Time>()
+            + self.operations.capacity() * size_of::<Operation>()
+            + self.ends.capacity() * size_of::<[Key; 2]>()
+            + self.labels.capacity() * size_of::<[Symbol; 3]>()
+            + self.streams.capacity() * size_of::<Symbol>()
+            + self.ids.capacity() * size_of::<Key>()
+            + self.attributes.capacity() * size_of::<Value>()
+            + self.raw_ends.capacity() * size_of::<usize>()
+            + self.text.bytes()
+            + self.raw.capacity()
+    }
+
     /// Records in the batch.
     #[inline]
     pub fn len(&self) -> usize {

@@ -211,6 +211,13 @@ impl PyMatcher {
         }
     }
 
+    fn replan_graphs(&mut self, py: Python<'_>, queries: &[u8], past: Vec<PyRef<'_, PyEdgeBatch>>) -> PyResult<bool> {
+        let specs: Vec<GraphQuerySpec> =
+            serde_json::from_slice(queries).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let past: Vec<_> = past.into_iter().map(|batch| Arc::clone(&batch.inner)).collect();
+        self.start(py, None, move |matcher, meter| Answer::AddedUnit(matcher.replan_graphs(&specs, &past, meter)))
+    }
+
     fn regroup(&mut self, py: Python<'_>, unit: &[u8]) -> PyResult<bool> {
         let spec: EventUnitSpec = serde_json::from_slice(unit).map_err(|error| PyValueError::new_err(error.to_string()))?;
         self.start(py, None, move |matcher, meter| Answer::Replanned(matcher.regroup(&spec, meter)))
@@ -222,6 +229,10 @@ impl PyMatcher {
 
     fn selected(&self, batch: &PyEdgeBatch) -> PyResult<PyEdgeBatch> {
         Ok(batch.with(self.ready()?.selected(&batch.inner)))
+    }
+
+    fn selected_by_queries(&self, batch: &PyEdgeBatch) -> PyResult<PyEdgeBatch> {
+        Ok(batch.with(self.ready()?.selected_by_queries(&batch.inner)))
     }
 
     fn go_on(&mut self, py: Python<'_>) -> PyResult<bool> {

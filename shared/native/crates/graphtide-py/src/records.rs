@@ -84,6 +84,11 @@ impl PyEdgeBatch {
     }
 
     #[getter]
+    fn held_bytes(&self) -> usize {
+        self.inner.bytes()
+    }
+
+    #[getter]
     fn attributes(&self) -> Vec<String> {
         self.attributes.to_vec()
     }

@@ -22,7 +22,7 @@ use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::automaton::{Automaton, State};
-use super::graph::{ArcId, Graph, Place};
+use super::graph::{ARC_BYTES, ArcId, Graph, Place};
 use super::rows::Parent;
 use super::{Change, NONE, Walked};
 use crate::operator::Operands;
@@ -44,6 +44,10 @@ type Tree = HashMap<Node, Reached, FxBuildHasher>;
 
 /// Ends from before the record, by root and node.
 type Before = HashMap<(Place, Node), Time, FxBuildHasher>;
+
+/// Bytes that one more node takes, with what is noted of it while its record is taken.
+const NODE_BYTES: usize =
+    size_of::<(Node, Reached)>() + 1 + size_of::<Place>() + size_of::<((Place, Node), Time)>() + 1 + size_of::<(Place, Node)>();
 
 /// A PATH with its trees.
 #[derive(Debug)]
@@ -92,17 +96,21 @@ impl DeltaTree {
 
     /// Takes what a record added to its operands.
     pub fn rise(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
-        for symbol in 0..self.symbols.len() {
+        'added: for symbol in 0..self.symbols.len() {
             let (operand, is_inverse) = self.symbols[symbol];
             let operand = operands.get(operand);
             for &tuple in operand.changed() {
                 let values = operand.get(tuple);
                 let ends = if is_inverse { (values[1], values[0]) } else { (values[0], values[1]) };
+                let before = self.graph.room();
                 let arc = self.graph.raise(symbol as u16, ends, operand.end(tuple));
                 self.lengthen(arc, names, now, meter);
+                if !meter.keep((self.graph.room() - before) * ARC_BYTES) {
+                    break 'added;
+                }
             }
         }
-        self.tell(now);
+        self.tell(now, meter);
     }
 
     /// Takes what a record took from its operands.
@@ -120,7 +128,7 @@ impl DeltaTree {
             self.cut(arc, now, meter);
             self.graph.settle(arc);
         }
-        self.tell(now);
+        self.tell(now, meter);
     }
 
     /// Takes the arc of a tuple that is past out of the trees.
@@ -203,14 +211,22 @@ impl DeltaTree {
 
     /// Lets a root reach a node until an end, and from there on whatever follows.
     fn insert(&mut self, root: Place, first: (Node, Time, Parent), now: Present, meter: &mut Meter<'_>) {
+        /// Bytes of a node that waits.
+        const WAITING: usize = size_of::<(Node, Time, Parent)>();
         let mut waiting = VecDeque::from([first]);
+        let mut held = 0;
         while let Some((node, end, parent)) = waiting.pop_front() {
             if !now.precedes(end) || end <= self.end(root, node) || !meter.step() {
                 continue;
             }
+            let nodes = self.nodes;
             self.set(root, node, (end, parent), now);
             self.follow(node, end, |node, end, parent| waiting.push_back((node, end, parent)));
+            let grown = waiting.capacity() - held;
+            meter.hold((self.nodes - nodes) * NODE_BYTES + grown * WAITING);
+            held += grown;
         }
+        meter.release(held * WAITING);
     }
 
     /// Calls `f` with each node that follows one which is reached until an end.
@@ -340,8 +356,10 @@ impl DeltaTree {
     }
 
     /// Tells which ends of results the record changed, and forgets nodes that are reached no more.
-    fn tell(&mut self, now: Present) {
+    fn tell(&mut self, now: Present, meter: &mut Meter<'_>) {
         self.changes.clear();
+        let tuple = self.relation.as_ref().map_or(0, Relation::tuple_bytes);
+        let mut is_full = false;
         for (root, node) in std::mem::take(&mut self.order) {
             let Some(before) = self.before.remove(&(root, node)) else { continue };
             let Some(&Reached { end, .. }) = self.trees.get(&root).and_then(|tree| tree.get(&node)) else { continue };
@@ -353,17 +371,28 @@ impl DeltaTree {
             }
             let (first, last) = (self.graph.vertex(root), self.graph.vertex(node.0));
             let (source, target) = if self.is_reversed { (last, first) } else { (first, last) };
-            match &mut self.relation {
-                None => self.changes.push(Change { source, target, before, after: end }),
+            // What is noted of the others is to be taken back, so it goes on.
+            if is_full {
+                continue;
+            }
+            let bytes = match &mut self.relation {
+                None => {
+                    self.changes.push(Change { source, target, before, after: end });
+                    size_of::<Change>()
+                }
                 Some(relation) if end > before => {
+                    let known = relation.len();
                     relation.raise(&[source, target], end, now);
+                    (relation.len() - known) * tuple
                 }
                 Some(relation) => {
                     if let Some(tuple) = relation.find(&[source, target]) {
                         relation.lower(tuple, end, now);
                     }
+                    0
                 }
-            }
+            };
+            is_full = !meter.keep(bytes);
         }
     }
 

@@ -40,7 +40,7 @@ impl<L: Lane> Path<L> {
             self.graph.settle(arc);
         }
         self.derive(&marked, now, meter);
-        self.tell(now);
+        self.tell(now, meter);
     }
 
     /// Marks what may rest on shortened arcs.

@@ -31,6 +31,9 @@ pub struct Arc {
     places: (u32, u32),
 }
 
+/// Bytes that one more arc takes, about, with a place of its own.
+pub const ARC_BYTES: usize = size_of::<Arc>() + 17 + 8 + 9 + 4 + 2 * size_of::<Vec<ArcId>>();
+
 /// Arcs by their ends.
 #[derive(Debug, Default)]
 pub struct Graph {
@@ -142,6 +145,12 @@ impl Graph {
                 f(place);
             }
         }
+    }
+
+    /// Arcs that there is room for.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.arcs.len()
     }
 
     /// Bytes held.

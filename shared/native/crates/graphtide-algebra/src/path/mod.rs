@@ -32,7 +32,7 @@ use crate::plan::{PathEngine, PathSpec};
 use crate::relation::{ENDED, Relation};
 use automaton::{Automaton, State};
 use delta_tree::DeltaTree;
-use graph::{Graph, Place};
+use graph::{ARC_BYTES, Graph, Place};
 use rows::{Column, LANES, NodeId, Parent, Rows, Step};
 
 /// No column, no arc.
@@ -116,17 +116,22 @@ impl<L: Lane> Path<L> {
         let latest = changed.flat_map(|operand| operand.changed().iter().map(|&tuple| operand.end(tuple))).max();
         // Before anything is noted: it may move the grid.
         self.number(latest.unwrap_or(now.ts()), now);
-        for symbol in 0..self.symbols.len() {
+        'added: for symbol in 0..self.symbols.len() {
             let (operand, is_inverse) = self.symbols[symbol];
             let operand = operands.get(operand);
             for &tuple in operand.changed() {
                 let values = operand.get(tuple);
                 let ends = if is_inverse { (values[1], values[0]) } else { (values[0], values[1]) };
+                let before = (self.graph.room(), self.rows.room());
                 self.add(symbol as u16, ends, (operand.end(tuple), now), names, meter);
+                let chunks = (self.rows.room() - before.1) * self.rows.chunk_bytes();
+                if !meter.keep((self.graph.room() - before.0) * ARC_BYTES + chunks) {
+                    break 'added;
+                }
             }
         }
         self.pass_on(now, meter);
-        self.tell(now);
+        self.tell(now, meter);
     }
 
     /// Removes the arc of a tuple that has ended.
@@ -280,6 +285,7 @@ impl<L: Lane> Path<L> {
     /// Passes on what ends later, until nothing does.
     fn pass_on(&mut self, now: Present, meter: &mut Meter<'_>) {
         let passed = self.passed(now);
+        let mut room = self.rows.room();
         let mut working = std::mem::take(&mut self.working);
         while let Some(node) = self.rows.next_pending(&mut working) {
             let (place, state) = self.place_and_state(node);
@@ -306,7 +312,9 @@ impl<L: Lane> Path<L> {
                         }
                     }
                 }
-                if !meter.charge(working.len() as u32) {
+                let made = self.rows.room() - room;
+                room += made;
+                if !meter.charge(working.len() as u32) || (made > 0 && !meter.hold(made * self.rows.chunk_bytes())) {
                     // What was found is true; what would have followed from it is missing.
                     self.rows.drop_pending();
                     break;
@@ -317,11 +325,12 @@ impl<L: Lane> Path<L> {
     }
 
     /// Tells which ends of results the record changed.
-    fn tell(&mut self, now: Present) {
+    fn tell(&mut self, now: Present, meter: &mut Meter<'_>) {
         self.changes.clear();
         let noted = self.rows.take_noted();
         let reached = L::of(self.grid.reached(now.ts()));
-        for old in &noted {
+        let tuple = self.relation.as_ref().map_or(0, Relation::tuple_bytes);
+        'told: for old in &noted {
             let (place, _) = self.place_and_state(old.node);
             let target = self.graph.vertex(place);
             let Some(chunk) = self.rows.find(old.node, old.number) else { continue };
@@ -331,16 +340,25 @@ impl<L: Lane> Path<L> {
                 let (source, target) = if self.is_reversed { (target, root) } else { (root, target) };
                 let [before, after] = [old.ends[lane], new[lane]]
                     .map(|end| if end < reached || end == L::default() { ENDED } else { self.grid.instant(end.get()) });
-                match &mut self.relation {
-                    None => self.changes.push(Change { source, target, before, after }),
+                let bytes = match &mut self.relation {
+                    None => {
+                        self.changes.push(Change { source, target, before, after });
+                        size_of::<Change>()
+                    }
                     Some(relation) if after > before => {
+                        let known = relation.len();
                         relation.raise(&[source, target], after, now);
+                        (relation.len() - known) * tuple
                     }
                     Some(relation) => {
                         if let Some(tuple) = relation.find(&[source, target]) {
                             relation.lower(tuple, after, now);
                         }
+                        0
                     }
+                };
+                if !meter.keep(bytes) {
+                    break 'told;
                 }
             }
         }

@@ -264,6 +264,18 @@ impl<L: Lane> Rows<L> {
         self.chunks.len() - self.free.len()
     }
 
+    /// Chunks that there is room for.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Bytes that one more chunk takes, with what is noted of it while its record is taken.
+    pub fn chunk_bytes(&self) -> usize {
+        let parents = usize::from(self.keeps_parents) * LANES * size_of::<Parent>();
+        size_of::<Chunk<L>>() + parents + 8 + size_of::<Noted<L>>()
+    }
+
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         let parents = usize::from(self.keeps_parents) * LANES * size_of::<Parent>();

@@ -6,9 +6,11 @@
 //! query that goes takes along the operators that no other needs.
 //! Cost: a look-up of the label a record; else what the units do.
 
+mod replanning;
+
 use std::sync::{Arc, OnceLock};
 
-use graphtide_algebra::{Answers, Options, PlanSpec, Queries, linked};
+use graphtide_algebra::{InvalidPlan as InvalidQueryPlan, Lent, Options, PlanSpec, Queries, Taken, linked};
 use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
@@ -28,6 +30,9 @@ use super::query::Query;
 use super::unit::LimitReached;
 use crate::plan::{GraphQuerySpec, InvalidPlan};
 
+/// The share of what a unit may hold after whose growth its bytes are counted anew.
+const RECOUNTED: u64 = 16;
+
 /// Graph queries that share operators, with what they tell.
 #[derive(Debug)]
 pub struct GraphUnit {
@@ -37,9 +42,12 @@ pub struct GraphUnit {
     places: HashMap<PatternId, u32, FxBuildHasher>,
     /// What answers them; none once a limit stopped it.
     queries: Option<Box<Queries>>,
-    answers: Answers,
+    /// By place: the plan of a query.
+    plans: Vec<PlanSpec>,
     /// What it holds and held, once that was asked for since the last record.
     measured: OnceLock<Usage>,
+    /// Bytes that it held when they were counted last, and those that records added since.
+    bytes: (u64, u64),
     /// Of each query; the unit may take as much as all of them.
     limits: Limits,
     /// Times that an edge was not taken, or the work of a record was cut.
@@ -72,6 +80,8 @@ pub struct GraphUnits {
     by_label: Vec<SmallVec<[u32; 2]>>,
     /// Who asks for edges of any label.
     of_any_label: Vec<u32>,
+    /// Records of the last batch that their state can depend on; where plans may change.
+    pub selected: Vec<u32>,
 }
 
 impl GraphUnits {
@@ -112,10 +122,14 @@ impl GraphUnits {
         own.remove(query);
         // One that a limit paused asks for what it asked for before.
         if !own.is_paused() {
-            self.by_label.iter_mut().for_each(|units| units.retain(|&mut other| other != unit));
-            self.of_any_label.retain(|&other| other != unit);
-            self.ask(unit);
+            self.ask_anew(unit);
         }
+    }
+
+    fn ask_anew(&mut self, unit: u32) {
+        self.by_label.iter_mut().for_each(|units| units.retain(|&mut other| other != unit));
+        self.of_any_label.retain(|&other| other != unit);
+        self.ask(unit);
     }
 
     fn put(&mut self, unit: GraphUnit) -> u32 {
@@ -157,17 +171,16 @@ impl GraphUnits {
 impl GraphUnit {
     fn new(queries: &[(PatternId, &GraphQuerySpec)], symbols: &SharedSymbols, allowed: Allowed) -> Result<Self, InvalidPlan> {
         let (name, limits) = queries.first().map(|(_, spec)| (spec.name.clone(), spec.limits)).unwrap_or_default();
-        let most = limits.partial_matches.map(|bound| bound.saturating_mul(queries.len() as u64));
-        let most = most.map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
-        let plans: Vec<&PlanSpec> = queries.iter().map(|(_, spec)| &spec.plan).collect();
-        let own = Queries::new(&plans, symbols, Options { deletions: allowed.deletions, most });
+        let plans: Vec<PlanSpec> = queries.iter().map(|(_, spec)| spec.plan.clone()).collect();
+        let own = answering(&plans, limits, symbols, allowed);
         let own = own.map_err(|error| InvalidPlan { pattern: name, reason: error.to_string() })?;
         Ok(Self {
             members: queries.iter().map(|&(number, _)| Some(number)).collect(),
             places: queries.iter().map(|&(number, _)| number).zip(0..).collect(),
             queries: Some(Box::new(own)),
-            answers: Answers::default(),
+            plans,
             measured: OnceLock::new(),
+            bytes: (0, 0),
             limits,
             limited: 0,
             limit: None,
@@ -245,8 +258,10 @@ impl GraphUnit {
     ) -> Result<Use, LimitReached> {
         self.measured.take();
         self.taken = batch.ts()[row];
+        let lent = Lent { steps: allowance, bytes: self.room() };
         let Some(queries) = &mut self.queries else { return Ok(Use { is_held: false, is_wanted: self.is_paused() }) };
-        let taken = queries.push_row(batch, row, allowance, &mut self.answers, meter);
+        let taken = queries.push_row(batch, row, lent, meter);
+        self.bytes.1 += taken.held;
         match taken.refusal {
             Some(Refusal::Allowance) => self.at_limit(bounded.to_string())?,
             Some(Refusal::Bytes) => self.at_limit(self.bytes_of_one_record())?,
@@ -257,37 +272,62 @@ impl GraphUnit {
         Ok(Use { is_held: taken.is_kept, is_wanted: taken.is_kept || taken.is_limited })
     }
 
-    /// Hands over what was found; returns how many results that are.
+    /// Bytes that a record may add.
     ///
-    /// Results are handed on in parts, if there are many.
-    fn hand_over(&mut self, own: &mut [Query], out: &mut MatchBatch, meter: &mut Meter<'_>) -> u64 {
-        let mut matches = 0;
-        if let Some(queries) = &self.queries {
-            for answer in self.answers.found() {
-                if out.len() >= meter.most() {
-                    meter.hand_on(out);
-                }
-                let Some(number) = self.members[answer.member as usize] else { continue };
-                let query = &mut own[number.place()];
-                query.reports.count(answer.kind);
-                matches += u64::from(answer.kind == Kind::Match);
-                let vertices = answer.values.iter().map(|&vertex| queries.name(vertex));
-                let path = answer.path.as_ref().map(|steps| {
-                    steps.iter().map(|step| match queries.edge(step) {
-                        Some(id) => PathStep::Edge(id),
-                        None => PathStep::Derived {
-                            operator: queries.own_number(answer.member, step.operand).unwrap_or_default() as u32,
-                            source: queries.name(step.source),
-                            target: queries.name(step.target),
-                        },
-                    })
-                });
-                let head = (number, answer.kind, query.shed || self.shed);
-                let times = Telling { at: queries.latest(), nth: queries.nth(answer.member), valid: answer.valid };
-                out.push_interval(head, (answer.output, vertices), times, path);
-            }
+    /// Cost: what records added is counted as they come; what is held is counted anew when that has grown by a share of the bound.
+    fn room(&mut self) -> u64 {
+        let Some(most) = self.bound_in_bytes().filter(|_| self.queries.is_some()) else { return u64::MAX };
+        if self.bytes.1 > most / RECOUNTED {
+            self.bytes = (self.usage().bytes as u64, 0);
         }
-        self.answers.clear();
+        most.saturating_sub(self.bytes.0 + self.bytes.1)
+    }
+
+    /// Bytes that all its queries may hold.
+    fn bound_in_bytes(&self) -> Option<u64> {
+        self.limits.state_bytes.map(|bound| bound.saturating_mul(self.members.len() as u64))
+    }
+
+    /// Whether the last record brought something about.
+    fn has_answers(&self) -> bool {
+        self.queries.as_ref().is_some_and(|queries| queries.has_answers())
+    }
+
+    /// Hands over what the last record brought about; returns how many results that are.
+    ///
+    /// Results are handed on in parts, if there are many; once all work ends, one part more.
+    fn hand_over(&self, own: &mut [Query], out: &mut MatchBatch, meter: &mut Meter<'_>) -> u64 {
+        let mut matches = 0;
+        let Some(queries) = &self.queries else { return 0 };
+        queries.each_answer(|answer| {
+            meter.tick(1);
+            if out.len() >= meter.most() {
+                if meter.ended().is_some() {
+                    return false;
+                }
+                meter.hand_on(out);
+            }
+            let Some(number) = self.members[answer.member as usize] else { return true };
+            let query = &mut own[number.place()];
+            query.reports.count(answer.kind);
+            matches += u64::from(answer.kind == Kind::Match);
+            let vertices = answer.values.iter().map(|&vertex| queries.name(vertex));
+            let path = queries.path(&answer);
+            let path = path.as_ref().map(|steps| {
+                steps.iter().map(|step| match queries.edge(step) {
+                    Some(id) => PathStep::Edge(id),
+                    None => PathStep::Derived {
+                        operator: queries.own_number(answer.member, step.operand).unwrap_or_default() as u32,
+                        source: queries.name(step.source),
+                        target: queries.name(step.target),
+                    },
+                })
+            });
+            let head = (number, answer.kind, query.shed || self.shed);
+            let times = Telling { at: queries.latest(), nth: queries.nth(answer.member), valid: answer.valid };
+            out.push_interval(head, (answer.output, vertices), times, path);
+            true
+        });
         matches
     }
 
@@ -297,9 +337,11 @@ impl GraphUnit {
     }
 
     fn check_bytes(&mut self) -> Result<(), LimitReached> {
-        let Some(bound) = self.limits.state_bytes.filter(|_| self.queries.is_some()) else { return Ok(()) };
-        if self.usage().bytes as u64 >= bound.saturating_mul(self.members.len() as u64) {
-            self.at_limit(of_each(&format!("{bound} bytes of state"), self.members.len()))
+        let Some(bound) = self.bound_in_bytes().filter(|_| self.queries.is_some()) else { return Ok(()) };
+        self.bytes = (self.usage().bytes as u64, 0);
+        if self.bytes.0 >= bound {
+            let each = self.limits.state_bytes.unwrap_or_default();
+            self.at_limit(of_each(&format!("{each} bytes of state"), self.members.len()))
         } else {
             Ok(())
         }
@@ -319,6 +361,32 @@ impl GraphUnit {
                 Ok(())
             }
             LimitPolicy::Shed => Ok(()),
+        }
+    }
+}
+
+/// What answers queries of these plans, whose operators are shared where they are equal.
+fn answering(
+    plans: &[PlanSpec],
+    limits: Limits,
+    symbols: &SharedSymbols,
+    allowed: Allowed,
+) -> Result<Queries, InvalidQueryPlan> {
+    let most = limits.partial_matches.map(|bound| bound.saturating_mul(plans.len() as u64));
+    let most = most.map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
+    let plans: Vec<&PlanSpec> = plans.iter().collect();
+    Queries::new(&plans, symbols, Options { deletions: allowed.deletions, most })
+}
+
+/// Lets queries take records of the past, of which nothing is told; stops once `f` says so of what came of one.
+fn replay(queries: &mut Queries, batches: &[&EdgeBatch], meter: &mut Meter<'_>, mut f: impl FnMut(&Queries, Taken) -> bool) {
+    queries.learn_names();
+    for batch in batches {
+        for row in 0..batch.len() {
+            let taken = queries.push_row(batch, row, Lent::ALL, meter);
+            if f(queries, taken) {
+                return;
+            }
         }
     }
 }
@@ -377,14 +445,11 @@ impl Matcher {
         let own = &mut self.graphs.units[unit as usize];
         own.measured.take();
         if let Some(queries) = &mut own.queries {
-            queries.learn_names();
-            for batch in batches {
-                for row in 0..batch.len() {
-                    let taken = queries.push_row(batch, row, u64::MAX, &mut own.answers, meter);
-                    own.shed |= taken.refusal.is_some() || taken.is_limited;
-                    own.answers.clear();
-                }
-            }
+            replay(queries, batches, meter, |_, taken| {
+                own.shed |= taken.refusal.is_some() || taken.is_limited;
+                own.bytes.1 += taken.held;
+                false
+            });
         }
     }
 
@@ -410,9 +475,9 @@ impl Matcher {
             if let Some(allowances) = &mut self.allowances {
                 allowances.spend(Payer::Graph(unit), steps);
             }
-            if !self.graphs.units[unit as usize].answers.found().is_empty() {
+            if self.graphs.units[unit as usize].has_answers() {
                 self.hand_over(out, &mut Meter::unbounded(&Unhurried));
-                let (own, before) = (&mut self.graphs.units[unit as usize], out.len());
+                let (own, before) = (&self.graphs.units[unit as usize], out.len());
                 self.totals.matches += own.hand_over(&mut self.queries, out, meter);
                 self.occurrences += out.len().saturating_sub(before);
             }
@@ -422,6 +487,9 @@ impl Matcher {
         }
         if is_wanted {
             self.select(row);
+            if self.satisfied.is_some() {
+                self.graphs.selected.push(row as u32);
+            }
         }
         Ok(is_held)
     }

@@ -293,6 +293,7 @@ impl Matcher {
     pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize, meter: &mut Meter<'_>) -> Progress {
         if from == 0 {
             self.selected.clear();
+            self.graphs.selected.clear();
         }
         // Where edges are counted, it is as if work were bounded: what is compiled once more is enough so.
         match (self.seen.is_some(), self.allowances.is_some(), self.store.counts()) {

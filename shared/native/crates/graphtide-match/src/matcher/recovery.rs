@@ -19,9 +19,18 @@ impl Matcher {
     /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges that
     /// some query edge could be, and deletions. Their ordinals are how many edges had come before.
     pub fn selected(&self, batch: &EdgeBatch) -> EdgeBatch {
+        self.picked(batch, &self.selected)
+    }
+
+    /// As [`selected`](Self::selected), of graph queries alone.
+    pub fn selected_by_queries(&self, batch: &EdgeBatch) -> EdgeBatch {
+        self.picked(batch, &self.graphs.selected)
+    }
+
+    fn picked(&self, batch: &EdgeBatch, rows: &[u32]) -> EdgeBatch {
         let mut number = self.now().edges.cast_unsigned().wrapping_sub(batch.edges(0..batch.len()));
         let mut row = 0;
-        batch.renumbered(self.selected.iter().map(|&place| {
+        batch.renumbered(rows.iter().map(|&place| {
             number = number.wrapping_add(batch.edges(row..place as usize));
             row = place as usize;
             (row, number)

@@ -67,7 +67,7 @@ def laid_open(plan: DerivedPlan) -> GraphPlan:
     """
     considered = sorted(plan.considered, key=lambda each: each.nanoseconds)
     told = (_considered(plan.pattern, each, each.physical) for each in considered if isinstance(each.physical, Derivation))
-    return GraphPlan(plan.pattern, derived(plan.pattern, plan.physical), tuple(told), plan.engines)
+    return GraphPlan(plan.pattern, derived(plan.pattern, plan.physical), tuple(told), plan.engines, plan.physical)
 
 
 def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistics: StatisticsSnapshot | None) -> float:
@@ -78,6 +78,25 @@ def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistic
     """
     plan, steps = _followed(query, derivation)
     return estimated_cost(plan, steps, AlgebraCost(statistics, unit, derivation.engine))[0]
+
+
+def is_cheaper(
+    query: GraphQuery, new: Derivation, old: Derivation, *, unit: TimeUnit, known: StatisticsSnapshot, margin: float
+) -> bool:
+    """Whether a plan of a query is estimated cheaper than another by a margin, on the stream as it is known now.
+
+    Args:
+        query: the query of both.
+        new: the plan that would run.
+        old: the plan that runs.
+        unit: what a tick of the stream's time is.
+        known: statistics of the stream now.
+        margin: share of the old cost that the new one must stay below.
+
+    Raises:
+        InvalidQueryError: as `derived`.
+    """
+    return new != old and cost_of(query, new, unit, known) < margin * cost_of(query, old, unit, known)
 
 
 def _considered(query: GraphQuery, candidate: Candidate, derivation: Derivation) -> ConsideredPlan:

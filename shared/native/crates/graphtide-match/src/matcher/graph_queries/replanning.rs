@@ -1,0 +1,118 @@
+//! Changing the plans of graph queries while the stream runs.
+//!
+//! Operators keep tuples, not the edges that those of another plan would begin with. So somebody keeps the records that queries read
+//! for as long as they are of use, and new operators take them, between two records: what is told from then on follows from these
+//! alone. A unit whose results may be missing keeps its plans, as does one that reaches a limit on the way.
+//! Cost: that of answering the records kept, once a unit; both states are held meanwhile.
+
+use std::sync::Arc;
+
+use graphtide_algebra::{PlanSpec, Queries};
+use graphtide_engine::ids::PatternId;
+use graphtide_engine::meter::Meter;
+use graphtide_graph::batch::EdgeBatch;
+
+use super::{GraphUnit, Matcher, answering, replay};
+use crate::plan::{GraphQuerySpec, InvalidPlan};
+
+/// Records between two counts of the bytes that new operators take.
+const COUNTED: usize = 1024;
+
+impl Matcher {
+    /// Gives graph queries other plans from the next record on; returns the numbers of those that have them.
+    ///
+    /// Arguments: the plans, each with the number of its query; the records of the longest window before the next record that were
+    /// [selected](Self::selected_by_queries), in their order.
+    pub fn replan_graphs(
+        &mut self,
+        specs: &[GraphQuerySpec],
+        past: &[Arc<EdgeBatch>],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<PatternId>, InvalidPlan> {
+        let mut by_unit: Vec<(u32, Vec<(PatternId, &GraphQuerySpec)>)> = Vec::new();
+        for spec in specs {
+            spec.check()?;
+            let number = spec.number.map(PatternId);
+            let unit = number.and_then(|number| self.queries.get(number.place())?.graph);
+            let (Some(number), Some(unit)) = (number, unit) else {
+                let reason = "there is no graph query of its number".into();
+                return Err(InvalidPlan { pattern: spec.name.clone(), reason });
+            };
+            match by_unit.iter_mut().find(|(other, _)| *other == unit) {
+                Some((_, queries)) => queries.push((number, spec)),
+                None => by_unit.push((unit, vec![(number, spec)])),
+            }
+        }
+        let past: Vec<&EdgeBatch> = past.iter().map(Arc::as_ref).collect();
+        let mut replanned = Vec::new();
+        for (unit, queries) in by_unit {
+            if self.replan_unit(unit, &queries, &past, meter)? {
+                replanned.extend(queries.iter().map(|&(number, _)| number));
+            }
+        }
+        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        self.rows.forget_recipients();
+        Ok(replanned)
+    }
+
+    fn replan_unit(
+        &mut self,
+        number: u32,
+        queries: &[(PatternId, &GraphQuerySpec)],
+        past: &[&EdgeBatch],
+        meter: &mut Meter<'_>,
+    ) -> Result<bool, InvalidPlan> {
+        let unit = &self.graphs.units[number as usize];
+        if unit.queries.is_none() || unit.shed || unit.limited > 0 {
+            return Ok(false);
+        }
+        let mut plans = unit.plans.clone();
+        for (query, spec) in queries {
+            if let Some(&place) = unit.places.get(query) {
+                plans[place as usize] = spec.plan.clone();
+            }
+        }
+        let fresh = answering(&plans, unit.limits, &self.symbols, self.allowed)
+            .map_err(|error| InvalidPlan { pattern: queries[0].1.name.clone(), reason: error.to_string() })?;
+        let Some(fresh) = unit.brought(fresh, past, meter) else { return Ok(false) };
+        self.graphs.take_over(number, plans, fresh);
+        for (query, spec) in queries {
+            self.queries[query.place()].names = Arc::new(spec.names());
+        }
+        Ok(true)
+    }
+}
+
+impl super::GraphUnits {
+    /// Lets a unit go on with other operators.
+    fn take_over(&mut self, number: u32, plans: Vec<PlanSpec>, fresh: Queries) {
+        let unit = &mut self.units[number as usize];
+        let labels = |queries: &Queries| queries.asks().map(Iterator::collect::<Vec<u32>>);
+        let asks_alike = unit.queries.as_deref().map(labels) == Some(labels(&fresh));
+        (unit.queries, unit.plans) = (Some(Box::new(fresh)), plans);
+        unit.measured.take();
+        unit.bytes = (unit.usage().bytes as u64, 0);
+        if !asks_alike {
+            self.ask_anew(number);
+        }
+    }
+}
+
+impl GraphUnit {
+    /// New operators with the state that they would have if they had been there all along; none if they reach a limit on the way.
+    fn brought(&self, mut fresh: Queries, past: &[&EdgeBatch], meter: &mut Meter<'_>) -> Option<Queries> {
+        for place in (0..).zip(&self.members).filter_map(|(place, member)| member.is_none().then_some(place)) {
+            fresh.remove(place);
+        }
+        let bound = self.bound_in_bytes().unwrap_or(u64::MAX);
+        let (mut records, mut is_whole) = (0, true);
+        replay(&mut fresh, past, meter, |queries, taken| {
+            records += 1;
+            is_whole = taken.refusal.is_none()
+                && !taken.is_limited
+                && (bound == u64::MAX || records % COUNTED > 0 || (queries.usage().bytes as u64) < bound);
+            !is_whole
+        });
+        (is_whole && (fresh.usage().bytes as u64) < bound).then_some(fresh)
+    }
+}
