@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide import MatchOptions, Session
 from graphtide.adaptation import AdaptationPolicy
-from graphtide.kept_records import JOINED, KeptRecords
+from graphtide.kept_records import JOINED, MOST_BYTES, KeptRecords
 from graphtide.readers import ReaderOptions
 from graphtide.readers.memory import from_edges
 from graphtide_core.edge import Edge, Operation
@@ -116,7 +116,7 @@ def batches_of(edges: list[Edge], size: int) -> list[EdgeBatch]:
 @pytest.mark.parametrize("size", [1, 7, 500])
 def test_records_are_kept_for_a_window_in_few_batches(size: int) -> None:
     edges = swapping_stream(3_000)
-    kept = KeptRecords(100, None, lambda: 0)
+    kept = KeptRecords(100, MOST_BYTES, lambda: 0)
     most = 0
     for batch in batches_of(edges, size):
         kept.take(batch, int(batch.ts[-1]))

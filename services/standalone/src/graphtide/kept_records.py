@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from graphtide_native.records import EdgeBatch
 
+MOST_BYTES: Final = 1 << 28
+"""Bytes that records and state may take where no limit of state is set."""
+
 JOINED: Final = 4_096
 """Records up to which batches are joined."""
 
@@ -26,20 +29,22 @@ class KeptRecords:
 
     Attributes:
         is_whole: whether none was given up.
+        most: bytes that they may take, together with the state of the queries.
         bytes: that the records take.
     """
 
-    def __init__(self, reach: int, most: int | None, beside: Callable[[], int]) -> None:
+    def __init__(self, reach: int, most: int, beside: Callable[[], int]) -> None:
         """Begin without records.
 
         Args:
             reach: ticks within which a record is of use: while its time > newest - reach.
-            most: bytes that the records may take together with what is `beside`; None for as many as it takes.
+            most: bytes that the records may take together with what is `beside`.
             beside: bytes of the state of the queries.
         """
         self.is_whole = True
+        self.most = most
         self.bytes = 0
-        self._reach, self._most, self._beside = reach, most, beside
+        self._reach, self._beside = reach, beside
         self._batches: list[tuple[int, EdgeBatch]] = []
         self._counted: int | None = None
         self._state = 0
@@ -72,9 +77,7 @@ class KeptRecords:
         self.bytes += batch.held_bytes
 
     def _give_up_past_bound(self) -> None:
-        if self._most is None:
-            return
-        if self._counted is None or abs(self.bytes - self._counted) * RECOUNTED > self._most:
+        if self._counted is None or abs(self.bytes - self._counted) * RECOUNTED > self.most:
             self._counted, self._state = self.bytes, self._beside()
-        if self.bytes + self._state > self._most:
+        if self.bytes + self._state > self.most:
             self.is_whole, self.bytes, self._batches = False, 0, []

@@ -29,7 +29,7 @@ from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch, better_plans, regroupings
-from graphtide.kept_records import KeptRecords
+from graphtide.kept_records import MOST_BYTES, KeptRecords
 from graphtide.names_seen import NamesSeen
 from graphtide.readers.merged import MergedReader, Ordering
 
@@ -290,7 +290,7 @@ class Pipeline:
         if not kept.is_whole:
             self.notes.append(
                 "graph queries keep their plans from now on: the records of their windows, with which other plans would begin, "
-                "take more than the limit of bytes of state. Raise the limit to let plans follow the stream"
+                f"and their state take over {kept.most:,} bytes. A higher limit of bytes of state lets plans follow the stream"
             )
 
     def _keep_early(self, batch: EdgeBatch, newest: int | None) -> None:
@@ -358,8 +358,7 @@ class Pipeline:
         queries = [each for each in self.patterns if isinstance(each, GraphQuery)]
         if queries and self._watch is not None:
             reach, most = max(each.reach(self.time_unit) for each in queries), self._options.limits.state_bytes
-            most = None if most is None else most * len(queries)
-            self._kept = KeptRecords(reach, most, self._bytes_of_queries)
+            self._kept = KeptRecords(reach, MOST_BYTES if most is None else most * len(queries), self._bytes_of_queries)
         self._matcher = self._made(self.plans)
         self.plan_seconds = time.perf_counter() - started
         return self._matcher
