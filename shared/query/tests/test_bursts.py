@@ -8,7 +8,7 @@ from math import factorial, prod
 from pathlib import Path
 
 import pytest
-from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
+from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
 from graphtide_query.bursts import Burst, burst_of
@@ -150,3 +150,32 @@ def test_the_work_is_bounded_and_cut_short_it_counts_too_few() -> None:
     for one in range(60):
         graph.link("next", one, (one + 1) % 60)
     assert 1 <= prod(orbits(graph, range(60), most_work=5_000)) < prod(orbits(graph, range(60), most_work=10**9)) == 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PATTERN p SEQ(" + ", ".join(f"e{number}:a" for number in range(64)) + ") ON s WITHIN 365d",
+        "PATTERN p AND(" + ", ".join(f"e{number}:a{number % 9}" for number in range(64)) + ") ON s WITHIN 365d",
+        "PATTERN p SEQ(e:a, f:a+) SKIP TILL ANY ON s WITHIN 365d",
+        "PATTERN p MATCH " + ", ".join(f"(x)-[e{number}:a]->(y{number})" for number in range(64)) + " ON s WINDOW 365d",
+        "QUERY q star(x, y0) <- " + ", ".join(f"a(x, y{number})" for number in range(60)) + ". ON s WINDOW(365d)",
+    ],
+    ids=["SEQ", "AND", "iteration", "star", "join"],
+)
+def test_estimates_on_the_busiest_stream_are_numbers(text: str) -> None:
+    types = {EdgeType(None, label, None): 10**12 for label in ("a", *(f"a{number}" for number in range(9)))}
+    busy = DegreeMoments(2, 10**13, 10**26, 10**13)
+    known = StatisticsSnapshot(
+        window=TimeRange(EventTime(0), EventTime(1)),
+        edges=10**13,
+        vertices=2,
+        types=types,
+        out_degrees=busy,
+        in_degrees=busy,
+    )
+    (pattern,) = parse(text)
+    found = burst_of(pattern, known, TimeUnit.MILLISECOND)
+    assert found is not None
+    assert found.matches > 10**6
+    assert "one record may complete" in found.text

@@ -255,7 +255,7 @@ def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
     found = 0.0
     for last in _last(pattern.root):
         share, _ = _in_order(pattern.root, last)
-        found = max(found, through * share * prod(count for name, count in each.items() if name != last))
+        found = max(found, min(fan_out.MOST, through * share * prod(count for name, count in each.items() if name != last)))
     if found <= MOST_MATCHES:
         return None
     count = _rounded(found)
