@@ -103,6 +103,19 @@ def test_bytes_of_state_are_bounded_within_a_record(name: str, engine: PathEngin
 
 @pytest.mark.parametrize("engine", PathEngine)
 @pytest.mark.parametrize("name", QUERIES)
+def test_what_fits_is_told_whole(name: str, engine: PathEngine) -> None:
+    """What is noted while a record is taken counts, but no list of its results is made."""
+    before, last, _ = fan(name)
+    free = Pass(planned(name, engine))
+    everything = sum(map(len, free.matcher.push(free.batch([*before, last]))))
+    bound = 3 * free.matcher.patterns()[0].state_bytes
+    bounded = Pass(planned(name, engine), Limits(state_bytes=bound))
+    assert sum(map(len, bounded.matcher.push(bounded.batch([*before, last])))) == everything
+    assert bounded.matcher.patterns()[0].limited == 0
+
+
+@pytest.mark.parametrize("engine", PathEngine)
+@pytest.mark.parametrize("name", QUERIES)
 def test_a_record_is_ended_within_its_work(name: str, engine: PathEngine) -> None:
     """Each turn is as short as can be, so an end is heard at the next look: the work after it is a small share of the whole."""
     before, last, _ = fan(name)

@@ -40,21 +40,30 @@ impl Grid {
         if end == Time::MAX {
             return self.reached(end);
         }
-        let steps = (i128::from(end) - self.origin) / self.step;
-        number(steps)
+        self.steps(i128::from(end) - self.origin).0
     }
 
     /// The number that every end of what is valid now exceeds, and no other.
     #[inline]
     pub fn passed(&self, now: Present) -> u64 {
-        number((i128::from(now.floor()) - self.origin).div_euclid(self.step))
+        self.steps(i128::from(now.floor()) - self.origin).0
     }
 
     /// The number that every end at an instant or after it has at least, and no other.
     #[inline]
     pub fn reached(&self, now: Time) -> u64 {
-        let steps = i128::from(now) - self.origin;
-        number(steps.div_euclid(self.step) + i128::from(steps.rem_euclid(self.step) != 0))
+        let (steps, has_rest) = self.steps(i128::from(now) - self.origin);
+        steps.saturating_add(u64::from(has_rest))
+    }
+
+    /// The whole steps in so many ticks, and whether some ticks are left; none before the origin.
+    #[inline]
+    fn steps(&self, ticks: i128) -> (u64, bool) {
+        // Ticks of 64 bits are divided at once.
+        match (u64::try_from(ticks), u64::try_from(self.step)) {
+            (Ok(ticks), Ok(step)) => (ticks / step, !ticks.is_multiple_of(step)),
+            _ => (number(ticks.max(0) / self.step), ticks > 0 && ticks % self.step != 0),
+        }
     }
 
     /// The instant of a number.

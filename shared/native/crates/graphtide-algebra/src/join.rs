@@ -136,15 +136,16 @@ impl Join {
                 }
             }
         }
-        let (rows, tuple) = (found.len(), self.relation.tuple_bytes());
+        let tuple = self.relation.tuple_bytes();
         for (row, end) in found {
             let before = self.relation.len();
             self.relation.raise(&row, end, now);
+            // It takes the place of the row.
+            meter.release(ROW);
             if !meter.keep((self.relation.len() - before) * tuple) {
                 break;
             }
         }
-        meter.release(rows * ROW);
     }
 
     /// Takes what a record took from its operands.

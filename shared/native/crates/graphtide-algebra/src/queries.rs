@@ -566,10 +566,9 @@ impl Queries {
 /// Calls `f` with each result whose end the record changed, as long as it says so; says whether it always did.
 fn each_change(operator: &Operator, mut f: impl FnMut(Changed<'_>) -> bool) -> bool {
     match operator {
-        Operator::Path(own) if own.relation().is_none() => own
-            .changes()
-            .iter()
-            .all(|change| f(Changed { values: &[change.source, change.target], before: change.before, after: change.after })),
+        Operator::Path(own) if own.relation().is_none() => own.each_change(|change| {
+            f(Changed { values: &[change.source, change.target], before: change.before, after: change.after })
+        }),
         operator => operator.relation().is_none_or(|relation| {
             relation.changed().iter().all(|&tuple| {
                 let (before, after) = (relation.before(tuple), relation.end(tuple));

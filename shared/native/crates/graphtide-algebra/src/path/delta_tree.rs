@@ -46,8 +46,13 @@ type Tree = HashMap<Node, Reached, FxBuildHasher>;
 type Before = HashMap<(Place, Node), Time, FxBuildHasher>;
 
 /// Bytes that one more node takes, with what is noted of it while its record is taken.
-const NODE_BYTES: usize =
-    size_of::<(Node, Reached)>() + 1 + size_of::<Place>() + size_of::<((Place, Node), Time)>() + 1 + size_of::<(Place, Node)>();
+const NODE_BYTES: usize = size_of::<(Node, Reached)>()
+    + 1
+    + size_of::<Place>()
+    + size_of::<((Place, Node), Time)>()
+    + 1
+    + size_of::<(Place, Node)>()
+    + size_of::<Change>();
 
 /// A PATH with its trees.
 #[derive(Debug)]
@@ -67,7 +72,7 @@ pub struct DeltaTree {
     /// What it gives, where other operators read it.
     pub relation: Option<Relation>,
     /// What the record changed, where nobody reads it but who tells results.
-    pub changes: Vec<Change>,
+    changes: Vec<Change>,
 }
 
 impl DeltaTree {
@@ -376,9 +381,12 @@ impl DeltaTree {
                 continue;
             }
             let bytes = match &mut self.relation {
+                // It was counted with the node, and what was found is told.
                 None => {
                     self.changes.push(Change { source, target, before, after: end });
-                    size_of::<Change>()
+                    meter.tick(1);
+                    is_full = meter.ended().is_some();
+                    continue;
                 }
                 Some(relation) if end > before => {
                     let known = relation.len();
@@ -394,6 +402,16 @@ impl DeltaTree {
             };
             is_full = !meter.keep(bytes);
         }
+    }
+
+    /// As [`Path::each_change`](super::Path::each_change).
+    pub fn each_change(&self, f: impl FnMut(Change) -> bool) -> bool {
+        self.changes.iter().copied().all(f)
+    }
+
+    /// Forgets what the record changed.
+    pub fn forget_changes(&mut self) {
+        self.changes.clear();
     }
 
     fn leave(&mut self, root: Place, node: Node) {

@@ -33,7 +33,7 @@ use crate::relation::{ENDED, Relation};
 use automaton::{Automaton, State};
 use delta_tree::DeltaTree;
 use graph::{ARC_BYTES, Graph, Place};
-use rows::{Column, LANES, NodeId, Parent, Rows, Step};
+use rows::{Column, LANES, NodeId, Noted, Parent, Rows, Step};
 
 /// No column, no arc.
 const NONE: u32 = u32::MAX;
@@ -79,8 +79,8 @@ pub struct Path<L> {
     free_columns: Vec<Column>,
     /// What it gives, where other operators read it.
     pub relation: Option<Relation>,
-    /// What the record changed, where nobody reads it but who tells results.
-    pub changes: Vec<Change>,
+    /// Ends of results below this number were past at the last record.
+    reached: L,
     working: Vec<(u32, [L; LANES])>,
 }
 
@@ -99,7 +99,7 @@ impl<L: Lane> Path<L> {
             roots: Vec::new(),
             free_columns: Vec::new(),
             relation: is_read.then(|| Relation::new(2)),
-            changes: Vec::new(),
+            reached: L::default(),
             working: Vec::new(),
         }
     }
@@ -324,45 +324,53 @@ impl<L: Lane> Path<L> {
         self.working = working;
     }
 
-    /// Tells which ends of results the record changed.
+    /// Lets the relation have the ends of results that the record changed. Where nobody reads one, they stay noted to be told.
     fn tell(&mut self, now: Present, meter: &mut Meter<'_>) {
-        self.changes.clear();
+        self.reached = L::of(self.grid.reached(now.ts()));
+        let Some(mut relation) = self.relation.take() else { return };
         let noted = self.rows.take_noted();
-        let reached = L::of(self.grid.reached(now.ts()));
-        let tuple = self.relation.as_ref().map_or(0, Relation::tuple_bytes);
-        'told: for old in &noted {
+        let bytes = relation.tuple_bytes();
+        self.each_of(&noted, |Change { source, target, before, after }| {
+            let known = relation.len();
+            if after > before {
+                relation.raise(&[source, target], after, now);
+            } else if let Some(tuple) = relation.find(&[source, target]) {
+                relation.lower(tuple, after, now);
+            }
+            meter.keep((relation.len() - known) * bytes)
+        });
+        self.rows.give_back(noted);
+        self.relation = Some(relation);
+    }
+
+    /// Calls `f` with each change of the record, as long as it says so; says whether it always did. There are none where others
+    /// read the relation.
+    pub fn each_change(&self, f: impl FnMut(Change) -> bool) -> bool {
+        self.each_of(self.rows.noted(), f)
+    }
+
+    /// Forgets what the record changed.
+    pub fn forget_changes(&mut self) {
+        self.rows.forget_noted();
+    }
+
+    fn each_of(&self, noted: &[Noted<L>], mut f: impl FnMut(Change) -> bool) -> bool {
+        for old in noted {
             let (place, _) = self.place_and_state(old.node);
             let target = self.graph.vertex(place);
             let Some(chunk) = self.rows.find(old.node, old.number) else { continue };
-            let new = chunk.ends;
+            let new = &chunk.ends;
             for lane in (0..LANES).filter(|&lane| new[lane] != old.ends[lane]) {
                 let root = self.graph.vertex(self.roots[old.number as usize * LANES + lane]);
                 let (source, target) = if self.is_reversed { (target, root) } else { (root, target) };
                 let [before, after] = [old.ends[lane], new[lane]]
-                    .map(|end| if end < reached || end == L::default() { ENDED } else { self.grid.instant(end.get()) });
-                let bytes = match &mut self.relation {
-                    None => {
-                        self.changes.push(Change { source, target, before, after });
-                        size_of::<Change>()
-                    }
-                    Some(relation) if after > before => {
-                        let known = relation.len();
-                        relation.raise(&[source, target], after, now);
-                        (relation.len() - known) * tuple
-                    }
-                    Some(relation) => {
-                        if let Some(tuple) = relation.find(&[source, target]) {
-                            relation.lower(tuple, after, now);
-                        }
-                        0
-                    }
-                };
-                if !meter.keep(bytes) {
-                    break 'told;
+                    .map(|end| if end < self.reached || end == L::default() { ENDED } else { self.grid.instant(end.get()) });
+                if !f(Change { source, target, before, after }) {
+                    return false;
                 }
             }
         }
-        self.rows.give_back(noted);
+        true
     }
 }
 
@@ -416,14 +424,15 @@ impl AnyPath {
         any!(self, own => own.relation = None);
     }
 
-    /// What the record changed, where nobody reads it but who tells results.
-    pub fn changes(&self) -> &[Change] {
-        any!(self, own => &own.changes)
+    /// Calls `f` with what the record changed, where nobody reads it but who tells results, as long as it says so; says whether it
+    /// always did.
+    pub fn each_change(&self, f: impl FnMut(Change) -> bool) -> bool {
+        any!(self, own => own.each_change(f))
     }
 
     /// Forgets what the last record changed.
     pub fn begin(&mut self) {
-        any!(self, own => own.changes.clear());
+        any!(self, own => own.forget_changes());
     }
 
     /// Operators that give its symbols.

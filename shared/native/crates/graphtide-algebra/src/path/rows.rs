@@ -115,6 +115,16 @@ impl<L: Lane> Rows<L> {
         std::mem::take(&mut self.noted)
     }
 
+    /// As [`take_noted`](Self::take_noted), to look at.
+    pub fn noted(&self) -> &[Noted<L>] {
+        &self.noted
+    }
+
+    /// Forgets what the record changed.
+    pub fn forget_noted(&mut self) {
+        self.noted.clear();
+    }
+
     /// Gives the room of a list back.
     pub fn give_back(&mut self, mut noted: Vec<Noted<L>>) {
         noted.clear();

@@ -333,7 +333,7 @@ impl GraphUnit {
 
     fn bytes_of_one_record(&self) -> String {
         let bound = self.limits.state_bytes.unwrap_or_default();
-        of_each(&format!("{bound} bytes of state, matches of one record included"), self.members.len())
+        of_each(&format!("{bound} bytes of state"), self.members.len()) + ", matches of one record included"
     }
 
     fn check_bytes(&mut self) -> Result<(), LimitReached> {
@@ -476,7 +476,9 @@ impl Matcher {
                 allowances.spend(Payer::Graph(unit), steps);
             }
             if self.graphs.units[unit as usize].has_answers() {
-                self.hand_over(out, &mut Meter::unbounded(&Unhurried));
+                if !self.rows.is_empty() {
+                    self.hand_over(out, &mut Meter::unbounded(&Unhurried));
+                }
                 let (own, before) = (&self.graphs.units[unit as usize], out.len());
                 self.totals.matches += own.hand_over(&mut self.queries, out, meter);
                 self.occurrences += out.len().saturating_sub(before);
