@@ -56,6 +56,9 @@ def test_where_nobody_said_anything_none_ran() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_an_enemy_has_patterns_that_are_refused_and_patterns_that_are_not(seed: int) -> None:
     enemy = Hostility(Random(seed), "", TOPICS, (StreamName("s"),))
+    (burst,) = [burst_of(parse(enemy.first_pattern())[0])]
+    assert burst is not None
+    assert not burst.exceeds(1_000)
     refused = {
         burst is not None and burst.exceeds(1_000)
         for text in (enemy.pattern() for _ in range(100))

@@ -110,6 +110,12 @@ SHARDS: Final = {
 }
 PRODUCERS: Final = 3
 PATIENCE: Final = 240.0
+_IDLE_SECONDS: Final = 8.0
+"""How long a source that says nothing is waited for."""
+
+_REST_SECONDS: Final = _IDLE_SECONDS + 4
+"""How long nothing came when all that was sent has come."""
+
 _HEAR_SECONDS: Final = 1.0
 _NOWHERE: Final = -1
 """Place of an edge that completes nothing: before every start."""
@@ -155,6 +161,8 @@ class Chaos:
         self._requests = 0
         self._registrations: Tail | None = None
         self._others: list[Tail] = []
+        self._came: list[int] = []
+        self._rested: tuple[list[int], float] = [], 0.0
         self.ended: list[str] = []
         self.health: dict[str, int] = {}
 
@@ -166,7 +174,7 @@ class Chaos:
         self.control = httpx2.Client(base_url=f"http://127.0.0.1:{admin}", timeout=10)
         everyone = {"INSECURE": "true", "REQUESTS_PER_SECOND": "10000", "BURST": "10000"}
         streams = json.dumps([STREAM, OTHER, hostility.STREAM])
-        sent = {"CREATE_STREAMS": "true", "STREAMS": streams, "IDLE_SECONDS": "8.0", "LATENESS": "0"}
+        sent = {"CREATE_STREAMS": "true", "STREAMS": streams, "IDLE_SECONDS": str(_IDLE_SECONDS), "LATENESS": "0"}
         # It makes the topics that the others read.
         self.fleet.add("ingestion", {**everyone, **sent, "PORT": str(edges)}, is_ready=self._ingestion_lives)
         self.fleet.add("admin_api", {**everyone, "PORT": str(admin)})
@@ -185,6 +193,7 @@ class Chaos:
         for name, (form, _) in LASTING.items():
             self._ask("POST", "/api/v1/patterns", {"text": _text(name, _LONG, form)})
         self.enemy = Hostility(self.rng, self.deployment.kafka.bootstrap, topics, (STREAM, OTHER, VIEW, MERGED))
+        self._register_for_the_enemy(self.enemy.first_pattern())
 
     def run(self, kills: int) -> None:
         """Go on until so many processes were killed."""
@@ -269,6 +278,7 @@ class Chaos:
         self.matched = sum(map(len, got.values()))
         self.answered = answered
         self.ordered = len(ordered[STREAM])
+        self._came = [len(found) for found in ordered.values()]
         self.registered = sum(len(life.versions) for account in accounts.values() for life in account.registrations)
         return {name: flaws for name, flaws in found.items() if flaws}
 
@@ -346,9 +356,7 @@ class Chaos:
     def _enemy_does_something(self) -> None:
         match self.rng.randrange(4):
             case 0:
-                text = self.enemy.pattern()
-                answered = self._ask("PUT", f"/api/v1/patterns/{text.split()[1]}", {"text": text}, only_if=None)
-                self.enemy.refused += answered == 422
+                self._register_for_the_enemy(self.enemy.pattern())
             case 1:
                 self._ask("DELETE", f"/api/v1/patterns/{hostility.NAMES}{self.rng.randrange(4)}")
             case 2:
@@ -357,6 +365,11 @@ class Chaos:
                 # The brokers may be away.
                 with suppress(OSError):
                     self.enemy.send_odd_record()
+
+    def _register_for_the_enemy(self, text: str) -> None:
+        # Whether there is one of the name already or not: If-Match would refuse all that are new.
+        answered = self._ask("PUT", f"/api/v1/patterns/{text.split()[1]}", {"text": text}, only_if=None)
+        self.enemy.refused += answered == 422
 
     def _user_does_something(self) -> None:
         name, window = self.rng.choice(NAMES), self.rng.randint(10**6, 10**8)
@@ -394,7 +407,13 @@ class Chaos:
         self.ended += self.fleet.start_ended()
         states = self._states()
         innocent = {state for name, state in states.items() if not name.startswith(hostility.NAMES)}
-        return innocent == {"running"} and not self.account()
+        return innocent == {"running"} and not self.account() and self._is_at_rest()
+
+    def _is_at_rest(self) -> bool:
+        """Whether no edge has come for longer than silent sources are waited for: before that an account counts too early."""
+        if self._came != self._rested[0]:
+            self._rested = self._came, time.monotonic()
+        return time.monotonic() - self._rested[1] > _REST_SECONDS
 
     def _states(self) -> dict[str, str]:
         listed = self.control.get("/api/v1/patterns", params={"limit": 200}).json()["patterns"]

@@ -115,6 +115,11 @@ class Hostility:
         send_raw(self.bootstrap, self.rng.choice(topics), headers, value, key=self.rng.choice((b"", _ODD, b"nobody")))
         self.odd += 1
 
+    def first_pattern(self) -> str:
+        """Return a text that runs, and ends at its limit when a burst comes: whatever chance brings, one such is tried."""
+        star = ", ".join(f"(v{leaf})-[:k]->(hub)" for leaf in range(_FEWER_LEAVES))
+        return f"PATTERN {NAMES}0 MATCH {star} ON {STREAM} WINDOW 1000000"
+
     def pattern(self) -> str:
         """Return a text whose planning or matching explodes, or an absurd one."""
         name = f"{NAMES}{self.rng.randrange(4)}"
