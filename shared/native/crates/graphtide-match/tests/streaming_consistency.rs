@@ -8,7 +8,7 @@
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_graph::batch::{EdgeBatch, Operation, Row};
 use graphtide_graph::key::{IdRef, KeyRef};
-use graphtide_graph::symbol::SharedSymbols;
+use graphtide_graph::symbol::{SharedSymbols, Symbol};
 use graphtide_match::matcher::{Matcher, Options};
 use graphtide_match::plan::PatternSpec;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
