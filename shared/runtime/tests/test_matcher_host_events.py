@@ -357,3 +357,18 @@ def test_timeouts_are_those_of_the_stream_whenever_the_host_and_its_checkpoints_
     world.pass_time(came[-1].ts + 20)
     world.settle()
     assert world.matches() == world.expected(pattern, start), print_pattern(pattern)
+
+
+def test_a_plan_that_starts_while_matches_wait_reports_no_count_of_an_event_before_it() -> None:
+    """One match of the B is decided by the time that the plan starts, the other is not."""
+    (pattern,) = parse_matched("PATTERN one SEQ(a:A, b:B, NOT c:C) REPORT EXISTS ON s WITHIN 2ms")
+    world = world_of_events()
+    world.send([event(0, "A"), event(1, "A"), replace(event(2, "B"), ts=EventTime(1)), event(3, "A")])
+    world.plan(pattern, "aggregation", service=SERVICE, start=world.end())
+    world.settle()
+    world.pass_time(5)
+    world.send([event(6, "B")])
+    world.pass_time(20)
+    world.settle()
+    assert world.matches() == []
+    assert world.expected(pattern, 1) == []
