@@ -78,8 +78,9 @@ def test_what_no_engine_could_match_is_refused(wrong: dict[str, object], reason:
 
 def test_predicates_are_walked_from_left_to_right() -> None:
     x, y, v = Attribute("a", "x"), Attribute("b", "y"), Attribute("v", "id")
-    sum_of = Compute(Arithmetic.ADD, x, Negate(y))
-    whole = Or((And((Compare(Comparison.LESS, sum_of, Literal(1)), Not(In(v, ("1",))))), StartsWith(y, "h"), IsNull(x)))
+    sum_of: Expression = Compute(Arithmetic.ADD, x, Negate(y))
+    less: Expression = Compare(Comparison.LESS, sum_of, Literal(1))
+    whole: Expression = Or((And((less, Not(In(v, ("1",))))), StartsWith(y, "h"), IsNull(x)))
     assert list(attributes(whole)) == [x, y, v, y, x]
     assert variables(whole) == {"a", "b", "v"}
     assert children(Literal(1)) == ()

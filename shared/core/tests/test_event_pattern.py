@@ -48,7 +48,7 @@ def total(variable: str, name: str = "x") -> Aggregate:
     return Aggregate(Aggregation.SUM, read(variable, name))
 
 
-def less(left: Expression, right: Expression) -> Compare:
+def less(left: Expression, right: Expression) -> Expression:
     return Compare(Comparison.LESS, left, right)
 
 

@@ -32,6 +32,8 @@ from graphtide_query.worth import cost
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from graphtide_core.predicate import Expression
+
 SHAPES = ("chain", "cycle", "star", "tree", "clique", "dense", "random")
 ORDERS = ("none", "total", "sparse", "layers")
 KNOWN = ("nothing", "types", "paths")
@@ -79,7 +81,7 @@ def pattern_of(shape: str, order: str, edges: int, *, predicates: bool, drawn: r
         source, target = (one, other) if drawn.random() < 0.5 else (other, one)
         parts.append(QueryEdge(f"e{place}", f"v{source}", f"v{target}", drawn.choice([*LABELS, None])))
     vertices = dict.fromkeys(end for part in parts for end in (part.source, part.target))
-    conditions = [
+    conditions: list[Expression] = [
         Compare(Comparison.GREATER, Attribute(part.name, "x"), Literal(1))
         for part in parts
         for _ in range(drawn.choice([0, 0, 1, 2]))

@@ -181,7 +181,7 @@ def test_what_is_no_plain_sequence_is_drawn_with_what_comes_before_what() -> Non
             QueryEvent("d", "D", Repeat(1, 3)),
         )
     )
-    condition = Compare(Comparison.LESS, Attribute("a", "x"), Literal(1))
+    condition: Expression = Compare(Comparison.LESS, Attribute("a", "x"), Literal(1))
     pattern = EventPattern(PatternName("p"), root, Duration(5, "m"), StreamName("s"), (condition,))
     text = to_text([explain_events(aggregate([pattern], "none"), ["p"])])
     assert "AND(A, B{2,}, any, D{1,3}, A <= B{2,}, B{2,} <= any, NOT X) within 5m where 1 => p" in text

@@ -166,7 +166,7 @@ def test_predicates_across_slots_are_joined_with_those_across_the_same() -> None
 
 
 def test_one_and_true_are_two_conditions() -> None:
-    conditions = [Compare(Comparison.EQUAL, Attribute("a", "x"), Literal(value)) for value in (1, True)]
+    conditions: list[Expression] = [Compare(Comparison.EQUAL, Attribute("a", "x"), Literal(value)) for value in (1, True)]
     found = shared(*(event_pattern(seq(A, B), condition) for condition in conditions))
     assert found is not None
     assert isinstance(found.predicates[0], Or)
@@ -313,7 +313,9 @@ LESS, UP_TO, MORE, FROM = Comparison.LESS, Comparison.LESS_OR_EQUAL, Comparison.
 def test_of_two_limits_the_wider_is_common(
     first: tuple[Comparison, Value], second: tuple[Comparison, Value], wider: tuple[Comparison, Value] | None
 ) -> None:
-    limits = [Compare(comparison, Attribute("a", "x"), Literal(value)) for comparison, value in (first, second)]
+    limits: list[Expression] = [
+        Compare(comparison, Attribute("a", "x"), Literal(value)) for comparison, value in (first, second)
+    ]
     found = shared(*(event_pattern(seq(A, B), limit) for limit in limits))
     assert found is not None
     (predicate,) = found.predicates

@@ -200,9 +200,9 @@ def test_conditions_on_an_edge_are_those_of_its_input() -> None:
     query = read(
         f"SELECT u, v MATCH (u)-[e:pays {{currency: 'EUR'}}]->(v)-[f:pays]->(u) {ON} WHERE e.amount > 5 AND (5 < f.ts)"
     )
-    euros = Compare(Comparison.EQUAL, Attribute("e", "currency"), Literal("EUR"))
-    many = Compare(Comparison.GREATER, Attribute("e", "amount"), Literal(5))
-    late = Compare(Comparison.LESS, Literal(5), Attribute("e", "ts"))
+    euros: Expression = Compare(Comparison.EQUAL, Attribute("e", "currency"), Literal("EUR"))
+    many: Expression = Compare(Comparison.GREATER, Attribute("e", "amount"), Literal(5))
+    late: Expression = Compare(Comparison.LESS, Literal(5), Attribute("e", "ts"))
     assert query.inputs == (
         Input("pays", DAY, "pays", conditions=(euros, many)),
         Input("pays_2", DAY, "pays", conditions=(late,)),
@@ -341,9 +341,9 @@ def test_an_input_states_its_edges() -> None:
         INPUT any_edge = ()-->() ON other WINDOW(NOW)
         r(x, y) <- paid(x, y), any_edge(x, z), likes(x, y).
         ON s WINDOW(24h)""")
-    one = Compare(Comparison.EQUAL, Attribute("e", "n"), Literal(1))
-    many = Compare(Comparison.GREATER, Attribute("e", "amount"), Literal(5))
-    apart = Compare(Comparison.NOT_EQUAL, Attribute("e", "src"), Attribute("e", "dst"))
+    one: Expression = Compare(Comparison.EQUAL, Attribute("e", "n"), Literal(1))
+    many: Expression = Compare(Comparison.GREATER, Attribute("e", "amount"), Literal(5))
+    apart: Expression = Compare(Comparison.NOT_EQUAL, Attribute("e", "src"), Attribute("e", "dst"))
     bank = StreamWindow(StreamName("bank"), Duration(1, "h"))
     assert query.inputs == (
         Input("paid", bank, "pays", "person", "shop", (one, many, apart)),

@@ -9,7 +9,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.predicate import Attribute, Compare, Comparison, IsNull, Literal, Not
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, IsNull, Literal, Not
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -153,7 +153,7 @@ def test_a_key_pins_a_query_vertex() -> None:
 
 
 def test_a_predicate_must_be_true_and_unknown_is_not() -> None:
-    large = Compare(Comparison.GREATER, Attribute("b", "bytes"), Literal(10))
+    large: Expression = Compare(Comparison.GREATER, Attribute("b", "bytes"), Literal(10))
     first = edge("1: u->v @1")
     query = replace(PATH, predicates=(large,))
     assert told(query, first, edge("2: v->w @2", bytes=11)) == ["+ a=1 b=2 @2"]
@@ -162,15 +162,15 @@ def test_a_predicate_must_be_true_and_unknown_is_not() -> None:
 
 
 def test_not_of_unknown_stays_unknown_and_null_is_asked_for_by_name() -> None:
-    small = Not(Compare(Comparison.GREATER, Attribute("a", "bytes"), Literal(10)))
+    small: Expression = Not(Compare(Comparison.GREATER, Attribute("a", "bytes"), Literal(10)))
     records = (edge("1: u->v @1"), edge("2: u->w @2", bytes=3))
     assert told(replace(pattern("a: x->y"), predicates=(small,)), *records) == ["+ a=2 @2"]
     assert told(replace(pattern("a: x->y"), predicates=(IsNull(Attribute("a", "bytes")),)), *records) == ["+ a=1 @1"]
 
 
 def test_a_vertex_has_an_id_and_nothing_else() -> None:
-    named = Compare(Comparison.EQUAL, Attribute("y", "id"), Literal("v"))
-    other = Compare(Comparison.NOT_EQUAL, Attribute("y", "label"), Literal("v"))
+    named: Expression = Compare(Comparison.EQUAL, Attribute("y", "id"), Literal("v"))
+    other: Expression = Compare(Comparison.NOT_EQUAL, Attribute("y", "label"), Literal("v"))
     assert told(replace(PATH, predicates=(named,)), edge("1: u->v @1"), edge("2: v->w @2")) == ["+ a=1 b=2 @2"]
     assert told(replace(PATH, predicates=(other,)), edge("1: u->v @1"), edge("2: v->w @2")) == []
 

@@ -1,5 +1,8 @@
 """Predicates over the attributes of matched edges and vertices: a small expression tree.
 
+Operators are generic in their operands: those of a text, whose names are not resolved yet, are the same classes over other
+leaves (`graphtide_query.language.ast`).
+
 Three-valued logic, as in SQL and GQL: a missing attribute, or a comparison of values of different kinds, is unknown;
 `AND`, `OR` and `NOT` follow Kleene's tables; a match needs its predicates to be true. Numbers compare with numbers by
 their exact values, whether integer or floating point; texts with texts, by code points; truth values with truth values
@@ -10,15 +13,21 @@ finite. Division and remainder by zero are unknown; `%` takes the sign of the di
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from graphtide_core.edge import Value
     from graphtide_core.errors import Location
+
+_X = TypeVar("_X")
+_Y = TypeVar("_Y")
+_V = TypeVar("_V")
+_X_co = TypeVar("_X_co", covariant=True)
+_V_co = TypeVar("_V_co", covariant=True)
 
 RECORD_FIELDS: Final = frozenset({"ts", "id", "src", "dst", "label", "src_label", "dst_label"})
 """What is read of an edge's record itself."""
@@ -104,75 +113,114 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Generic[_X_co]):
     """`left comparison right`."""
 
     comparison: Comparison
-    left: Expression
-    right: Expression
+    left: _X_co
+    right: _X_co
 
 
 @dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(Generic[_X_co]):
     """`left operator right`, over numbers."""
 
     operator: Arithmetic
-    left: Expression
-    right: Expression
+    left: _X_co
+    right: _X_co
 
 
 @dataclass(frozen=True, slots=True)
-class Negate:
+class Negate(Generic[_X_co]):
     """`-operand`."""
 
-    operand: Expression
+    operand: _X_co
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class And(Generic[_X_co]):
     """Every operand is true."""
 
-    operands: tuple[Expression, ...]
+    operands: tuple[_X_co, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(Generic[_X_co]):
     """Some operand is true."""
 
-    operands: tuple[Expression, ...]
+    operands: tuple[_X_co, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(Generic[_X_co]):
     """The operand is false."""
 
-    operand: Expression
+    operand: _X_co
 
 
 @dataclass(frozen=True, slots=True)
-class In:
+class In(Generic[_X_co, _V_co]):
     """The operand equals one of the constants."""
 
-    operand: Expression
-    options: tuple[Value, ...]
+    operand: _X_co
+    options: tuple[_V_co, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class StartsWith:
+class StartsWith(Generic[_X_co]):
     """The operand is a text that starts with `prefix`."""
 
-    operand: Expression
+    operand: _X_co
     prefix: str
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class IsNull(Generic[_X_co]):
     """The operand is missing; never unknown."""
 
-    operand: Expression
+    operand: _X_co
 
 
-Expression = Literal | Attribute | Aggregate | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
+Operator = Compare[_X] | Compute[_X] | Negate[_X] | And[_X] | Or[_X] | Not[_X] | In[_X, _V] | StartsWith[_X] | IsNull[_X]
+"""What has operands of one kind; the options of `In` are values of another."""
+
+Expression = Union[Literal, Attribute, Aggregate, "Operator[Expression, Value]"]
+
+
+def operands(operator: Operator[_X, _V]) -> tuple[_X, ...]:
+    """Return what an operator is applied to, from left to right."""
+    match operator:
+        case Compare(_, left, right) | Compute(_, left, right):
+            return (left, right)
+        case And(several) | Or(several):
+            return several
+        case (  # pragma: no branch - mypy knows that no case is left
+            Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
+        ):
+            return (operand,)
+
+
+def mapped(operator: Operator[_X, _V], new: Callable[[_X], _Y]) -> Operator[_Y, _V]:
+    """Return the same operator over other operands."""
+    match operator:
+        case Compare(comparison, left, right):
+            return Compare(comparison, new(left), new(right))
+        case Compute(sign, left, right):
+            return Compute(sign, new(left), new(right))
+        case And(several):
+            return And(tuple(map(new, several)))
+        case Or(several):
+            return Or(tuple(map(new, several)))
+        case Negate(operand):
+            return Negate(new(operand))
+        case Not(operand):
+            return Not(new(operand))
+        case In(operand, options):
+            return In(new(operand), options)
+        case StartsWith(operand, prefix):
+            return StartsWith(new(operand), prefix)
+        case IsNull(operand):  # pragma: no branch - mypy knows that no case is left
+            return IsNull(new(operand))
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -180,14 +228,10 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Literal() | Attribute():
             return ()
-        case Compare(_, left, right) | Compute(_, left, right):
-            return (left, right)
-        case And(operands) | Or(operands):
-            return operands
-        case (  # pragma: no branch - mypy knows that no case is left
-            Aggregate(_, operand) | Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
-        ):
+        case Aggregate(_, operand):
             return (operand,)
+        case _:
+            return operands(expression)
 
 
 def attributes(expression: Expression) -> Iterator[Attribute]:
@@ -245,16 +289,8 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
             return Attribute(names.get(variable, variable), name, location)
         case Aggregate(function, Attribute(variable, name, location)):
             return Aggregate(function, Attribute(names.get(variable, variable), name, location))
-        case Compare(comparison, left, right):
-            return Compare(comparison, new(left), new(right))
-        case Compute(operator, left, right):
-            return Compute(operator, new(left), new(right))
-        case And(operands):
-            return And(tuple(map(new, operands)))
-        case Or(operands):
-            return Or(tuple(map(new, operands)))
-        case Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand):  # pragma: no branch
-            return replace(expression, operand=new(operand))
+        case _:
+            return mapped(expression, new)
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:

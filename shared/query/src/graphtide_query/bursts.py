@@ -243,6 +243,7 @@ def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
     Nothing where that is not known: of events that must be equal, of lists, and where one of several parts is enough.
     """
     from graphtide_query import fan_out  # noqa: PLC0415 - as above
+    from graphtide_query.estimates.cost_model import MOST  # noqa: PLC0415
     from graphtide_query.families.events.rates import Rates  # noqa: PLC0415
 
     events, joined = positive_events(pattern.root), fan_out.is_joined(pattern.predicates)
@@ -255,7 +256,7 @@ def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
     found = 0.0
     for last in _last(pattern.root):
         share, _ = _in_order(pattern.root, last)
-        found = max(found, min(fan_out.MOST, through * share * prod(count for name, count in each.items() if name != last)))
+        found = max(found, min(MOST, through * share * prod(count for name, count in each.items() if name != last)))
     if found <= MOST_MATCHES:
         return None
     count = _rounded(found)

@@ -6,13 +6,14 @@ Nothing is resolved here: names may be unknown, clauses missing or stated twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
+
+from graphtide_core.predicate import Operator, operands
 
 if TYPE_CHECKING:
     from graphtide_core.edge import Value
     from graphtide_core.errors import Location
     from graphtide_core.pattern import Morphism, Report
-    from graphtide_core.predicate import Arithmetic, Comparison
 
     from graphtide_query.language.graph_ast import PathNode
 
@@ -218,78 +219,8 @@ class Group:
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """`left comparison right`."""
-
-    comparison: Comparison
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Compute:
-    """`left operator right`, over numbers."""
-
-    operator: Arithmetic
-    left: Expression
-    right: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Negate:
-    """`-operand`; never of an unparenthesised number, whose sign is part of it."""
-
-    operand: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """Two or more conditions joined by AND."""
-
-    operands: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """Two or more conditions joined by OR."""
-
-    operands: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """`NOT operand`."""
-
-    operand: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class In:
-    """`operand IN [options]`."""
-
-    operand: Expression
-    options: tuple[Constant, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StartsWith:
-    """`operand STARTS WITH prefix`."""
-
-    operand: Expression
-    prefix: str
-
-
-@dataclass(frozen=True, slots=True)
-class IsNull:
-    """`operand IS NULL`."""
-
-    operand: Expression
-
-
-Expression = (
-    Constant | Attribute | Aggregate | BareName | Group | Compare | Compute | Negate | And | Or | Not | In | StartsWith | IsNull
-)
+Expression = Union[Constant, Attribute, Aggregate, BareName, Group, "Operator[Expression, Constant]"]
+"""What a text computes: the operators of predicates, over leaves that know where they stand."""
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
@@ -297,11 +228,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Constant() | Attribute() | Aggregate() | BareName():
             return ()
-        case Compare(_, left, right) | Compute(_, left, right):
-            return (left, right)
-        case And(operands) | Or(operands):
-            return operands
-        case (  # pragma: no branch - mypy knows that no case is left
-            Group(operand) | Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
-        ):
+        case Group(operand):
             return (operand,)
+        case _:
+            return operands(expression)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core import predicate
 from graphtide_core.pattern import Morphism
 from graphtide_core.predicate import Arithmetic, Comparison
 from lark import Token, v_args
@@ -157,55 +158,57 @@ class Builder(GraphRules):
 
     # ---- expressions
 
-    def disjunction(self, *parts: ast.Expression | Token) -> ast.Or:
+    def disjunction(self, *parts: ast.Expression | Token) -> predicate.Or[ast.Expression]:
         """`a OR b`."""
-        return ast.Or(tuple(part for part in parts if not isinstance(part, Token)))
+        return predicate.Or(tuple(part for part in parts if not isinstance(part, Token)))
 
-    def conjunction(self, *parts: ast.Expression | Token) -> ast.And:
+    def conjunction(self, *parts: ast.Expression | Token) -> predicate.And[ast.Expression]:
         """`a AND b`."""
-        return ast.And(tuple(part for part in parts if not isinstance(part, Token)))
+        return predicate.And(tuple(part for part in parts if not isinstance(part, Token)))
 
-    def inversion(self, _keyword: Token, operand: ast.Expression) -> ast.Not:
+    def inversion(self, _keyword: Token, operand: ast.Expression) -> predicate.Not[ast.Expression]:
         """`NOT a`."""
-        return ast.Not(operand)
+        return predicate.Not(operand)
 
-    def compare(self, left: ast.Expression, sign: Token, right: ast.Expression) -> ast.Compare:
+    def compare(self, left: ast.Expression, sign: Token, right: ast.Expression) -> predicate.Compare[ast.Expression]:
         """`a < b`."""
-        return ast.Compare(_COMPARISONS[sign], left, right)
+        return predicate.Compare(_COMPARISONS[sign], left, right)
 
-    def among(self, operand: ast.Expression, options: tuple[ast.Constant, ...]) -> ast.In:
+    def among(self, operand: ast.Expression, options: tuple[ast.Constant, ...]) -> predicate.In[ast.Expression, ast.Constant]:
         """`a IN […]`."""
-        return ast.In(operand, options)
+        return predicate.In(operand, options)
 
-    def not_among(self, operand: ast.Expression, _keyword: Token, options: tuple[ast.Constant, ...]) -> ast.Not:
+    def not_among(
+        self, operand: ast.Expression, _keyword: Token, options: tuple[ast.Constant, ...]
+    ) -> predicate.Not[ast.Expression]:
         """`a NOT IN […]`."""
-        return ast.Not(ast.In(operand, options))
+        return predicate.Not(predicate.In(operand, options))
 
-    def starts_with(self, operand: ast.Expression, prefix: Token) -> ast.StartsWith:
+    def starts_with(self, operand: ast.Expression, prefix: Token) -> predicate.StartsWith[ast.Expression]:
         """`a STARTS WITH "b"`."""
-        return ast.StartsWith(operand, read_string(prefix, locate(prefix)))
+        return predicate.StartsWith(operand, read_string(prefix, locate(prefix)))
 
-    def is_null(self, operand: ast.Expression, _null: Token) -> ast.IsNull:
+    def is_null(self, operand: ast.Expression, _null: Token) -> predicate.IsNull[ast.Expression]:
         """`a IS NULL`."""
-        return ast.IsNull(operand)
+        return predicate.IsNull(operand)
 
-    def is_not_null(self, operand: ast.Expression, _keyword: Token, _null: Token) -> ast.Not:
+    def is_not_null(self, operand: ast.Expression, _keyword: Token, _null: Token) -> predicate.Not[ast.Expression]:
         """`a IS NOT NULL`."""
-        return ast.Not(ast.IsNull(operand))
+        return predicate.Not(predicate.IsNull(operand))
 
-    def compute(self, left: ast.Expression, sign: Token, right: ast.Expression) -> ast.Compute:
+    def compute(self, left: ast.Expression, sign: Token, right: ast.Expression) -> predicate.Compute[ast.Expression]:
         """`a + b` and the other operators."""
-        return ast.Compute(_OPERATORS[sign], left, right)
+        return predicate.Compute(_OPERATORS[sign], left, right)
 
     def negate(self, minus: Token, operand: ast.Expression) -> ast.Expression:
         """`-a`; the sign before a number becomes part of the number."""
         match operand:
             case ast.Constant(bool()):
-                return ast.Negate(operand)
+                return predicate.Negate(operand)
             case ast.Constant(int() | float() as value, location):
                 return negated(minus, value, location)
             case _:
-                return ast.Negate(operand)
+                return predicate.Negate(operand)
 
     def attribute(self, variable: Token, name: Token) -> ast.Attribute:
         """`variable.name`."""

@@ -27,6 +27,8 @@ from graphtide_query.language.spelling import write_constant, write_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphtide_core.edge import Value
+
 # How tightly an expression binds; an operand that binds less tightly than its place asks for is put in parentheses.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _PRIMARY = range(8)
 
@@ -87,7 +89,7 @@ def _spelled(expression: Expression) -> tuple[str, int]:
             return _joined(operands, "OR", _OR)
 
 
-def _tested(test: In | StartsWith | IsNull, negation: str) -> str:
+def _tested(test: In[Expression, Value] | StartsWith[Expression] | IsNull[Expression], negation: str) -> str:
     operand = _expression(test.operand, _SUM)
     match test:
         case In(_, options):

@@ -77,24 +77,10 @@ def _bind(expression: ast.Expression, names: Names) -> predicate.Expression:
             return _bind_leaf(expression, names)
         case ast.Group(operand):
             return bind(operand)
-        case ast.Compare(comparison, left, right):
-            return predicate.Compare(comparison, bind(left), bind(right))
-        case ast.Compute(operator, left, right):
-            return predicate.Compute(operator, bind(left), bind(right))
-        case ast.Negate(operand):
-            return predicate.Negate(bind(operand))
-        case ast.And(operands):
-            return predicate.And(tuple(map(bind, operands)))
-        case ast.Or(operands):
-            return predicate.Or(tuple(map(bind, operands)))
-        case ast.Not(operand):
-            return predicate.Not(bind(operand))
-        case ast.In(operand, options):
+        case predicate.In(operand, options):
             return predicate.In(bind(operand), tuple(map(bind_constant, options)))
-        case ast.StartsWith(operand, prefix):
-            return predicate.StartsWith(bind(operand), prefix)
-        case ast.IsNull(operand):  # pragma: no branch - mypy knows that no case is left
-            return predicate.IsNull(bind(operand))
+        case _:
+            return predicate.mapped(expression, bind)
 
 
 def _bind_leaf(expression: ast.Constant | ast.Attribute | ast.Aggregate | ast.BareName, names: Names) -> predicate.Expression:

@@ -23,7 +23,7 @@ from graphtide_query.language.graph import equalities
 from graphtide_query.language.path_binder import bind_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.ids import VertexId
     from graphtide_core.path_expression import PathExpression
@@ -157,7 +157,7 @@ class _Body:
     def branch(self) -> Branch:
         representatives = self._vertices.representatives()
         of_text = (renamed(each.condition, representatives) for each in self._on_vertices)
-        of_ids = (
+        of_ids: Iterator[Expression] = (
             Compare(Comparison.EQUAL, Attribute(name, "id"), Literal(str(key)))
             for name, key in self._vertices.keys.items()
             if name in self._ends and name not in self._fixed

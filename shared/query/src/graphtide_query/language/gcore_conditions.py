@@ -84,9 +84,9 @@ def _parts(expression: ast.Expression) -> Iterator[ast.Expression]:
     waiting = [expression]
     while waiting:
         match waiting.pop():
-            case ast.And(operands):
+            case predicate.And(operands):
                 waiting += reversed(operands)
-            case ast.Group(operand) if isinstance(operand, ast.And | ast.Group | ast.Compare):
+            case ast.Group(operand) if isinstance(operand, predicate.And | ast.Group | predicate.Compare):
                 waiting.append(operand)
             case part:
                 yield part
@@ -94,7 +94,7 @@ def _parts(expression: ast.Expression) -> Iterator[ast.Expression]:
 
 def _bind(part: ast.Expression, scope: Scope) -> Iterator[Condition]:
     match part:
-        case ast.Compare(predicate.Comparison.EQUAL, left, right):
+        case predicate.Compare(predicate.Comparison.EQUAL, left, right):
             one, other = _vertex(left, scope), _vertex(right, scope)
             if one is not None and other is not None:
                 yield Same(one.text, other.text, other.location)
