@@ -13,7 +13,8 @@ from graphtide.readers import ReaderOptions, from_edges
 from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
 from graphtide_query import parse
-from graphtide_query.bursts import MOST_MATCHES, burst_of
+from graphtide_query.bursts import burst_of
+from graphtide_query.estimates.bursts import MOST_MATCHES
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:

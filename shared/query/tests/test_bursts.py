@@ -6,13 +6,17 @@ import random
 from itertools import permutations
 from math import factorial, prod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
-from graphtide_query.bursts import Burst, burst_of
+from graphtide_query.bursts import burst_of
 from graphtide_query.symmetry import ColouredGraph, orbits
+
+if TYPE_CHECKING:
+    from graphtide_query.estimates.bursts import Burst
 
 VALID = Path(__file__).parent / "fixtures" / "valid"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidQueryError
+from graphtide_core.graph_query import EDGE
 from graphtide_core.plans import Derivation, Grouping
 from graphtide_query.estimates.cost import Cost, Part
 from graphtide_query.estimates.cost_model import CostModel
@@ -17,6 +18,7 @@ from graphtide_query.explain import explain, to_html, to_json, to_text
 from graphtide_query.families import AUTO, ENGINES, FAMILIES, Wish, engine_of, family_of
 from graphtide_query.families.isomorphism.family import ISOMORPHISM
 from graphtide_query.families.simulation.family import SIMULATION
+from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.planner import plan
 from graphtide_query.worth import cost
 
@@ -42,6 +44,39 @@ def test_a_family_has_its_name_and_the_patterns_of_it() -> None:
         assert tuple(family.variants) == family.names
         assert family.reads(PATTERNS[name]).streams == PATTERNS[name].streams == ("s",)
         assert family.canonical_parts(PATTERNS[name])
+
+
+EDGE_PATTERN: Final = "PATTERN p MATCH (a:A)-[x:pays]->(b) ON s WINDOW 10m WHERE x.n > 1"
+ASKING_TEXTS: Final = {
+    "isomorphism": f"{EDGE_PATTERN} RETURN x.n AS n",
+    "simulation": f"{EDGE_PATTERN} UNDER DUAL SIMULATION",
+    "events": "PATTERN p SEQ(x:pays, NOT y:ends) ON s WITHIN 10m WHERE x.n > 1 RETURN x.n AS n",
+    "algebra": "QUERY p p(a, b) <- pays(a, b). ON s WINDOW(10m)",
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_says_what_its_patterns_ask_of_records(name: str) -> None:
+    family, (pattern,) = FAMILIES[name], graphtide_query.parse(ASKING_TEXTS[name])
+    asked = {
+        "labels": (*family.edge_labels(pattern), "of ends", *family.vertex_labels(pattern)),
+        "conditions": [write_conditions([each]) for each in family.conditions(pattern, "s")],
+        "readable": family.readable(pattern),
+        "fields": [each.name for each in family.fields(pattern)],
+        "type": "type" in family.record_fields,
+        "burst": family.burst(pattern, None),
+    }
+    assert asked == {
+        "labels": {
+            "events": ("pays", "ends", "of ends"),
+            "algebra": ("pays", "of ends", None, None),
+        }.get(name, ("pays", "of ends", "A", None)),
+        "conditions": [] if name == "algebra" else ["x.n > 1"],
+        "readable": {EDGE} if name == "algebra" else {"x"},
+        "fields": ["n"] if name in ("isomorphism", "events") else [],
+        "type": name == "events",
+        "burst": None,
+    }
 
 
 def test_a_family_of_patterns_of_edges_may_choose_any_of_its_engines() -> None:

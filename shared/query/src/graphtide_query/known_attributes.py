@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core import predicate as p
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_pattern import EventPattern, positive_events
-from graphtide_core.graph_query import EDGE, GraphQuery
+
+from graphtide_query.families import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -41,20 +41,20 @@ def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[st
         InvalidPatternError: the first attribute that such a condition or field misses, with its place in the text.
     """
     for pattern in patterns:
-        columns = {*known, *p.RECORD_FIELDS} | ({"type"} if isinstance(pattern, EventPattern) else set())
-        for condition in (part for predicate in _conditions(pattern, stream) for part in p.conjuncts(predicate)):
+        family = family_of(pattern)
+        columns = {*known, *family.record_fields}
+        for condition in (part for predicate in family.conditions(pattern, stream) for part in p.conjuncts(predicate)):
             missing = _missing(pattern, condition, columns)
             if missing and True not in _outcomes(condition, frozenset(missing)):
                 raise _unknown(pattern, missing[0], known, stream)
-        returns = None if isinstance(pattern, GraphQuery) else pattern.returns
-        for field in () if returns is None else returns.fields:
+        for field in family.fields(pattern):
             missing = _missing(pattern, field.value, columns)
             if missing and _outcomes(field.value, frozenset(missing)) == _MISSING:
                 raise _unknown(pattern, missing[0], known)
 
 
 def _missing(pattern: AnyPattern, expression: p.Expression, columns: Container[str]) -> list[p.Attribute]:
-    parts = _readable(pattern)
+    parts = family_of(pattern).readable(pattern)
     return [each for each in p.attributes(expression) if each.variable in parts and each.name not in columns]
 
 
@@ -73,9 +73,9 @@ def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
     return frozenset(
         attribute.name
         for pattern in patterns
-        for predicate in _conditions(pattern)
+        for predicate in family_of(pattern).conditions(pattern, None)
         for attribute in _taken_for_others(predicate)
-        if attribute.name not in p.RECORD_FIELDS and attribute.variable in _readable(pattern)
+        if attribute.name not in p.RECORD_FIELDS and attribute.variable in family_of(pattern).readable(pattern)
     )
 
 
@@ -83,27 +83,10 @@ def attributes_as_texts(pattern: AnyPattern) -> frozenset[str]:
     """Return the attributes of edges and events that are compared with texts alone, which a number never equals."""
     return frozenset(
         attribute.name
-        for predicate in _conditions(pattern)
+        for predicate in family_of(pattern).conditions(pattern, None)
         for attribute in _taken_for_texts(predicate)
-        if attribute.name not in p.RECORD_FIELDS and attribute.variable in _readable(pattern)
+        if attribute.name not in p.RECORD_FIELDS and attribute.variable in family_of(pattern).readable(pattern)
     )
-
-
-def _conditions(pattern: AnyPattern, stream: str | None = None) -> Iterator[p.Expression]:
-    """Yield the conditions on records: of a graph query, those of its inputs, or of its inputs of one stream."""
-    if isinstance(pattern, GraphQuery):
-        inputs = (each for each in pattern.inputs if stream is None or each.window.stream == stream)
-        yield from (condition for each in inputs for condition in each.conditions)
-    else:
-        yield from pattern.predicates
-
-
-def _readable(pattern: AnyPattern) -> frozenset[str]:
-    """Return the names of what has attributes: edges, or events that are to come."""
-    if isinstance(pattern, GraphQuery):
-        return frozenset((EDGE,))
-    parts = positive_events(pattern.root) if isinstance(pattern, EventPattern) else pattern.edges
-    return frozenset(part.name for part in parts)
 
 
 def _taken_for_others(expression: p.Expression) -> Iterator[p.Attribute]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.suggestion import did_you_mean
 
+from graphtide_query.families import family_of
 from graphtide_query.known_attributes import attributes_as_texts
 
 if TYPE_CHECKING:
@@ -37,17 +36,9 @@ class AskedNames:
     def of(cls, pattern: AnyPattern) -> AskedNames:
         """Return those of a pattern; types of events are labels of edges."""
         texts = tuple(sorted(attributes_as_texts(pattern)))
-        if isinstance(pattern, EventPattern):
-            return cls(_named(event.type for event in pattern.events), (), pattern.attributes, texts)
-        if isinstance(pattern, GraphQuery):
-            ends = (label for each in pattern.inputs for label in (each.source_label, each.target_label))
-            return cls(_named(each.label for each in pattern.inputs), _named(ends), pattern.attributes, texts)
-        return cls(
-            _named(edge.label for edge in pattern.edges),
-            _named(vertex.label for vertex in pattern.vertices),
-            pattern.attributes,
-            texts,
-        )
+        family = family_of(pattern)
+        edges, vertices = (_named(each) for each in (family.edge_labels(pattern), family.vertex_labels(pattern)))
+        return cls(edges, vertices, pattern.attributes, texts)
 
 
 @dataclass(frozen=True, slots=True)

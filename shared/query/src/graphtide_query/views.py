@@ -22,6 +22,7 @@ def refuse_view_cycles(patterns: Iterable[AnyPattern]) -> None:
         InvalidPatternError: one does; where the view that stands last in the cycle reads the first.
     Complexity: linear in views and their inputs.
     """
+    # Only graph queries have views, and the language, which asks this of each text, is below the families.
     views = {str(each.name): each for each in patterns if isinstance(each, GraphQuery) and each.is_view}
     settled: set[str] = set()
     for name in views:

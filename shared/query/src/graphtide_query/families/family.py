@@ -16,12 +16,15 @@ from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.crowd import ALONE, Crowd
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.plans import AnyPlan
+    from graphtide_core.predicate import Expression
     from graphtide_core.reads import Reads
+    from graphtide_core.returns import Field
 
+    from graphtide_query.estimates.bursts import Burst
     from graphtide_query.families.wish import Wish
 
 P_contra = TypeVar("P_contra", bound="AnyPattern", contravariant=True)
@@ -100,6 +103,38 @@ class Family(Protocol[P_contra, Plan_co]):
 
     def canonical_parts(self, pattern: P_contra, /) -> frozenset[str]:
         """Return forms that say which records the pattern's state follows from: equal forms share it, whatever the names."""
+        ...
+
+    @property
+    def record_fields(self) -> frozenset[str]:
+        """What its conditions can read of any record beside its attributes."""
+        ...
+
+    def edge_labels(self, pattern: P_contra, /) -> Iterable[str | None]:
+        """Return the labels of the edges that a pattern asks for, types of events among them; None where any will do."""
+        ...
+
+    def vertex_labels(self, pattern: P_contra, /) -> Iterable[str | None]:
+        """Return the labels of the vertices that a pattern asks for; None where any will do."""
+        ...
+
+    def conditions(self, pattern: P_contra, stream: str | None, /) -> Iterable[Expression]:
+        """Return the conditions that records must satisfy, of those of one stream where it is given."""
+        ...
+
+    def readable(self, pattern: P_contra, /) -> frozenset[str]:
+        """Return the names of what has attributes in the conditions."""
+        ...
+
+    def fields(self, pattern: P_contra, /) -> tuple[Field, ...]:
+        """Return the fields that each match has beside its records, as they are written."""
+        ...
+
+    def burst(self, pattern: P_contra, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
+        """Return how many matches one record may complete, where that is too many; without statistics the form alone counts.
+
+        Complexity: O(n^2) for n parts.
+        """
         ...
 
     def plan(self, patterns: Sequence[P_contra], wish: Wish, context: PlanningContext, /) -> tuple[Plan_co, ...]:

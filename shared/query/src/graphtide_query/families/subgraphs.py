@@ -9,10 +9,10 @@ from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report
 from graphtide_core.plans import Plan, assigned
+from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
 
-from graphtide_query.canonical import canonical_edges, canonical_pattern
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.families.engine import AnyEngine, engine_among
 from graphtide_query.families.wish import AUTO
@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Candidate
+    from graphtide_core.predicate import Expression
+    from graphtide_core.returns import Field
+    from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
+    from graphtide_query.estimates.bursts import Burst
     from graphtide_query.estimates.crowd import Crowd
     from graphtide_query.families.family import PlanningContext
     from graphtide_query.families.wish import Wish
@@ -73,11 +77,48 @@ class SubgraphFamily:
 
     def canonical(self, pattern: SubgraphPattern, /) -> str | None:
         """Return the form of a pattern that reports matches; components that are reported follow from those before."""
+        from graphtide_query.canonical import canonical_pattern  # noqa: PLC0415 - hosts and planners alone ask
+
         return canonical_pattern(pattern) if pattern.report is Report.ALL else None
 
     def canonical_parts(self, pattern: SubgraphPattern, /) -> frozenset[str]:
         """Return the forms of its query edges."""
+        from graphtide_query.canonical import canonical_edges  # noqa: PLC0415 - as above
+
         return canonical_edges(pattern)
+
+    @property
+    def record_fields(self) -> frozenset[str]:
+        """What any edge has."""
+        return RECORD_FIELDS
+
+    def edge_labels(self, pattern: SubgraphPattern, /) -> tuple[str | None, ...]:
+        """Return the labels of its edges."""
+        return tuple(edge.label for edge in pattern.edges)
+
+    def vertex_labels(self, pattern: SubgraphPattern, /) -> tuple[str | None, ...]:
+        """Return the labels of its vertices."""
+        return tuple(vertex.label for vertex in pattern.vertices)
+
+    def conditions(self, pattern: SubgraphPattern, _stream: str | None, /) -> tuple[Expression, ...]:
+        """Return its predicates; it reads one stream."""
+        return pattern.predicates
+
+    def readable(self, pattern: SubgraphPattern, /) -> frozenset[str]:
+        """Return the names of its edges."""
+        return frozenset(edge.name for edge in pattern.edges)
+
+    def fields(self, pattern: SubgraphPattern, /) -> tuple[Field, ...]:
+        """Return those of RETURN."""
+        return () if pattern.returns is None else pattern.returns.fields
+
+    def burst(self, pattern: SubgraphPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
+        """Return what one edge may complete; under dual simulation that is one component."""
+        if not pattern.morphism.is_mapping:
+            return None
+        from graphtide_query.families.subgraph_bursts import burst_of_edges  # noqa: PLC0415 - not every run warns
+
+        return burst_of_edges(pattern, known)
 
     def plan(self, patterns: Sequence[SubgraphPattern], wish: Wish, context: PlanningContext, /) -> tuple[Plan, ...]:
         """Plan each for the engine that is wished, or for the cheapest."""

@@ -46,6 +46,7 @@ def refuse_duplicates(patterns: Iterable[tuple[ast.Name, AnyPattern]]) -> None:
         if name.text in seen:
             message = f"the text has two patterns named {show(name.text)}"
             hint = "give each pattern a name of its own"
+            # The language is below the families; of its forms, a graph query alone may come without a name.
             if isinstance(pattern, GraphQuery):
                 hint += ": QUERY name stands before a streaming graph query, which else is called as its results are"
             raise InvalidPatternError(message, name.location, hint=hint)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.graph_query import GraphQuery, Input, Output
+from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.path_expression import Symbol
+from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.regular_rule import Atom, Rule, Variable
 from graphtide_core.stream_window import StreamWindow, WindowKind
@@ -19,10 +20,14 @@ from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES
 from graphtide_query.language import print_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.plans import GraphPlan
+    from graphtide_core.predicate import Expression
+    from graphtide_core.returns import Field
+    from graphtide_core.statistics import StatisticsSnapshot
 
+    from graphtide_query.estimates.bursts import Burst
     from graphtide_query.families.family import PlanningContext
     from graphtide_query.families.wish import Wish
 
@@ -70,6 +75,38 @@ class AlgebraFamily:
     def canonical_parts(self, query: GraphQuery, /) -> frozenset[str]:
         """Return the forms of its inputs: which edges each reads, not for how long."""
         return frozenset(map(_canonical_input, query.inputs))
+
+    @property
+    def record_fields(self) -> frozenset[str]:
+        """What any edge has."""
+        return RECORD_FIELDS
+
+    def edge_labels(self, query: GraphQuery, /) -> tuple[str | None, ...]:
+        """Return the labels of its inputs."""
+        return tuple(each.label for each in query.inputs)
+
+    def vertex_labels(self, query: GraphQuery, /) -> tuple[str | None, ...]:
+        """Return the labels of the ends of its inputs."""
+        return tuple(label for each in query.inputs for label in (each.source_label, each.target_label))
+
+    def conditions(self, query: GraphQuery, stream: str | None, /) -> Iterator[Expression]:
+        """Yield those of its inputs, or of its inputs of one stream."""
+        inputs = (each for each in query.inputs if stream is None or each.window.stream == stream)
+        yield from (condition for each in inputs for condition in each.conditions)
+
+    def readable(self, _query: GraphQuery, /) -> frozenset[str]:
+        """Return the name that every input gives its edges."""
+        return frozenset((EDGE,))
+
+    def fields(self, _query: GraphQuery, /) -> tuple[Field, ...]:
+        """Return none: results have columns, which no attribute of a record becomes."""
+        return ()
+
+    def burst(self, query: GraphQuery, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
+        """Return what one edge may bring."""
+        from graphtide_query.families.algebra.bursts import burst_of_results  # noqa: PLC0415 - not every run warns
+
+        return burst_of_results(query, known)
 
     def plan(self, queries: Sequence[GraphQuery], wish: Wish, context: PlanningContext, /) -> tuple[GraphPlan, ...]:
         """Plan each query by itself."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.event_pattern import positive_events
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import with_past
 from graphtide_core.plans import AGGREGATION
+from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 
 from graphtide_query.families.variants import BUILDERS
@@ -18,8 +20,12 @@ if TYPE_CHECKING:
 
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.plans import EventPlan
+    from graphtide_core.predicate import Expression
+    from graphtide_core.returns import Field
+    from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
+    from graphtide_query.estimates.bursts import Burst
     from graphtide_query.families.family import PlanningContext
     from graphtide_query.families.wish import Wish
 
@@ -61,6 +67,37 @@ class EventFamily:
     def canonical_parts(self, pattern: EventPattern, /) -> frozenset[str]:
         """Return the form of the whole pattern."""
         return frozenset({print_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
+
+    @property
+    def record_fields(self) -> frozenset[str]:
+        """What any edge has, and the type of an event, which is its label."""
+        return RECORD_FIELDS | {"type"}
+
+    def edge_labels(self, pattern: EventPattern, /) -> tuple[str | None, ...]:
+        """Return the types of its events."""
+        return tuple(event.type for event in pattern.events)
+
+    def vertex_labels(self, _pattern: EventPattern, /) -> tuple[str | None, ...]:
+        """Return none: events are records, whatever their ends."""
+        return ()
+
+    def conditions(self, pattern: EventPattern, _stream: str | None, /) -> tuple[Expression, ...]:
+        """Return its predicates; it reads one stream."""
+        return pattern.predicates
+
+    def readable(self, pattern: EventPattern, /) -> frozenset[str]:
+        """Return the names of the events that a match has."""
+        return frozenset(event.name for event in positive_events(pattern.root))
+
+    def fields(self, pattern: EventPattern, /) -> tuple[Field, ...]:
+        """Return those of RETURN."""
+        return () if pattern.returns is None else pattern.returns.fields
+
+    def burst(self, pattern: EventPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
+        """Return what one event may complete."""
+        from graphtide_query.families.events.bursts import burst_of_events  # noqa: PLC0415 - not every run warns
+
+        return burst_of_events(pattern, known)
 
     def plan(self, patterns: Sequence[EventPattern], wish: Wish, context: PlanningContext, /) -> tuple[EventPlan, ...]:
         """Plan the patterns of each stream together."""

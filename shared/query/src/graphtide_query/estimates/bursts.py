@@ -1,0 +1,140 @@
+"""Matches that one record may complete: what is said of them, and how many ways there are to exchange parts of a pattern.
+
+Parts that can be exchanged for each other, such as the leaves of a star, make as many matches of the same records as there are
+ways to permute them, and the last record completes all of them at once. Each family says which parts its patterns have.
+
+Cost: that of `symmetry.orbits`, which is bounded. Nothing is enumerated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.predicate import Attribute, Compare, Comparison, attributes, conjuncts, renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_core.predicate import Expression
+
+    from graphtide_query.fan_out import Expected
+    from graphtide_query.symmetry import ColouredGraph
+
+MOST_MATCHES: Final = 1_000
+"""Matches by one record of which nothing is said."""
+
+STEPS_A_MATCH: Final = 32
+"""Steps of work that a match counts as."""
+
+SAVED_RECORDS: Final = 4_096
+"""Records whose work a pattern can have saved, and no more, when a record comes."""
+
+FEWEST: Final = 7
+"""Parts that make more than `MOST_MATCHES` by being exchanged: 6! are 720."""
+
+_MOST_NAMED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """Matches that one record may complete.
+
+    Attributes:
+        matches: how many, at least where the parts of the pattern are filled by different records; or how many are expected.
+        certain: how many the first match brings, whatever the stream: it is one of them.
+        text: how many, why, and what to write instead.
+    """
+
+    matches: int
+    certain: int
+    text: str
+
+    def exceeds(self, work: int) -> bool:
+        """Whether the first match takes more than what a pattern with so many steps of work a record can have saved."""
+        return self.certain * STEPS_A_MATCH > work * (SAVED_RECORDS + 1)
+
+
+def greatest(found: Iterable[Burst | None]) -> Burst | None:
+    """Return the burst of most matches, if there is one."""
+    return max((each for each in found if each is not None), key=lambda each: each.matches, default=None)
+
+
+def burst_at_hub(expected: Expected | None, instead: str) -> Burst | None:
+    """Return what is expected at the busiest vertex of a stream as a burst, if it is one; `instead` says what to write."""
+    if expected is None or expected.matches <= MOST_MATCHES:
+        return None
+    count = rounded(expected.matches)
+    text = (
+        f"one record may complete some {spelled(count)} matches, as the stream's statistics let expect: its busiest vertex, as "
+        f"{expected.vertex!r}, has {expected.degree:,} edges within the window; {instead} makes them fewer"
+    )
+    return Burst(count, 1, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Parts that can be exchanged: those of the largest group, the ways of each part, and of all together."""
+
+    names: tuple[str, ...]
+    ways: Mapping[str, int]
+    matches: int
+
+
+def alike(graph: ColouredGraph, number: Mapping[str, int], names: Sequence[str]) -> Alike:
+    """Return which of the parts of these names can be exchanged; `number` says where each is in the graph."""
+    from graphtide_query.symmetry import orbits  # noqa: PLC0415 - most patterns have too few parts
+
+    found = dict(zip(names, orbits(graph, [number[name] for name in names]), strict=True))
+    some = tuple(name for name, ways in found.items() if ways > 1)
+    # The last of a group has nothing left to be exchanged with.
+    last = () if not some or some[-1] == names[-1] else (names[names.index(some[-1]) + 1],)
+    return Alike((*some, *last), found, prod(found.values()))
+
+
+def add_conditions(graph: ColouredGraph, number: Mapping[str, int], predicates: Iterable[Expression]) -> None:
+    """Add each condition once, linked to what it reads; attributes that are all equal are one part."""
+    equal: list[set[tuple[str, str]]] = []
+    others: dict[tuple[str, tuple[str, ...]], None] = {}
+    for each in (part for predicate in predicates for part in conjuncts(predicate)):
+        match each:
+            case Compare(Comparison.EQUAL, Attribute(one, name), Attribute(other, second)):
+                pair = {(one, name), (other, second)}
+                equal = [
+                    *(group for group in equal if not group & pair),
+                    pair.union(*(group for group in equal if group & pair)),
+                ]
+            case _:
+                read = tuple(dict.fromkeys(read.variable for read in attributes(each)))
+                places = {name: str(place) for place, name in enumerate(read)}
+                others[repr(renamed(each, places)), read] = None
+    for group in equal:
+        part = graph.add("equal")
+        for variable, name in group:
+            graph.link(f"attribute {name}", part, number[variable])
+    for text, read in others:
+        part = graph.add(f"condition {text}")
+        for place, name in enumerate(read):
+            graph.link(f"reads {place}", part, number[name])
+
+
+def sentence(names: Sequence[str], matches: int, what: str, instead: str, once: str | None) -> str:
+    """Say how many matches the parts of these names make by being exchanged; `once` is the clause that reports one of them."""
+    named = ", ".join(names[:_MOST_NAMED])
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    text = (
+        f"one record may complete {spelled(matches)} matches: the {what} {named}{more} can be exchanged, and each way to do so "
+        f"is a match; {instead}"
+    )
+    return text if once is None else f"{text}; {once} reports one of them, but finds all"
+
+
+def rounded(count: float) -> int:
+    """Return a number with two digits, as an estimate has no more."""
+    return int(float(f"{count:.1e}"))
+
+
+def spelled(count: int) -> str:
+    """Write a number of matches."""
+    return f"{count:,}" if count < 10**15 else f"{count:.0e}".replace("e+", " x 10^")
