@@ -9,10 +9,11 @@ import pytest
 from graphtide_core.plans import Plan
 from graphtide_core.statistics import EdgeType, PathCounts, StatisticsSnapshot
 from graphtide_core.time import EventTime
-from graphtide_query.estimates.crowd import Company, Crowd
+from graphtide_query.estimates.crowd import ALONE, Company, Crowd
 from graphtide_query.families import AUTO, FAMILIES
+from graphtide_query.families.family import PlanningContext, ReplanPolicy
+from graphtide_query.families.isomorphism.family import ISOMORPHISM
 from graphtide_query.planner import plan
-from graphtide_query.worth import is_worth_it
 
 WINDOW = 20_000
 
@@ -106,5 +107,7 @@ def test_a_plan_is_worth_a_change_among_many_that_is_not_alone() -> None:
     (pattern,) = graphtide_query.parse_subgraphs(texts(5, 1)[0])
     known = stream(400)
     old, new = (Plan(pattern, plan(pattern, engine, statistics=known).physical) for engine in ("sj-tree", "filtering"))
-    assert not is_worth_it(old, new, known, WINDOW, 0.8)
-    assert is_worth_it(old, new, known, WINDOW, 0.8, crowd=Crowd.of(1_000))
+    policy = ReplanPolicy(margin=0.8)
+    alone, among = (PlanningContext(statistics=known, crowd=crowd) for crowd in (ALONE, Crowd.of(1_000)))
+    assert not ISOMORPHISM.is_better(pattern, new.physical, old.physical, alone, policy)
+    assert ISOMORPHISM.is_better(pattern, new.physical, old.physical, among, policy)

@@ -23,10 +23,10 @@ from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency, columns
 from graphtide_native.statistics import StreamStatistics
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import AUTO, refuse_other_family
+from graphtide_query.families import AUTO, family_of, refuse_other_family
+from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_query.planner import plan, plan_all
-from graphtide_query.worth import is_worth_it
 
 from graphtide.adaptation import Watch, better_plans, regroupings
 from graphtide.kept_records import MOST_BYTES, KeptRecords
@@ -237,12 +237,14 @@ class Pipeline:
 
     def _replan(self, known: StatisticsSnapshot) -> None:
         """Give another plan to the patterns that are worth it on the stream as it is now."""
-        margin, crowd = self._options.adaptation.margin, Crowd.of(len(self.patterns))
+        margin = self._options.adaptation.margin
+        policy = ReplanPolicy(margin)
+        context = PlanningContext(self.time_unit, known, Crowd.of(len(self.patterns)))
         for number, old in enumerate(self.plans):
             if not isinstance(old, Plan):
                 continue
             new = self._planned(old.pattern, known)
-            is_better = is_worth_it(old, new, known, old.pattern.extent(self.time_unit), margin, crowd=crowd)
+            is_better = family_of(old.pattern).is_better(old.pattern, new.physical, old.physical, context, policy)
             if is_better and self.matcher.replan(number, new):
                 self._changed({number: new})
         for numbers, unit in list(regroupings(self.plans, self.time_unit, known, margin)):

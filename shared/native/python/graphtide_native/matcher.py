@@ -771,28 +771,18 @@ class Matcher:
             raise
 
 
-def flaw(plan: Plan, unit: TimeUnit, limits: Limits) -> str | None:
-    """Return why a matcher would refuse a plan; None if it takes it. Nothing is made for that."""
+def flaw(plan: AnyPlan, unit: TimeUnit, limits: Limits) -> str | None:
+    """Return why a matcher would refuse a plan; None if it takes it.
+
+    Nothing is made for that, but that of an event pattern: its unit is checked as a whole, which is as costly as making it.
+    """
     try:
-        _native.check_pattern(encode_one(plan, unit, columns([plan.pattern]), limits, Concurrency()))
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def unit_flaw(own: EventUnit, unit: TimeUnit, limits: Limits) -> str | None:
-    """Return why a matcher would refuse event patterns as a unit; None if it takes them. As costly as making the unit."""
-    try:
-        _native.check_unit(encode_unit(own, unit, columns(own.patterns), limits))
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def graph_query_flaw(plan: GraphPlan, unit: TimeUnit, limits: Limits) -> str | None:
-    """Return why a matcher would refuse a graph query; None if it takes it. Nothing is made for that."""
-    try:
-        _native.check_graph_query(encode_graph_query(plan, unit, plan.query.attributes, limits))
+        if isinstance(plan, EventPlan):
+            _native.check_unit(encode_unit(plan.unit, unit, columns(plan.unit.patterns), limits))
+        elif isinstance(plan, GraphPlan):
+            _native.check_graph_query(encode_graph_query(plan, unit, plan.query.attributes, limits))
+        else:
+            _native.check_pattern(encode_one(plan, unit, columns([plan.pattern]), limits, Concurrency()))
     except ValueError as error:
         return str(error)
     return None

@@ -7,9 +7,10 @@ from typing import Literal
 import msgspec
 from fastapi import APIRouter, Depends, Response
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import Assigned, DerivedPlan, GroupedPlan, assigned
+from graphtide_core.plans import Assigned, DerivedPlan, GroupedPlan
 from graphtide_core.time import TimeUnit
 from graphtide_query.explain import Explanation, explain, explain_grouped, explain_query, to_dot, to_json, to_text
+from graphtide_query.families import family_of
 from graphtide_query.families.algebra.derivation import laid_open
 from graphtide_query.nodes import Actual
 from graphtide_runtime.access.callers import READ_PATTERNS
@@ -65,7 +66,7 @@ def _explained(name: str, standing: Standing, format: str) -> str:
     if status is not None and status.suppressed:
         counts["suppressed"] = status.suppressed
     actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
-    told = assigned(pattern, *plan_of(standing.plan.plan))
+    told = family_of(pattern).assigned(pattern, *plan_of(standing.plan.plan))
     explanation = _explanation(told, TimeUnit(standing.plan.unit), actuals, counts)
     if format == "json":
         (only,) = msgspec.json.decode(to_json([explanation]))

@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
-from graphtide_core.plans import AGGREGATION, Derivation, DerivedPlan, GroupedPlan, Grouping, PathEngine, Plan, assigned
+from graphtide_core.plans import AGGREGATION, PathEngine
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import AUTO, Wish, refuse_other_family
-from graphtide_query.families.algebra.derivation import is_cheaper
-from graphtide_query.families.algebra.planning import chosen
-from graphtide_query.families.events.grouping import grouped, has_drifted
-from graphtide_query.planner import plan
+from graphtide_query.families import Wish, family_of, refuse_other_family
+from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.reads import reads_of
-from graphtide_query.worth import cost, is_worth_it
 from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.reads_form import form_of
 
@@ -33,9 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Assigned, Candidate
-    from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_wire.control import PatternRecord, PlanRecord
 
     from graphtide_planner.domain.known import Known
@@ -138,51 +129,22 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assi
     Raises:
         InvalidQueryError: see `pattern_of`; or there is no such engine, nobody runs it, or planning would exceed its budget.
     """
-    pattern = pattern_of(record)
-    snapshot = known.snapshot(record.stream)
-    if isinstance(pattern, EventPattern):
-        return _grouped(pattern, record.options.engine, snapshot, policy)
-    if isinstance(pattern, GraphQuery):
-        return _derived(pattern, record.options.engine, snapshot, policy)
-    crowd = crowd_of(pattern, known, policy)
-    try:
-        found = plan(
-            pattern,
-            record.options.engine,
-            unit=policy.unit,
-            statistics=snapshot,
-            crowd=crowd,
-            budget=policy.budget,
-        )
-    except ValueError as error:
-        raise InvalidQueryError(str(error)) from error
-    if record.options.engine != AUTO:
-        found = Plan(pattern, found.physical, (_costed(found, snapshot, policy, crowd),))
-    able = [each for each in found.considered if policy.shards.get(SERVICES.get(each.physical.name, ""), 0) > 0]
+    pattern, engine = pattern_of(record), record.options.engine
+    refuse_other_family(pattern, engine)
+    found = family_of(pattern).assign(pattern, Wish(engine), _context(pattern, known, policy))
+    considered = found.considered
+    able = [each for each in considered if _is_served(each.physical.name, policy)]
     if not able:
         message = f"no service runs the engine {found.engine!r}"
         raise InvalidQueryError(message)
-    rest = tuple(each if each in able else _without_service(each) for each in found.considered if each is not able[0])
-    return assigned(pattern, able[0].physical, (able[0], *rest))
+    rest = tuple(each if each in able else _without_service(each) for each in considered if each is not able[0])
+    if able[0] is considered[0]:
+        return replace(found, considered=(able[0], *rest))
+    return family_of(pattern).assigned(pattern, able[0].physical, (able[0], *rest))
 
 
-def _grouped(pattern: EventPattern, engine: str, snapshot: StatisticsSnapshot, policy: PlanningPolicy) -> GroupedPlan:
-    refuse_other_family(pattern, engine)
-    _refuse_unserved(EVENT_PATTERN, AGGREGATION, policy)
-    return grouped(pattern, Wish(engine), unit=policy.unit, statistics=snapshot)
-
-
-def _derived(query: GraphQuery, engine: str, snapshot: StatisticsSnapshot, policy: PlanningPolicy) -> DerivedPlan:
-    refuse_other_family(query, engine)
-    found = chosen(query, Wish(engine), unit=policy.unit, statistics=snapshot, budget=policy.budget)
-    _refuse_unserved(ALGEBRA, found.engine, policy)
-    return found
-
-
-def _refuse_unserved(service: str, engine: str, policy: PlanningPolicy) -> None:
-    if policy.shards.get(service, 0) == 0:
-        message = f"no service runs the engine {engine!r}"
-        raise InvalidQueryError(message)
+def _is_served(engine: str, policy: PlanningPolicy) -> bool:
+    return policy.shards.get(SERVICES.get(engine, ""), 0) > 0
 
 
 def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
@@ -213,46 +175,25 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
     snapshot = known.snapshot(ordered_stream(new.pattern))
     if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
-    physical = plan_of(running.plan)[0]
-    if isinstance(new, GroupedPlan):
-        return not isinstance(physical, Grouping) or has_drifted(physical, new.physical, policy.drift)
-    if isinstance(new, DerivedPlan):
-        return not isinstance(physical, Derivation) or _is_cheaper(new, physical, snapshot, policy)
-    if isinstance(physical, Grouping | Derivation):
-        # It is no plan for this family: somebody else wrote it.
-        return True
-    try:
-        crowd = crowd_of(new.pattern, known, policy)
-        return is_worth_it(
-            Plan(new.pattern, physical), new, snapshot, new.pattern.extent(policy.unit), policy.margin, crowd=crowd
-        )
-    except (LookupError, ValueError):
-        # It is no plan for this pattern: somebody else wrote it.
-        return True
+    physical, context = plan_of(running.plan)[0], _context(new.pattern, known, policy)
+    replans = ReplanPolicy(policy.margin, policy.drift)
+    return family_of(new.pattern).is_better(new.pattern, new.physical, physical, context, replans)
 
 
-def _is_cheaper(new: DerivedPlan, running: Derivation, snapshot: StatisticsSnapshot, policy: PlanningPolicy) -> bool:
-    """Whether the plan of a query is so much cheaper than the one that runs; that of another engine is what was wished."""
-    if new.physical == running:
-        return False
-    if new.physical.engine is not running.engine:
-        return True
-    try:
-        return is_cheaper(new.pattern, new.physical, running, unit=policy.unit, known=snapshot, margin=policy.margin)
-    except InvalidQueryError:
-        # It is no plan for this query: somebody else wrote it.
-        return True
+def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> PlanningContext:
+    snapshot = known.snapshot(ordered_stream(pattern))
+    return PlanningContext(policy.unit, snapshot, crowd_of(pattern, known, policy), policy.budget)
 
 
-def crowd_of(pattern: SubgraphPattern, known: Known, policy: PlanningPolicy) -> Crowd:
+def crowd_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Crowd:
     """Return the company that a pattern has or would have by each engine: where it runs, else at the least loaded shard."""
     running = known.plans.get(pattern.name)
-    found = {}
+    found, stream = {}, ordered_stream(pattern)
     for engine, service in SERVICES.items():
         if policy.shards.get(service, 0) > 0:
             stays = running is not None and running.desired == "running" and running.service == service
             shard = running.shard if running is not None and stays else least_loaded(service, known, policy)
-            at = PassId(pattern.stream, HostId(service, shard))
+            at = PassId(stream, HostId(service, shard))
             found[engine] = known.passes.company(pattern.name, at, engine)
     return Crowd(found)
 
@@ -260,11 +201,6 @@ def crowd_of(pattern: SubgraphPattern, known: Known, policy: PlanningPolicy) -> 
 def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
     """Return the shard of a service whose plans cost least by estimate; of equals the first."""
     return min(range(policy.shards[service]), key=lambda shard: known.load(HostId(service, shard)))
-
-
-def _costed(found: Plan, snapshot: StatisticsSnapshot, policy: PlanningPolicy, crowd: Crowd) -> Candidate:
-    model = CostModel(found.pattern, snapshot, found.pattern.extent(policy.unit))
-    return cost(model, found.physical, crowd).candidate(found.physical)
 
 
 def _without_service(candidate: Candidate) -> Candidate:

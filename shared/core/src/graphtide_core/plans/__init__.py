@@ -29,9 +29,9 @@ from graphtide_core.plans.plan import (
     Candidate,
     DerivedPlan,
     GroupedPlan,
+    HostedPlan,
     PhysicalPlan,
     Plan,
-    assigned,
 )
 from graphtide_core.plans.simulation import (
     MOST_PRIME,
@@ -65,6 +65,7 @@ __all__ = [
     "GraphPlan",
     "GroupedPlan",
     "Grouping",
+    "HostedPlan",
     "IsomorphismPlan",
     "JoinSteps",
     "PathEngine",
@@ -78,5 +79,4 @@ __all__ = [
     "SjTreeStrategy",
     "Storage",
     "TimingPlan",
-    "assigned",
 ]

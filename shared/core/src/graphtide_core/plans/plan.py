@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans.algebra import Derivation, GraphPlan
 from graphtide_core.plans.events import EventPlan, Grouping
 from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.graph_query import GraphQuery
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans.algebra import ConsideredEngine
 
@@ -91,33 +90,8 @@ Assigned = Plan | GroupedPlan | DerivedPlan
 """A pattern of any family and how a matcher is told to match it."""
 
 
-@overload
-def assigned(pattern: SubgraphPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Plan: ...
-
-
-@overload
-def assigned(pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> GroupedPlan: ...
-
-
-@overload
-def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned: ...
-
-
-def assigned(pattern: AnyPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> Assigned:
-    """Return a pattern with how it is to be matched.
-
-    Raises:
-        ValueError: a pattern of this family cannot be matched so.
-    """
-    if isinstance(pattern, EventPattern) and isinstance(physical, Grouping):
-        return GroupedPlan(pattern, physical, considered)
-    if isinstance(pattern, GraphQuery) and isinstance(physical, Derivation):
-        return DerivedPlan(pattern, physical, considered)
-    if not isinstance(pattern, EventPattern | GraphQuery) and not isinstance(physical, Grouping | Derivation):
-        return Plan(pattern, physical, considered)
-    message = f"the engine {physical.name} does not match patterns of the family of {pattern.name!r}"
-    raise ValueError(message)
-
+HostedPlan = Plan | GroupedPlan | GraphPlan
+"""A pattern of any family and what a host keeps of how it is matched; event patterns become units with those beside them."""
 
 AnyPlan = Plan | EventPlan | GraphPlan
 """A pattern of any family and how it is matched."""

@@ -12,7 +12,9 @@ from graphtide_core.plans import PhysicalPlan
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import AssignedPlan
 
     from graphtide_query.estimates.cost import Cost
     from graphtide_query.estimates.cost_model import CostModel
@@ -77,3 +79,8 @@ def engine_among(engines: Iterable[AnyEngine], physical: P) -> Engine[P]:
             return cast("Engine[P]", engine)
     message = f"there is no engine {physical.name!r}"
     raise LookupError(message)
+
+
+def foreign_plan(pattern: AnyPattern, physical: AssignedPlan) -> ValueError:
+    """Return the error of a plan that no pattern of this one's family is matched by."""
+    return ValueError(f"the engine {physical.name} does not match patterns of the family of {pattern.name!r}")

@@ -6,20 +6,20 @@ Code outside of a family asks `family_of(pattern)` and does not look at the patt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.crowd import ALONE, Crowd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.plans import AnyPlan
+    from graphtide_core.plans import AnyPlan, Assigned, AssignedPlan, Candidate, HostedPlan
     from graphtide_core.predicate import Expression
     from graphtide_core.reads import Reads
     from graphtide_core.returns import Field
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.wish import Wish
 
 P_contra = TypeVar("P_contra", bound="AnyPattern", contravariant=True)
+Hosted = TypeVar("Hosted", bound="HostedPlan")
 Plan_co = TypeVar("Plan_co", bound="AnyPlan", covariant=True)
 
 
@@ -53,7 +54,20 @@ class PlanningContext:
         return self.statistics or StatisticsSnapshot()
 
 
-class Family(Protocol[P_contra, Plan_co]):
+@dataclass(frozen=True, slots=True)
+class ReplanPolicy:
+    """When another plan takes the place of one that runs.
+
+    Attributes:
+        margin: share of the running plan's estimated cost that the other's must stay below.
+        drift: how far a stream must move, where plans follow from the rates of its records.
+    """
+
+    margin: float
+    drift: DriftPolicy = field(default_factory=DriftPolicy)
+
+
+class Family(Protocol[P_contra, Plan_co, Hosted]):
     """Patterns with one definition of a result."""
 
     @property
@@ -148,7 +162,54 @@ class Family(Protocol[P_contra, Plan_co]):
         """
         ...
 
+    def assign(self, pattern: P_contra, wish: Wish, context: PlanningContext, /) -> Assigned:
+        """Plan a pattern as it is sent to a host; `considered` begins with the plan itself, where there was a choice.
+
+        Raises:
+            As `plan`.
+        """
+        ...
+
+    def assigned(self, pattern: P_contra, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> Assigned:
+        """Return a pattern with how it is to be matched, as it comes from elsewhere.
+
+        Raises:
+            ValueError: no pattern of the family is matched so.
+        """
+        ...
+
+    def hosted(self, pattern: P_contra, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> Hosted:
+        """Return what a host keeps of a plan that was sent to it.
+
+        Raises:
+            InvalidQueryError: the plan is not of this pattern.
+            ValueError: no pattern of the family is matched so.
+        """
+        ...
+
+    def company(self, plan: Hosted, /) -> Hashable:
+        """Return what is equal of plans that may be of one unit."""
+        ...
+
+    def united(self, plans: Sequence[Hosted], unit: TimeUnit, /) -> tuple[Plan_co, ...]:
+        """Return what a matcher takes for plans of one company, in their order.
+
+        Raises:
+            InvalidPatternError: a pattern asks for what no engine does.
+            LookupError: there is no such variant of a plan.
+        """
+        ...
+
+    def is_better(
+        self, pattern: P_contra, new: AssignedPlan, running: AssignedPlan, context: PlanningContext, policy: ReplanPolicy, /
+    ) -> bool:
+        """Whether a plan is so much better than the one that runs, on the stream as it is now, that it shall take its place.
+
+        A plan that cannot run is worse than any.
+        """
+        ...
+
 
 if TYPE_CHECKING:
-    AnyFamily = Family[AnyPattern, AnyPlan]
+    AnyFamily = Family[AnyPattern, AnyPlan, HostedPlan]
     """A family of which it is not known which patterns it takes."""

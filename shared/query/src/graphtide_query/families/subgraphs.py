@@ -6,30 +6,32 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.durations import refuse_shorter_than_a_tick
+from graphtide_core.errors import InvalidQueryError
 from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report
-from graphtide_core.plans import Plan, assigned
+from graphtide_core.plans import Derivation, Grouping, Plan
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
 
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.families.engine import AnyEngine, engine_among
+from graphtide_query.families.engine import AnyEngine, engine_among, foreign_plan
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Candidate
+    from graphtide_core.plans import AssignedPlan, Candidate, PhysicalPlan
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
     from graphtide_query.estimates.bursts import Burst
+    from graphtide_query.estimates.cost import Cost
     from graphtide_query.estimates.crowd import Crowd
-    from graphtide_query.families.family import PlanningContext
+    from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
 
 
@@ -130,9 +132,61 @@ class SubgraphFamily:
         model = CostModel(pattern, context.known, pattern.extent(context.unit), context.budget)
         if wish.engine == AUTO:
             candidates = self.considered(model, wish, context.crowd)
-            return assigned(pattern, candidates[0].physical, candidates)
+            return self.assigned(pattern, candidates[0].physical, candidates)
         engine = next(each for each in self.engines if each.name == wish.engine)
         return Plan(pattern, engine.plan(model, wish.variant(engine)))
+
+    def assign(self, pattern: SubgraphPattern, wish: Wish, context: PlanningContext, /) -> Plan:
+        """Plan a pattern; of an engine that is wished the cost is estimated, too."""
+        try:
+            found = self.plan_one(pattern, wish, context)
+        except ValueError as error:
+            raise InvalidQueryError(str(error)) from error
+        if wish.engine == AUTO:
+            return found
+        return Plan(pattern, found.physical, (self._cost(pattern, found.physical, context).candidate(found.physical),))
+
+    def assigned(self, pattern: SubgraphPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> Plan:
+        """Return a pattern with a plan for an engine of patterns of edges."""
+        if isinstance(physical, Grouping | Derivation):
+            raise foreign_plan(pattern, physical)
+        return Plan(pattern, physical, considered)
+
+    def hosted(self, pattern: SubgraphPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> Plan:
+        """Return the plan as it is."""
+        return self.assigned(pattern, physical, considered)
+
+    def company(self, _plan: Plan, /) -> None:
+        """Return None: each is matched by itself."""
+
+    def united(self, plans: Sequence[Plan], _unit: TimeUnit, /) -> tuple[Plan, ...]:
+        """Return the plans as they are."""
+        return tuple(plans)
+
+    def is_better(
+        self,
+        pattern: SubgraphPattern,
+        new: AssignedPlan,
+        running: AssignedPlan,
+        context: PlanningContext,
+        policy: ReplanPolicy,
+        /,
+    ) -> bool:
+        """Whether it is estimated cheaper by the margin, each in its company."""
+        if new == running:
+            return False
+        try:
+            then, now = (
+                self._cost(pattern, self.assigned(pattern, each).physical, context).nanoseconds for each in (running, new)
+            )
+        except (LookupError, ValueError):
+            # What runs is no plan for this pattern: somebody else wrote it.
+            return True
+        return now < policy.margin * then
+
+    def _cost(self, pattern: SubgraphPattern, physical: PhysicalPlan, context: PlanningContext) -> Cost:
+        model = CostModel(pattern, context.known, pattern.extent(context.unit))
+        return engine_among(self.engines, physical).cost(model, physical, context.crowd.by(physical.name))
 
     def considered(self, model: CostModel, wish: Wish, crowd: Crowd) -> tuple[Candidate, ...]:
         """Plan a pattern by all engines, and estimate the plans, each in its company; cheapest first.

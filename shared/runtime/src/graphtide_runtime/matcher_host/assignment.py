@@ -12,7 +12,7 @@ from graphtide_native.spec import Limits
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
-    from graphtide_core.plans import GraphPlan, GroupedPlan, Plan
+    from graphtide_core.plans import HostedPlan
     from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
 
@@ -63,7 +63,7 @@ class Assignment:
     epoch: int
     stream: StreamName
     unit: TimeUnit
-    plan: Plan | GroupedPlan | GraphPlan
+    plan: HostedPlan
     window: int
     edges: int
     forms: frozenset[str] = field(repr=False, compare=False)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import EventPlan, EventUnit, GraphPlan, GroupedPlan
-from graphtide_native.matcher import flaw, graph_query_flaw, unit_flaw
+from graphtide_core.plans import EventPlan, EventUnit, GroupedPlan
+from graphtide_native.matcher import flaw
+from graphtide_query.families import family_of
 from graphtide_query.families.events.adaptation import without_pattern
-from graphtide_query.families.events.grouping import statistics_of, unit_of
+from graphtide_query.families.events.grouping import statistics_of
 from graphtide_query.families.events.regrouping import regrouped
 
 if TYPE_CHECKING:
@@ -29,38 +30,31 @@ if TYPE_CHECKING:
 
 def matched_by(assignments: Sequence[Assignment], unit: TimeUnit) -> list[AnyPlan]:
     """Return the plans for a matcher, in the order of the assignments, none of which has a flaw."""
-    plans: list[AnyPlan | None] = [None] * len(assignments)
-    together: dict[Hashable, list[tuple[int, GroupedPlan]]] = {}
+    plans: dict[int, AnyPlan] = {}
+    together: dict[Hashable, list[int]] = {}
     for place, each in enumerate(assignments):
-        if isinstance(each.plan, GroupedPlan):
-            together.setdefault(_company(each), []).append((place, each.plan))
-        else:
-            plans[place] = each.plan
-    for members in together.values():
-        found = unit_of([plan for _, plan in members], unit)
-        for (place, _), plan in zip(members, found, strict=True):
-            plans[place] = plan
-    return [plan for plan in plans if plan is not None]
+        together.setdefault(_company(each), []).append(place)
+    for places in together.values():
+        own = [assignments[place].plan for place in places]
+        plans.update(zip(places, family_of(own[0].pattern).united(own, unit), strict=True))
+    return [plans[place] for place in range(len(assignments))]
 
 
 def flaw_of(assignment: Assignment, unit: TimeUnit) -> str | None:
     """Return why a plan cannot run on a stream of a time unit; None if it can."""
     if assignment.unit is not unit:
         return f"the plan counts time in {assignment.unit.value}, others of its stream in {unit.value}"
-    if isinstance(assignment.plan, GraphPlan):
-        return graph_query_flaw(assignment.plan, unit, assignment.limits)
-    if not isinstance(assignment.plan, GroupedPlan):
-        return flaw(assignment.plan, unit, assignment.limits)
     try:
-        (alone,) = unit_of([assignment.plan], unit)
+        (alone,) = family_of(assignment.plan.pattern).united([assignment.plan], unit)
     except (InvalidQueryError, LookupError) as error:
         return str(error)
-    return unit_flaw(alone.unit, unit, assignment.limits)
+    return flaw(alone, unit, assignment.limits)
 
 
 def _company(assignment: Assignment) -> Hashable:
-    """Return what is equal of event patterns that may be of one unit."""
-    return (assignment.limits, assignment.plan.physical.builder if isinstance(assignment.plan, GroupedPlan) else None)
+    """Return what is equal of patterns that may be of one unit."""
+    family = family_of(assignment.plan.pattern)
+    return (family.name, assignment.limits, family.company(assignment.plan))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,12 @@ from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
-from graphtide_core.plans import DerivedPlan, GraphPlan, assigned
 from graphtide_core.ports.log import Message
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse
 from graphtide_query.families import family_of
-from graphtide_query.families.algebra.derivation import derived
 from graphtide_query.reads import hindsight, reads_of
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
@@ -118,8 +116,7 @@ class HostRecords:
             raise PoisonRecordError(reason, record.value)
         pattern = replace(pattern, version=plan.version)
         try:
-            found = assigned(pattern, *plan_of(plan.plan))
-            told = GraphPlan(found.pattern, derived(found.pattern, found.physical)) if isinstance(found, DerivedPlan) else found
+            found = family_of(pattern).hosted(pattern, *plan_of(plan.plan))
         except (InvalidQueryError, ValueError) as error:
             raise PoisonRecordError(str(error), record.value) from error
         unit, held = TimeUnit(plan.unit), plan.limits.effective
@@ -130,7 +127,7 @@ class HostRecords:
             epoch=plan.epoch,
             stream=stream,
             unit=unit,
-            plan=told,
+            plan=found,
             window=max(1, hindsight(pattern, unit)),
             edges=reads.reach.edges,
             forms=family_of(pattern).canonical_parts(pattern),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.errors import InvalidPatternError
+from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.path_expression import Symbol
+from graphtide_core.plans import Derivation, DerivedPlan, GraphPlan
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.regular_rule import Atom, Rule, Variable
@@ -16,19 +17,20 @@ from graphtide_core.stream_window import StreamWindow, WindowKind
 from graphtide_core.suggestion import show
 from graphtide_core.time import Duration, TimeUnit
 
+from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES
 from graphtide_query.language import print_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphtide_core.plans import GraphPlan
+    from graphtide_core.plans import AssignedPlan, Candidate
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide_query.estimates.bursts import Burst
-    from graphtide_query.families.family import PlanningContext
+    from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
 
 
@@ -116,6 +118,47 @@ class AlgebraFamily:
             plan_graph_query(each, wish, unit=context.unit, statistics=context.statistics, budget=context.budget)
             for each in queries
         )
+
+    def assign(self, query: GraphQuery, wish: Wish, context: PlanningContext, /) -> DerivedPlan:
+        """Say how the plan of a query follows from it."""
+        from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
+
+        return chosen(query, wish, unit=context.unit, statistics=context.statistics, budget=context.budget)
+
+    def assigned(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> DerivedPlan:
+        """Return a query with how its plan follows from it."""
+        if not isinstance(physical, Derivation):
+            raise foreign_plan(pattern, physical)
+        return DerivedPlan(pattern, physical, considered)
+
+    def hosted(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GraphPlan:
+        """Return the plan that follows."""
+        from graphtide_query.families.algebra.derivation import derived  # noqa: PLC0415 - as above
+
+        return GraphPlan(pattern, derived(pattern, self.assigned(pattern, physical, considered).physical))
+
+    def company(self, _plan: GraphPlan, /) -> None:
+        """Return None: what queries share they share whatever their plans."""
+
+    def united(self, plans: Sequence[GraphPlan], _unit: TimeUnit, /) -> tuple[GraphPlan, ...]:
+        """Return the plans as they are."""
+        return tuple(plans)
+
+    def is_better(
+        self, query: GraphQuery, new: AssignedPlan, running: AssignedPlan, context: PlanningContext, policy: ReplanPolicy, /
+    ) -> bool:
+        """Whether it is estimated cheaper by the margin; one for another engine is what was wished."""
+        from graphtide_query.families.algebra.derivation import is_cheaper  # noqa: PLC0415 - as above
+
+        if new == running:
+            return False
+        if not (isinstance(running, Derivation) and isinstance(new, Derivation)) or new.engine is not running.engine:
+            return True
+        try:
+            return is_cheaper(query, new, running, unit=context.unit, known=context.known, margin=policy.margin)
+        except InvalidQueryError:
+            # What runs is no plan for this query: somebody else wrote it.
+            return True
 
 
 ALGEBRA: Final = AlgebraFamily()

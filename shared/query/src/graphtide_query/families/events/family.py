@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.event_pattern import positive_events
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import with_past
-from graphtide_core.plans import AGGREGATION
+from graphtide_core.plans import AGGREGATION, GroupedPlan, Grouping
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 
+from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import BUILDERS
 from graphtide_query.language import print_pattern
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.event_pattern import EventPattern
-    from graphtide_core.plans import EventPlan
+    from graphtide_core.plans import AssignedPlan, Candidate, EventPlan
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
     from graphtide_query.estimates.bursts import Burst
-    from graphtide_query.families.family import PlanningContext
+    from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
 
 
@@ -104,6 +105,46 @@ class EventFamily:
         from graphtide_query.families.events.planning import plan_events  # noqa: PLC0415 - loaded by the first that plans
 
         return plan_events(patterns, wish, unit=context.unit, statistics=context.statistics)
+
+    def assign(self, pattern: EventPattern, wish: Wish, context: PlanningContext, /) -> GroupedPlan:
+        """Say how a pattern is to be grouped with those that its host has beside it."""
+        from graphtide_query.families.events.grouping import grouped  # noqa: PLC0415 - as above
+
+        return grouped(pattern, wish, unit=context.unit, statistics=context.statistics)
+
+    def assigned(self, pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GroupedPlan:
+        """Return a pattern with how it is to be grouped."""
+        if not isinstance(physical, Grouping):
+            raise foreign_plan(pattern, physical)
+        return GroupedPlan(pattern, physical, considered)
+
+    def hosted(self, pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GroupedPlan:
+        """Return how it is to be grouped, as it is; those that are there become units."""
+        return self.assigned(pattern, physical, considered)
+
+    def company(self, plan: GroupedPlan, /) -> str:
+        """Return the builder that is wished."""
+        return plan.physical.builder
+
+    def united(self, plans: Sequence[GroupedPlan], unit: TimeUnit, /) -> tuple[EventPlan, ...]:
+        """Return the patterns as one unit."""
+        from graphtide_query.families.events.grouping import unit_of  # noqa: PLC0415 - as above
+
+        return unit_of(plans, unit)
+
+    def is_better(
+        self,
+        _pattern: EventPattern,
+        new: AssignedPlan,
+        running: AssignedPlan,
+        _context: PlanningContext,
+        policy: ReplanPolicy,
+        /,
+    ) -> bool:
+        """Whether its events come so much more or less often that its host should group it anew."""
+        from graphtide_query.families.events.grouping import has_drifted  # noqa: PLC0415 - as above
+
+        return not (isinstance(running, Grouping) and isinstance(new, Grouping)) or has_drifted(running, new, policy.drift)
 
 
 EVENTS: Final = EventFamily()
