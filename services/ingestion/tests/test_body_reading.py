@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphtide_core.formats import CSV, JSON_LINES, StreamFormat
 from graphtide_core.ports.log import Record
 from graphtide_ingestion.domain.body_reading import BodyReader, events_as_lines
 from graphtide_ingestion.domain.stream_types import StreamTypes
@@ -11,7 +12,7 @@ from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take
 from graphtide_runtime.sequencing.raw_decoding import RawDecoder
 from graphtide_runtime.sequencing.raw_groups import grouped
 from graphtide_wire import raw
-from graphtide_wire.raw import RawEdges, RawFormat
+from graphtide_wire.raw import RawEdges
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -44,9 +45,9 @@ def named(batches: Iterable[EdgeBatch]) -> list[Named]:
     return [(each["ts"], each["src"], each["id"], each["made"]) for batch in batches for each in batch.to_records()]
 
 
-def from_file(text: bytes, format: RawFormat) -> tuple[list[Named], list[int]]:
+def from_file(text: bytes, format: StreamFormat) -> tuple[list[Named], list[int]]:
     """The edges of a file, and the lines of those that cannot be used."""
-    decoder = CsvDecoder(Symbols(), [], {}) if format is RawFormat.CSV else JsonLinesDecoder(Symbols(), [], {})
+    decoder = CsvDecoder(Symbols(), [], {}) if format is CSV else JsonLinesDecoder(Symbols(), [], {})
     edges = named([decoder.decode(text), decoder.finish()])
     return edges, [letter.line for letter in take_dead_letters(decoder)]
 
@@ -81,16 +82,16 @@ def from_log(passages: Iterable[Passage]) -> list[Named]:
 @example([b"[]", JSON_PARTS[0], b"[]", b"", b"[]"], b"\n", 200, 1 << 19)
 def test_edges_of_json_have_the_ids_that_they_have_in_a_file(parts: list[bytes], end: bytes, step: int, most: int) -> None:
     text = end.join(parts)
-    passages, refused = passed_on(BodyReader(RawFormat.JSON_LINES, most_bytes=most), text, step)
-    assert (from_log(passages), [each.line for each in refused]) == from_file(text, RawFormat.JSON_LINES)
+    passages, refused = passed_on(BodyReader(JSON_LINES, most_bytes=most), text, step)
+    assert (from_log(passages), [each.line for each in refused]) == from_file(text, JSON_LINES)
 
 
 @given(st.lists(st.sampled_from(CSV_PARTS)), LINE_ENDS, st.integers(1, 200), st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19]))
 @example([b"a,", b"1,a,b,x,", b"a,", b"a,"], b"\n", 200, 1 << 19)
 def test_edges_of_csv_have_the_ids_that_they_have_in_a_file(parts: list[bytes], end: bytes, step: int, most: int) -> None:
     text = HEADER + end.join(parts)
-    passages, refused = passed_on(BodyReader(RawFormat.CSV, most_bytes=most), text, step)
-    assert (from_log(passages), [each.line for each in refused]) == from_file(text, RawFormat.CSV)
+    passages, refused = passed_on(BodyReader(CSV, most_bytes=most), text, step)
+    assert (from_log(passages), [each.line for each in refused]) == from_file(text, CSV)
 
 
 TYPED_PARTS = [b"1,a,b,x,7,7", b"1,a,b,x,01234,1.5", b"1,a,b,x,x,", b"1,a,b,x,,true", b"1,a,b,x,NA,2", b"a,"]
@@ -120,7 +121,7 @@ def test_fields_of_csv_are_in_the_log_what_the_stream_says_or_the_beginning_show
         for settled, look in zip(by_settled, by_look, strict=True)
     ]
 
-    reader = BodyReader(RawFormat.CSV, most_bytes=most, types=types)
+    reader = BodyReader(CSV, most_bytes=most, types=types)
     passages, refused = passed_on(reader, text, step)
     found: list[dict[str, object]] = []
     for passage in passages:
@@ -138,11 +139,11 @@ def test_fields_of_csv_are_in_the_log_what_the_stream_says_or_the_beginning_show
 
 def test_the_beginning_is_not_held_where_all_columns_are_known() -> None:
     text = b"ts,src,dst,label,one\n1,a,b,x,7\n"
-    known = BodyReader(RawFormat.CSV, most_bytes=12, types=StreamTypes({}, {"one": "any"}))
+    known = BodyReader(CSV, most_bytes=12, types=StreamTypes({}, {"one": "any"}))
     passages, _ = known.push(text)
     more, _ = known.push(b"2,a,b,x,7\n")
     assert [each.text for each in [*passages, *more]] == [b"1,a,b,x,7\n"]
-    unknown = BodyReader(RawFormat.CSV, most_bytes=12)
+    unknown = BodyReader(CSV, most_bytes=12)
     assert unknown.push(text) == ([], [])
     assert len(unknown.finish()[0]) == 1
 
@@ -154,10 +155,10 @@ JSON_SEEN = b"""{"ts":1,"src":"a","dst":"b","label":"x","n":1,"m":1,"t":"x","o":
 
 
 def test_what_edges_show_is_told() -> None:
-    reader = BodyReader(RawFormat.JSON_LINES)
+    reader = BodyReader(JSON_LINES)
     reader.push(JSON_SEEN)
     assert reader.seen == {"n": "number", "m": "any", "t": "string", "b": "boolean"}
-    reader = BodyReader(RawFormat.CSV, {"src": "from"})
+    reader = BodyReader(CSV, {"src": "from"})
     passed_on(reader, b"ts,from,dst,label,zip,n,none\n1,a,b,x,01234,7,\n2,a,b,x,77,8.5,\n", 1000)
     assert reader.seen == {"zip": "string", "n": "number", "none": "any"}
 
@@ -165,7 +166,7 @@ def test_what_edges_show_is_told() -> None:
 def test_an_edge_that_is_too_large_counts() -> None:
     large = b'{"ts":2,"src":"' + b"a" * 100 + b'","dst":"b","label":"x"}'
     text = b"\n".join([JSON_PARTS[0], large, b"", JSON_PARTS[0]])
-    passages, refused = passed_on(BodyReader(RawFormat.JSON_LINES, most_bytes=TOO_SMALL_FOR_ALL), text, len(text))
+    passages, refused = passed_on(BodyReader(JSON_LINES, most_bytes=TOO_SMALL_FOR_ALL), text, len(text))
     assert from_log(passages) == [(1, "a", "0", True), (1, "a", "2", True)]
     assert [(each.line, each.raw) for each in refused] == [(2, large)]
 
@@ -173,6 +174,6 @@ def test_an_edge_that_is_too_large_counts() -> None:
 def test_an_event_without_an_edge_counts() -> None:
     event = b'{"specversion":"1.0","data":{"ts":1,"src":"a","dst":"b","label":"x"}}'
     body, refused = events_as_lines(b"[" + b",".join([event, b'{"data":1}', event]) + b"]")
-    passages, more = passed_on(BodyReader(RawFormat.JSON_LINES, substitutes=True), body, len(body))
+    passages, more = passed_on(BodyReader(JSON_LINES, substitutes=True), body, len(body))
     assert from_log(passages) == [(1, "a", "0", True), (1, "a", "2", True)]
     assert ([each.line for each in refused], more) == ([2], [])

@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_core.formats import CSV, JSON_LINES, StreamFormat
 from graphtide_core.ports.log import Message
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.wire_examples import PATTERN
 from graphtide_wire import control
-from graphtide_wire.raw import RawFormat
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.stream_schema import MOST_ATTRIBUTES, decode_schema, merged
 from graphtide_wire.topics import Topics
@@ -50,14 +50,14 @@ def register(log: MemoryLog, schemas: StreamSchemas, *attributes: str) -> None:
     schemas.step()
 
 
-def body(format: RawFormat, attributes: dict[str, Kind]) -> bytes:
+def body(format: StreamFormat, attributes: dict[str, Kind]) -> bytes:
     edge = {**EDGE, **dict.fromkeys(attributes, 7)}
-    if format is RawFormat.JSON_LINES:
+    if format is JSON_LINES:
         return json.dumps(edge).encode() + b"\n"
     return ",".join(edge).encode() + b"\n" + ",".join(map(str, edge.values())).encode() + b"\n"
 
 
-def seen(schemas: StreamSchemas, format: RawFormat, attributes: dict[str, Kind]) -> dict[str, Kind]:
+def seen(schemas: StreamSchemas, format: StreamFormat, attributes: dict[str, Kind]) -> dict[str, Kind]:
     """Return what is known of the stream after a body."""
     reader = BodyReader(format, types=schemas.of("flows"))
     reader.push(body(format, attributes))
@@ -67,18 +67,18 @@ def seen(schemas: StreamSchemas, format: RawFormat, attributes: dict[str, Kind])
     return dict(schemas.of("flows").seen)
 
 
-@pytest.mark.parametrize("format", [RawFormat.JSON_LINES, RawFormat.CSV])
+@pytest.mark.parametrize("format", [JSON_LINES, CSV])
 def test_what_patterns_read_has_room_in_an_edge_with_a_thousand_invented_names(
-    log: MemoryLog, schemas: StreamSchemas, format: RawFormat
+    log: MemoryLog, schemas: StreamSchemas, format: StreamFormat
 ) -> None:
     register(log, schemas, "amount")
     found = seen(schemas, format, {**INVENTED, "amount": "integer"})
     assert (len(found), found["amount"]) == (MOST_ATTRIBUTES, "integer")
 
 
-@pytest.mark.parametrize("format", [RawFormat.JSON_LINES, RawFormat.CSV])
+@pytest.mark.parametrize("format", [JSON_LINES, CSV])
 def test_invented_names_make_room_for_what_a_later_pattern_reads(
-    log: MemoryLog, schemas: StreamSchemas, format: RawFormat
+    log: MemoryLog, schemas: StreamSchemas, format: StreamFormat
 ) -> None:
     assert seen(schemas, format, INVENTED) == INVENTED
     assert "amount" not in seen(schemas, format, {"amount": "integer"})

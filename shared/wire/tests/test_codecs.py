@@ -8,6 +8,7 @@ import math
 import pyarrow as pa
 import pytest
 from graphtide_core.errors import PoisonRecordError
+from graphtide_core.formats import JSON_LINES
 from graphtide_core.plans import (
     Candidate,
     FilteringPlan,
@@ -129,7 +130,7 @@ def test_the_source_of_a_match_is_a_path_whatever_the_pattern_is_called() -> Non
 )
 def test_an_edge_is_read_however_it_is_wrapped(record: Record) -> None:
     found = raw.decode(record)
-    assert found.format is raw.RawFormat.JSON_LINES
+    assert found.format is JSON_LINES
     assert json.loads(found.body) == json.loads(EDGE)
     assert found.body.count(b"\n") == 0
 

@@ -7,6 +7,7 @@ file is whole once it is closed. Results of graph queries become columns without
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import pyarrow as pa
@@ -17,14 +18,14 @@ from graphtide_core.graph_query import GraphQuery
 from graphtide_core.match import Completeness, MatchKind
 
 from graphtide.matches import columns_of_patterns, schema_of, to_arrow
-from graphtide.readers.reader import StreamFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
     from types import TracebackType
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.formats import Tables
     from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchBatch, NumberedWords
 
@@ -46,14 +47,14 @@ class _Writer(Protocol):
 
 
 class MatchTableFile:
-    """A file of matches as a table, of one of two formats. A context manager: leaving its block writes the rest and closes."""
+    """A file of matches as a table, in a columnar format. A context manager: leaving its block writes the rest and closes."""
 
-    def __init__(self, path: Path, format: StreamFormat, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
+    def __init__(self, path: Path, format: Tables, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
         """Create the file.
 
         Args:
             path: of the file.
-            format: Parquet or Arrow (an IPC file).
+            format: the code of a columnar format.
             patterns: of all matches.
             unit: what times of the stream count.
 
@@ -67,11 +68,8 @@ class MatchTableFile:
         try:
             self._file = pa.OSFile(str(path), "wb")
             schema = self._rows.schema
-            self._writer: _Writer = (
-                pq.ParquetWriter(self._file, schema, use_dictionary=[name for name in _WORDS if name in schema.names])
-                if format is StreamFormat.PARQUET
-                else pa.ipc.new_file(self._file, schema)
-            )
+            write: Callable[[pa.NativeFile, pa.Schema, Sequence[str]], _Writer] = resolve_name(format.matches)
+            self._writer = write(self._file, schema, [name for name in _WORDS if name in schema.names])
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -122,6 +120,18 @@ class MatchTableFile:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         """Close."""
         self.close()
+
+
+def parquet_writer(file: pa.NativeFile, schema: pa.Schema, words: Sequence[str]) -> _Writer:
+    """Return a writer of Parquet; columns of few words are written as codes."""
+    writer: _Writer = pq.ParquetWriter(file, schema, use_dictionary=words)
+    return writer
+
+
+def arrow_writer(file: pa.NativeFile, schema: pa.Schema, _: Sequence[str]) -> _Writer:
+    """Return a writer of an Arrow IPC file, whose schema says which columns are codes."""
+    writer: _Writer = pa.ipc.new_file(file, schema)
+    return writer
 
 
 class _Rows:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from graphtide import MatchOptions, PatternWarning
 from graphtide.cli.app import app
-from graphtide.readers import StreamFormat
+from graphtide_core.formats import ARROW, CSV, JSON_LINES, PARQUET, StreamFormat
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ def write_json_lines(path: Path, rows: Records) -> None:
 
 
 WRITERS: dict[StreamFormat, Callable[[Path, Records], None]] = {
-    StreamFormat.CSV: write_csv,
-    StreamFormat.JSON_LINES: write_json_lines,
-    StreamFormat.PARQUET: lambda path, rows: pq.write_table(table(rows), path, row_group_size=1_000),
-    StreamFormat.ARROW: lambda path, rows: pyarrow.feather.write_feather(table(rows), path, chunksize=1_000),
+    CSV: write_csv,
+    JSON_LINES: write_json_lines,
+    PARQUET: lambda path, rows: pq.write_table(table(rows), path, row_group_size=1_000),
+    ARROW: lambda path, rows: pyarrow.feather.write_feather(table(rows), path, chunksize=1_000),
 }
 
 
@@ -81,29 +81,29 @@ def noted(folder: Path, text: str, path: Path, verb: str) -> str:
 
 @pytest.mark.parametrize("verb", ["match", "validate", "explain"])
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("form", StreamFormat)
+@pytest.mark.parametrize("form", WRITERS)
 def test_an_attribute_that_no_record_had_is_noted(tmp_path: Path, form: StreamFormat, family: str, verb: str) -> None:
     path = stream(tmp_path, form, None, None, None)
     assert f"note: {NOTE} 3 edges" in noted(tmp_path, FAMILIES[family], path, verb)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("form", StreamFormat)
+@pytest.mark.parametrize("form", WRITERS)
 def test_one_that_the_last_record_alone_had_is_not(tmp_path: Path, form: StreamFormat, family: str) -> None:
     path = stream(tmp_path, form, *[None] * 8_000, 1)
-    assert path.stat().st_size > 1 << 20 or form in {StreamFormat.PARQUET, StreamFormat.ARROW}, "more than a block of text"
+    assert path.stat().st_size > 1 << 20 or form in {PARQUET, ARROW}, "more than a block of text"
     assert "attribute" not in noted(tmp_path, FAMILIES[family], path, "match")
 
 
 @pytest.mark.parametrize("verb", ["match", "validate"])
-@pytest.mark.parametrize("form", StreamFormat)
+@pytest.mark.parametrize("form", WRITERS)
 def test_a_pattern_with_matches_is_noted_too(tmp_path: Path, form: StreamFormat, verb: str) -> None:
     text = "PATTERN p MATCH (a)-[x:pay]->(b) ON s WINDOW 10s RETURN x.amount"
     assert f"note: {NOTE} 3 edges" in noted(tmp_path, text, stream(tmp_path, form, None, None, None), verb)
 
 
 @pytest.mark.parametrize("verb", ["match", "validate"])
-@pytest.mark.parametrize("form", StreamFormat)
+@pytest.mark.parametrize("form", WRITERS)
 def test_a_text_for_a_number_is_noted_where_there_are_numbers_alone(tmp_path: Path, form: StreamFormat, verb: str) -> None:
     text = "PATTERN p MATCH (a)-[x:pay]->(b) WHERE x.amount > '5' ON s WINDOW 10s"
     numbers = "attribute 'amount' is compared with a text, and its values are numbers"
@@ -112,7 +112,7 @@ def test_a_text_for_a_number_is_noted_where_there_are_numbers_alone(tmp_path: Pa
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("form", StreamFormat)
+@pytest.mark.parametrize("form", WRITERS)
 def test_python_warns_once_at_the_end(tmp_path: Path, form: StreamFormat, family: str) -> None:
     matches = graphtide.match(FAMILIES[family], stream(tmp_path, form, None, None, None))
     with pytest.warns(PatternWarning, match=f"^{NOTE} 3 edges$") as caught:
@@ -122,5 +122,5 @@ def test_python_warns_once_at_the_end(tmp_path: Path, form: StreamFormat, family
 
 def test_declared_texts_are_no_numbers(tmp_path: Path) -> None:
     text = "PATTERN p MATCH (a)-[x:pay]->(b) WHERE x.amount > '5' ON s WINDOW 10s"
-    path = stream(tmp_path, StreamFormat.CSV, 3)
+    path = stream(tmp_path, CSV, 3)
     assert list(graphtide.match(text, path, MatchOptions(types={"amount": "string"}))) == []

@@ -14,8 +14,9 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from graphtide.readers import ReaderOptions, StreamFormat, open_stream
+from graphtide.readers import ReaderOptions, open_stream
 from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.formats import CSV, PARQUET
 from graphtide_core.time import TimeUnit
 
 if TYPE_CHECKING:
@@ -161,10 +162,10 @@ def test_what_is_not_of_its_format_is_refused_in_plain_words(tmp_path: Path, nam
 def test_a_format_that_is_said_wins_over_the_name(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"ts;src;dst;label\n1;a;b;c\n")
-    reader = open_stream(path, ReaderOptions(format=StreamFormat.CSV, delimiter=";"))
+    reader = open_stream(path, ReaderOptions(format=CSV, delimiter=";"))
     assert [len(batch) for batch in reader.batches()] == [1]
     pyarrow.parquet.write_table(FLAT, path)
-    assert refused(path, ReaderOptions(format=StreamFormat.CSV)) == "PATH: was said to be csv, but it is parquet"
+    assert refused(path, ReaderOptions(format=CSV)) == "PATH: was said to be csv, but it is parquet"
 
 
 def test_an_empty_stream_of_json_lines_or_rows_is_no_error(tmp_path: Path) -> None:
@@ -244,10 +245,8 @@ def test_standard_input_may_be_csv_but_not_columnar(monkeypatch: pytest.MonkeyPa
     path.write_bytes(b"ts,src,dst,label\n1,a,b,c\n")
     with path.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
-        assert refused("-", ReaderOptions(format=StreamFormat.PARQUET)).endswith(
-            "parquet cannot be read from a pipe; use csv or jsonl"
-        )
-        reader = open_stream("-", ReaderOptions(format=StreamFormat.CSV))
+        assert refused("-", ReaderOptions(format=PARQUET)).endswith("parquet cannot be read from a pipe; use csv or jsonl")
+        reader = open_stream("-", ReaderOptions(format=CSV))
         assert [batch.ts for batch in reader.batches()] == [[1]]
         assert reader.bytes_total is None
         assert not file.closed

@@ -1,7 +1,7 @@
 """Writes a generated stream to files: its records, its ground truth, its pattern.
 
-The stream's format follows from the suffix: `.csv`, `.jsonl` or `.ndjson` (each also with `.gz`), `.parquet`, `.arrow`. Equal
-streams give equal bytes in the text formats, also when compressed.
+The stream's format follows from the suffix, as `graphtide_core.formats` has it; text formats also with `.gz`. Equal streams
+give equal bytes in the text formats, also when compressed.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import io
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.edge import Operation
+from graphtide_core.formats import written_suffixes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +41,7 @@ _CHUNK = 8_192
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class Table:
     """Records by column.
 
     Attributes:
@@ -53,7 +55,7 @@ class _Table:
     rows: list[_Row]
 
     @classmethod
-    def of(cls, columns: tuple[str, ...], records: Sequence[Edge] | Sequence[Event], rows: Iterable[_Fields]) -> _Table:
+    def of(cls, columns: tuple[str, ...], records: Sequence[Edge] | Sequence[Event], rows: Iterable[_Fields]) -> Table:
         """Return the table of records whose fields, but for `op`, are `rows`."""
         names = sorted(set[str]().union(*(record.attributes for record in records)))
         operations = [None if record.operation is Operation.INSERT else record.operation.value for record in records]
@@ -73,7 +75,7 @@ def write_stream(path: Path, edges: Sequence[Edge]) -> None:
         OSError: the file cannot be written.
     """
     fields = ((one.ts, one.source, one.target, one.label, one.source_label, one.target_label, one.id) for one in edges)
-    _write(path, _Table.of(_OF_EDGES, edges, fields))
+    _write(path, Table.of(_OF_EDGES, edges, fields))
 
 
 def write_events(path: Path, events: Sequence[Event]) -> None:
@@ -83,7 +85,7 @@ def write_events(path: Path, events: Sequence[Event]) -> None:
         ValueError: no format has this suffix.
         OSError: the file cannot be written.
     """
-    _write(path, _Table.of(_OF_EVENTS, events, ((one.ts, one.type, one.id) for one in events)))
+    _write(path, Table.of(_OF_EVENTS, events, ((one.ts, one.type, one.id) for one in events)))
 
 
 def write_ground_truth(path: Path, stream: GeneratedStream | GeneratedEvents) -> None:
@@ -108,16 +110,16 @@ def write_patterns(path: Path, stream: GeneratedStream | GeneratedEvents) -> Non
     path.write_text(stream.patterns, encoding="utf-8")
 
 
-def _write(path: Path, table: _Table) -> None:
-    suffix = path.suffix
-    if suffix == ".gz":
-        suffix = path.with_suffix("").suffix
-        if suffix in (".parquet", ".arrow"):
-            suffix = ".gz"
-    writer = _WRITERS.get(suffix)
-    if writer is None:
-        message = f"cannot tell the format of {path.name!r}: use {', '.join(_WRITERS)}; the text formats also with .gz"
+def _write(path: Path, table: Table) -> None:
+    suffixes = {suffix: each for suffix, each in written_suffixes().items() if each.generated is not None}
+    format = suffixes.get(path.suffix)
+    if path.suffix == ".gz":
+        format = suffixes.get(path.with_suffix("").suffix)
+        format = format if format is not None and format.is_text else None
+    if format is None or format.generated is None:
+        message = f"cannot tell the format of {path.name!r}: use {', '.join(suffixes)}; the text formats also with .gz"
         raise ValueError(message)
+    writer: Callable[[_File, Table], None] = resolve_name(format.generated)
     with _opened(path) as file:
         writer(file, table)
 
@@ -133,7 +135,8 @@ def _opened(path: Path) -> Iterator[_File]:
             yield packed
 
 
-def _write_csv(file: _File, table: _Table) -> None:
+def write_csv(file: _File, table: Table) -> None:
+    """Write a header line and a line a record."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*table.columns, *table.names])
@@ -143,20 +146,23 @@ def _write_csv(file: _File, table: _Table) -> None:
     text.detach()
 
 
-def _write_json_lines(file: _File, table: _Table) -> None:
+def write_json_lines(file: _File, table: Table) -> None:
+    """Write an object a line."""
     encoder = msgspec.json.Encoder()
     remaining = iter(table.rows)
     while chunk := list(islice(remaining, _CHUNK)):
         file.write(encoder.encode_lines([_record(table.columns, *row) for row in chunk]))
 
 
-def _write_parquet(file: _File, table: _Table) -> None:
+def write_parquet(file: _File, table: Table) -> None:
+    """Write a Parquet file."""
     from pyarrow import parquet  # noqa: PLC0415 - texts do without
 
     parquet.write_table(_arrow(table), file)
 
 
-def _write_arrow(file: _File, table: _Table) -> None:
+def write_arrow(file: _File, table: Table) -> None:
+    """Write an Arrow IPC file."""
     import pyarrow as pa  # noqa: PLC0415 - as above
 
     arrow = _arrow(table)
@@ -164,16 +170,7 @@ def _write_arrow(file: _File, table: _Table) -> None:
         writer.write_table(arrow, max_chunksize=_CHUNK)
 
 
-_WRITERS: dict[str, Callable[[_File, _Table], None]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_json_lines,
-    ".ndjson": _write_json_lines,
-    ".parquet": _write_parquet,
-    ".arrow": _write_arrow,
-}
-
-
-def _arrow(table: _Table) -> pa.Table:
+def _arrow(table: Table) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - as above
 
     types = dict.fromkeys(table.columns, pa.string()) | {"ts": pa.int64()}

@@ -7,9 +7,10 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from graphtide_core.formats import CSV
 from graphtide_core.ports.log import Message
 from graphtide_wire import raw
-from graphtide_wire.raw import RawEdges, RawFormat
+from graphtide_wire.raw import RawEdges
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
@@ -65,7 +66,7 @@ class RawStream:
             lines = [self._line() for _ in range(chance.randrange(1, 8))]
             body = RawEdges(b"\n".join(lines) + b"\n", producer=producer, line=chance.choice((None, 5)))
         elif form < 0.96:
-            body = RawEdges(self._rows(), RawFormat.CSV, "ts,src,dst,label,id,port", producer=producer)
+            body = RawEdges(self._rows(), CSV, "ts,src,dst,label,id,port", producer=producer)
         else:
             event = {"specversion": "1.0", "data": [json.loads(self._edge()) for _ in range(2)]}
             headers = (("content-type", b"application/cloudevents+json"),)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from graphtide_core import formats
 from graphtide_core.ids import MatchId, PatternName
 from graphtide_core.match import MatchKind
 from graphtide_core.plans import (
@@ -67,7 +68,7 @@ def record_of(message: Message) -> Record:
 
 
 RAW = raw.RawEdges(b'{"ts":1,"src":"a","dst":"b","label":"x"}\n{"ts":2}', producer="gate-7", line=3, traceparent=TRACE)
-CSV = raw.RawEdges(b"1,a,b,x\n", raw.RawFormat.CSV, columns="ts,src,dst,label")
+CSV = raw.RawEdges(b"1,a,b,x\n", formats.CSV, columns="ts,src,dst,label")
 LETTER = dead_letters.DeadLetterRecord(
     raw=b"1,a\xff",
     code=dead_letters.ErrorCode.MALFORMED.value,

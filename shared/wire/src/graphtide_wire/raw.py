@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
+from graphtide_core import formats
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
 
@@ -26,6 +26,7 @@ from graphtide_wire.json_form import decode as decode_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphtide_core.formats import StreamFormat
     from graphtide_core.ports.log import Headers, Record
 
 PRODUCER: Final = "graphtide-producer"
@@ -61,19 +62,8 @@ _TELLING: Final = frozenset({"src", "dst", "label", "type"})
 """Fields of which an edge or event has some by itself."""
 
 
-class RawFormat(Enum):
-    """How edges are written: one a line."""
-
-    JSON_LINES = "application/x-ndjson"
-    CSV = "text/csv"
-    """Without a header line; the columns stand beside it."""
-
-
-_JSON_LINES: Final = RawFormat.JSON_LINES.value
-_CSV: Final = RawFormat.CSV.value
 _MOST_REMEMBERED_BYTES: Final = 1024
 """Longer headers are read anew each time: senders must not fill memory with them."""
-_AS_IT_IS: Final = frozenset({_JSON_LINES, _CSV})
 
 
 class Reset(NamedTuple):
@@ -89,7 +79,7 @@ class Reset(NamedTuple):
 class RawOrigin(NamedTuple):
     """What is known of a record without looking at its edges; all fields but the last are those of `RawEdges`."""
 
-    format: RawFormat = RawFormat.JSON_LINES
+    format: StreamFormat = formats.DEFAULT
     columns: str | None = None
     types: str | None = None
     producer: str | None = None
@@ -105,7 +95,7 @@ class RawEdges:
     Attributes:
         body: the edges.
         format: how to read them.
-        columns: of CSV, its header line; None for JSON.
+        columns: the header line of a format that has one, which the body lacks; None for others.
         types: what attributes are, as `types_of` reads it; None declares nothing.
         producer: who sent them, if it said so.
         line: 1-based line of the first in what the sender sent.
@@ -113,7 +103,7 @@ class RawEdges:
     """
 
     body: bytes
-    format: RawFormat = RawFormat.JSON_LINES
+    format: StreamFormat = formats.DEFAULT
     columns: str | None = None
     types: str | None = None
     producer: str | None = None
@@ -132,7 +122,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
     """Return the message that carries the edges."""
     headers = names.given(
-        (CONTENT_TYPE, edges.format.value),
+        (CONTENT_TYPE, edges.format.media_type),
         (COLUMNS, edges.columns),
         (TYPES, edges.types),
         (PRODUCER, edges.producer),
@@ -174,23 +164,28 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
     if value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
-    kind, event, origin = _remembered(headers) if _are_short(headers) else _declared(headers)
+    kind, event, is_rewritten, origin = _remembered(headers) if _are_short(headers) else _declared(headers)
     if origin.reset is not None:
         if value:
             reason = "a command with a value: it must have none"
             raise PoisonRecordError(reason, value)
         return origin, value
-    if kind == _CSV and origin.columns is None:
+    if origin.columns is None and origin.format.has_header:
         reason = f"edges as {kind} without the header {COLUMNS}"
         raise PoisonRecordError(reason, value)
-    return origin, value if kind in _AS_IT_IS else _body(value, kind, event)
+    return origin, _body(value, kind, event) if is_rewritten else value
 
 
 class _Declared(NamedTuple):
-    """What headers say of a record; `event` is the type of a CloudEvent in binary mode, empty if it has none."""
+    """What headers say of a record.
+
+    `event` is the type of a CloudEvent in binary mode, empty if it has none; `is_rewritten` says that the value is no format's,
+    but JSON in which edges have to be found.
+    """
 
     kind: str
     event: str | None
+    is_rewritten: bool
     origin: RawOrigin
 
 
@@ -214,12 +209,12 @@ def _declared(given: Headers) -> _Declared:
         PoisonRecordError: one is damaged.
     """
     headers = names.by_name(given)
-    kind = (names.text(headers, CONTENT_TYPE) or _JSON_LINES).partition(";")[0].strip().lower()
-    is_csv = kind == _CSV
+    kind = (names.text(headers, CONTENT_TYPE) or formats.DEFAULT.media_type).partition(";")[0].strip().lower()
+    format = formats.on_log(kind)
     columns, traceparent = names.text(headers, COLUMNS), names.text(headers, TRACEPARENT)
     origin = RawOrigin(
-        format=RawFormat.CSV if is_csv else RawFormat.JSON_LINES,
-        columns=columns if is_csv else None,
+        format=format or formats.DEFAULT,
+        columns=columns if format is not None and format.has_header else None,
         types=_checked(names.text(headers, TYPES)),
         producer=names.text(headers, PRODUCER),
         line=names.integer(headers, LINE),
@@ -227,7 +222,7 @@ def _declared(given: Headers) -> _Declared:
         reset=_reset(headers),
     )
     is_event = names.text(headers, _BINARY_MODE) is not None
-    return _Declared(kind, names.text(headers, _EVENT_TYPE) or "" if is_event else None, origin)
+    return _Declared(kind, names.text(headers, _EVENT_TYPE) or "" if is_event else None, format is None, origin)
 
 
 @lru_cache(maxsize=256)

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.formats import ARROW
 from graphtide_native.records import ArrowDecoder, ticks_per_second
 
+from graphtide_backfill.adapters.table_history import TableHistory
 from graphtide_backfill.application.pieces import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from graphtide_native.records import EdgeBatch
 
@@ -128,9 +131,31 @@ def arrow_columns(path: str) -> list[str]:
     return names
 
 
+def _arrow_pieces(path: str, columns: Mapping[str, str], types: Mapping[str, str]) -> Iterator[ArrowPiece]:
+    yield ArrowPiece(path, columns, types)
+
+
+def _write_parquet(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _write_arrow(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    # Between the batches of an Arrow file no dictionary may change.
+    in_full = pa.schema([field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in schema])
+    with pa.ipc.new_file(str(path), in_full) as writer:
+        for batch in batches:
+            writer.write_batch(batch.cast(in_full))
+
+
+PARQUET_HISTORY: Final = TableHistory(parquet_columns, parquet_pieces, _write_parquet)
+ARROW_HISTORY: Final = TableHistory(arrow_columns, _arrow_pieces, _write_arrow)
+
+
 def _arrow(opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Return the schema of an Arrow IPC file or stream, and its batches."""
-    is_file = opened.read(6) == b"ARROW1"
+    is_file = opened.read(len(ARROW.magic)) == ARROW.magic
     opened.seek(0)
     if not is_file:
         stream = pa.ipc.open_stream(opened)

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.formats import FORMATS, StreamFormat
 
-from graphtide_backfill.adapters.columnar import ArrowPiece, arrow_columns, parquet_columns, parquet_pieces
-from graphtide_backfill.adapters.texts import TextPiece, csv_beginning
+from graphtide_backfill.adapters.table_history import history_of
+from graphtide_backfill.adapters.texts import TextPiece, beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_backfill.application.pieces import Piece
 
-FORMATS: Final = ("parquet", "arrow", "csv", "jsonl")
 _TOPIC: Final = re.compile(r"[^/]+:\d+(,[^/]+:\d+)*/[^/]+")
 """Brokers and a topic."""
 
@@ -34,9 +34,9 @@ class Files:
 
     Attributes:
         location: a file, a folder, or a pattern of names as a shell knows them.
-        format: one of `FORMATS`.
+        format: the name of one of `graphtide_core.formats.FORMATS`.
         columns: what the files call `ts src dst label src_label dst_label id op type`, where they have other names.
-        delimiter: what separates the fields of CSV.
+        delimiter: what separates fields, in a format that has a delimiter.
         types: what is declared of attributes.
         may_repeat: ids may come more than once.
     """
@@ -52,14 +52,15 @@ class Files:
         """See `History.pieces`."""
         paths = [str(path) for path in paths_of(self.location)]
         types = dict(self.types)
-        if self.format == "csv":
+        if self._written.has_header:
             # What one file shows holds for all: they are one stream.
             types = dict.fromkeys(self._columns_of_texts(paths), "string") | types
         return [piece for path in paths for piece in self._pieces_of(path, types)]
 
     def headers(self) -> Iterator[Sequence[str]] | None:
         """See `History.headers`."""
-        return None if self.format == "jsonl" else (self._columns_of(str(path)) for path in paths_of(self.location))
+        has_columns = self._written.has_header or not self._written.is_text
+        return (self._columns_of(str(path)) for path in paths_of(self.location)) if has_columns else None
 
     def fingerprint(self) -> str:
         """Return a digest of names, sizes and times of change."""
@@ -71,29 +72,26 @@ class Files:
         digest.update(repr(told).encode())
         return digest.hexdigest()
 
+    @property
+    def _written(self) -> StreamFormat:
+        return FORMATS[self.format]
+
     def _columns_of(self, path: str) -> Sequence[str]:
-        match self.format:
-            case "parquet":
-                return parquet_columns(path)
-            case "arrow":
-                return arrow_columns(path)
-            case _:
-                return csv_beginning(path, self.columns, self.delimiter).columns
+        tables = self._written.tables
+        if tables is not None:
+            return history_of(tables).columns(path)
+        return beginning(path, self._written, self.columns, self.delimiter).columns
 
     def _columns_of_texts(self, paths: Sequence[str]) -> Iterator[str]:
         for path in paths:
-            yield from csv_beginning(path, self.columns, self.delimiter).texts
+            yield from beginning(path, self._written, self.columns, self.delimiter).texts
 
     def _pieces_of(self, path: str, types: Mapping[str, str]) -> Iterator[Piece]:
-        match self.format:
-            case "parquet":
-                yield from parquet_pieces(path, self.columns, types)
-            case "arrow":
-                yield ArrowPiece(path, self.columns, types)
-            case "csv":
-                yield TextPiece(path, self.columns, types, self.delimiter)
-            case _:
-                yield TextPiece(path, self.columns, types, None)
+        tables = self._written.tables
+        if tables is not None:
+            yield from history_of(tables).pieces(path, self.columns, types)
+        else:
+            yield TextPiece(path, self._written, self.columns, types, self.delimiter)
 
 
 def paths_of(location: str) -> list[Path]:

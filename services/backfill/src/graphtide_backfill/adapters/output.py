@@ -1,26 +1,24 @@
-"""Where all matches of a run go at its end: one Parquet or Arrow file, JSON Lines in a file, or standard output."""
+"""Where all matches of a run go at its end: one file of a columnar format, JSON Lines in a file, or standard output."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, BinaryIO, Final, TypedDict
+from typing import TYPE_CHECKING, BinaryIO, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from graphtide_core.errors import FatalError
+from graphtide_core.formats import written_suffixes
 
 from graphtide_backfill.adapters.result_folder import SCHEMA
+from graphtide_backfill.adapters.table_history import history_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from graphtide_backfill.adapters.result_folder import ResultFolder
-
-# Between the batches of an Arrow file no dictionary may change.
-_IN_FULL: Final = pa.schema([field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field for field in SCHEMA])
 
 
 def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -> None:
@@ -35,14 +33,9 @@ def write_all(results: ResultFolder, slices: Iterable[int], path: Path | None) -
         return
     hidden = path.with_name(f".{path.name}.part")
     try:
-        if path.suffix == ".parquet":
-            with pq.ParquetWriter(hidden, SCHEMA, compression="zstd") as writer:
-                for batch in _batches(results, slices):
-                    writer.write_batch(batch)
-        elif path.suffix == ".arrow":
-            with pa.ipc.new_file(str(hidden), _IN_FULL) as writer:
-                for batch in _batches(results, slices):
-                    writer.write_batch(batch.cast(_IN_FULL))
+        format = written_suffixes().get(path.suffix)
+        if format is not None and format.tables is not None:
+            history_of(format.tables).write(hidden, SCHEMA, _batches(results, slices))
         else:
             with hidden.open("wb") as file:
                 _write_lines(results, slices, file)

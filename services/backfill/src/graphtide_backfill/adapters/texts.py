@@ -1,4 +1,4 @@
-"""CSV and JSON Lines files as history: each file is one piece, since only a reader from its start knows where records end."""
+"""Files of text formats as history: each file is one piece, since only a reader from its start knows where records end."""
 
 from __future__ import annotations
 
@@ -7,40 +7,38 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols
+from graphtide_native.decoders import Decoding, decoder_of
 
 from graphtide_backfill.application.pieces import Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from graphtide_native.records import Decoder, EdgeBatch
+    from graphtide_core.formats import StreamFormat
+    from graphtide_native.records import EdgeBatch
 
     from graphtide_backfill.application.pieces import Reading
 
 _BLOCK: Final = 4 << 20
 _BEGINNING: Final = 1 << 18
-"""Bytes of CSV that settle which columns hold texts."""
+"""Bytes that settle which columns hold texts, below a header line."""
 
 
 @dataclass(slots=True)
 class TextPiece:
-    """A file of CSV or JSON Lines, perhaps compressed; `delimiter` None is JSON Lines."""
+    """A file of a text format, perhaps compressed."""
 
     path: str
+    format: StreamFormat
     columns: Mapping[str, str]
     types: Mapping[str, str]
-    delimiter: str | None
+    delimiter: str
     _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
-        columns = dict(self.columns)
-        decoder: Decoder
-        if self.delimiter is None:
-            decoder = JsonLinesDecoder(reading.symbols, reading.attributes, columns, types=self.types)
-        else:
-            decoder = CsvDecoder(reading.symbols, reading.attributes, columns, self.delimiter, types=self.types)
+        asked = Decoding(reading.symbols, reading.attributes, self.columns, self.delimiter, types=self.types)
+        decoder = decoder_of(self.format, asked)
         decoder.start_at(reading.ordinal)
         rejected = 0
         try:
@@ -63,20 +61,20 @@ class TextPiece:
         return self._told
 
 
-class CsvBeginning(NamedTuple):
-    """What the beginning of a CSV file tells: its columns, none if it is empty, and those of them that hold texts."""
+class Beginning(NamedTuple):
+    """What the beginning of a file with a header line shows: its columns, none if it is empty, and those that hold texts."""
 
     columns: list[str]
     texts: list[str]
 
 
-def csv_beginning(path: str, columns: Mapping[str, str], delimiter: str) -> CsvBeginning:
-    """Look at the beginning of a CSV file, perhaps compressed.
+def beginning(path: str, format: StreamFormat, columns: Mapping[str, str], delimiter: str) -> Beginning:
+    """Look at the beginning of a file with a header line, perhaps compressed.
 
     Raises:
         UnreadableStreamError: it cannot be read, or lacks a column that every record needs.
     """
-    decoder = CsvDecoder(Symbols(), (), dict(columns), delimiter, settle=True)
+    decoder = decoder_of(format, Decoding(columns=columns, delimiter=delimiter, settle=True))
     try:
         with pa.input_stream(path, compression="detect") as blocks:
             while decoder.columns() is None and (block := blocks.read(_BEGINNING)):
@@ -84,4 +82,4 @@ def csv_beginning(path: str, columns: Mapping[str, str], delimiter: str) -> CsvB
     except (pa.ArrowException, OSError, UnreadableStreamError) as error:
         message = f"{path}: {error}"
         raise UnreadableStreamError(message) from error
-    return CsvBeginning(decoder.columns() or [], [column for column, _, _ in decoder.settled()])
+    return Beginning(decoder.columns() or [], [column for column, _, _ in decoder.settled()])

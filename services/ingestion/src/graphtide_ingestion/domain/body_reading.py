@@ -1,8 +1,8 @@
 """A body of edges, read block by block: good edges as text to pass on, bad ones aside.
 
 Good edges keep their bytes and their lines: where one was put aside, the text has a line with a substitute, which whoever reads
-it counts. What is passed on is CSV or JSON Lines as it came, so that nothing is written anew; a header of CSV gets the
-canonical names. Cost: one pass of the decoder.
+it counts. What is passed on is the text as it came, so that nothing is written anew; a header line gets the canonical names.
+Cost: one pass of the decoder.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ports.log import Record
-from graphtide_native.records import SUBSTITUTE, CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
+from graphtide_native.decoders import Decoding, decoder_of
+from graphtide_native.records import SUBSTITUTE, take_dead_letters
 from graphtide_runtime.sequencing.raw_decoding import Refused, code_of
 from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
-from graphtide_wire.raw import RawFormat
 
-from graphtide_ingestion.domain.stream_types import StreamTypes, seen_in_csv, seen_in_json
+from graphtide_ingestion.domain.stream_types import StreamTypes, seen_in_columns, seen_in_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from graphtide_native.records import Decoder, EdgeBatch
+    from graphtide_core.formats import StreamFormat
+    from graphtide_native.records import EdgeBatch
     from graphtide_wire.stream_schema import Kind
 
 MOST_EDGE_BYTES: Final = 512 * 1024
@@ -35,10 +36,10 @@ MOST_EDGE_BYTES: Final = 512 * 1024
 
 
 MOST_HEADER_CHARACTERS: Final = 16 * 1024
-"""Characters of a header line of CSV, which goes with every passage."""
+"""Characters of a header line, which goes with every passage."""
 
 SETTLED_BY: Final = 256 * 1024
-"""Bytes at the beginning of CSV that settle what its columns are."""
+"""Bytes at the beginning of a body with a header line that settle what its columns are."""
 
 _HEADER_BYTES: Final = 64 * 1024
 
@@ -47,21 +48,21 @@ _HEADER_BYTES: Final = 64 * 1024
 class Passage:
     """Lines to pass on: they begin with line `line` of the body and hold `edges` edges, or none but substitutes.
 
-    Of CSV, `columns` is the header, and `types` says of which attributes what they are, as raw edges do.
+    Of a format with a header line, `columns` is that line, and `types` says of which attributes what they are, as raw edges do.
     """
 
     text: bytes
     edges: int
     line: int
-    format: RawFormat
+    format: StreamFormat
     columns: str | None = None
     types: str | None = None
 
 
 class BodyReader:
-    """Reads JSON Lines, or CSV with a header line.
+    """Reads a body in a text format.
 
-    The beginning of CSV is held until it has settled what its columns are, unless all of that is known.
+    The beginning of one with a header line is held until it has settled what its columns are, unless all of that is known.
 
     Attributes:
         accepted: edges passed on so far.
@@ -70,7 +71,7 @@ class BodyReader:
 
     def __init__(
         self,
-        format: RawFormat,
+        format: StreamFormat,
         columns: Mapping[str, str] | None = None,
         most_bytes: int = MOST_EDGE_BYTES,
         *,
@@ -95,11 +96,8 @@ class BodyReader:
         self._types = types or StreamTypes()
         self._names = dict(columns or {})
         self._renamed = {own: canonical for canonical, own in (columns or {}).items()}
-        self._decoder: Decoder = (
-            CsvDecoder(Symbols(), [], self._names, types=self._types.of_csv, settle=True, keep_raw=True)
-            if format is RawFormat.CSV
-            else JsonLinesDecoder(Symbols(), [], self._names, types=self._types.refusing, keep_raw=True)
-        )
+        known = self._types.of_csv if format.has_header else self._types.refusing
+        self._decoder = decoder_of(format, Decoding(columns=self._names, types=known, settle=True, keep_raw=True))
         self._beginning: bytearray | None = bytearray()
         self._told: str | None = None
         self._most_bytes = most_bytes
@@ -142,7 +140,7 @@ class BodyReader:
 
     def _is_enough(self, beginning: bytearray, new: int) -> bool:
         """Whether the beginning can be decoded: it says all that is to be found out, or nothing is."""
-        if self._format is not RawFormat.CSV or len(beginning) >= SETTLED_BY:
+        if not self._format.has_header or len(beginning) >= SETTLED_BY:
             return True
         end = beginning.find(b"\n")
         if end < 0 or end < len(beginning) - new:
@@ -152,7 +150,7 @@ class BodyReader:
 
     def _header_names(self, line: bytes) -> list[str] | None:
         """Return the names in a header line; none if it is damaged, None if it goes on."""
-        header = CsvDecoder(Symbols(), [], self._names)
+        header = decoder_of(self._format, Decoding(columns=self._names))
         try:
             header.decode(line)
         except UnreadableStreamError:
@@ -162,17 +160,17 @@ class BodyReader:
 
     def _look(self, beginning: bytes) -> None:
         """Find out what the attributes are."""
-        if self._format is RawFormat.JSON_LINES:
+        if not self._format.has_header:
             self.seen = seen_in_json(beginning, self._types.read)
             return
-        header = CsvDecoder(Symbols(), [], self._names)
+        header = decoder_of(self._format, Decoding(columns=self._names))
         try:
             header.decode(beginning[:_HEADER_BYTES])
         except UnreadableStreamError:
             return
         names = header.columns() or []
         if not self._types.know(self._renamed.get(name, name) for name in names):
-            self.seen = seen_in_csv(beginning, names, self._names, self._types.of_csv, self._types.read)
+            self.seen = seen_in_columns(self._format, beginning, names, self._names, self._types.of_csv, read=self._types.read)
 
     def _taken(self, batch: EdgeBatch) -> tuple[list[Passage], list[Refused]]:
         letters = take_dead_letters(self._decoder)
@@ -182,7 +180,7 @@ class BodyReader:
             for each in letters
             if not (self._substitutes and each.raw == SUBSTITUTE)
         ]
-        if self._columns is None and (names := self._decoder.columns()) is not None:
+        if self._format.has_header and self._columns is None and (names := self._decoder.columns()) is not None:
             self._columns = _header([self._renamed.get(name, name) for name in names])
             if len(self._columns) > MOST_HEADER_CHARACTERS:
                 message = f"the header line has more than {MOST_HEADER_CHARACTERS} characters"

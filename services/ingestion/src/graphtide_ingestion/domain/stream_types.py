@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_native.records import CsvDecoder, Symbols
+from graphtide_native.decoders import Decoding, decoder_of
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, merged, wider
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from graphtide_core.formats import StreamFormat
     from graphtide_wire.stream_schema import Kind
 
 RECORD_COLUMNS: Final = RECORD_FIELDS | {"op"}
@@ -74,17 +75,22 @@ def seen_in_json(block: bytes, read: Collection[str] = ()) -> dict[str, Kind]:
     return merged({}, found, read)
 
 
-def seen_in_csv(
+def seen_in_columns(
+    format: StreamFormat,
     beginning: bytes,
     names: Sequence[str],
     columns: Mapping[str, str],
     types: Mapping[str, str],
+    *,
     read: Collection[str] = (),
 ) -> dict[str, Kind]:
-    """Return what the first fields of some columns of CSV are; `any` where they are missing; see `seen_in_json`."""
+    """Return what the first fields of some columns below a header line are; `any` where they are missing.
+
+    Of too many, those that patterns `read` come first.
+    """
     fields = RECORD_COLUMNS.union(columns.values())
     attributes = [*merged({}, {name: "any" for name in names if name not in fields}, read)]
-    decoder = CsvDecoder(Symbols(), attributes, dict(columns), types=types)
+    decoder = decoder_of(format, Decoding(attributes=attributes, columns=columns, types=types))
     found: dict[str, Kind] = {}
     try:
         records = decoder.decode(beginning[:_MOST_BYTES]).to_records()

@@ -1,4 +1,7 @@
-"""What a request says of its body: how it is written, how large it is, what its columns are called, and its whole text."""
+"""What a request says of its body: how it is written, how large it is, what its columns are called, and its whole text.
+
+Bodies in one of `graphtide_core.formats` are read as they come; JSON and CloudEvents have to be there as a whole.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,19 @@ from http import HTTPStatus
 from typing import Final
 
 from fastapi import Request
+from graphtide_core import formats
 from graphtide_core.errors import PoisonRecordError
 from graphtide_runtime.http import ProblemError
 from graphtide_runtime.routes import JSON, media_type
 from graphtide_runtime.sequencing.progress import LONGEST_NAME
 from graphtide_runtime.sequencing.raw_decoding import Refused
 from graphtide_wire.headers import TRACEPARENT_FORM
-from graphtide_wire.raw import RawFormat
 from starlette.requests import ClientDisconnect
 
 from graphtide_ingestion.domain.body_reading import event_as_lines, events_as_lines
 
 EVENT: Final = "application/cloudevents+json"
 EVENTS: Final = "application/cloudevents-batch+json"
-
-LINES: Final = {
-    "application/x-ndjson": RawFormat.JSON_LINES,
-    "application/jsonl": RawFormat.JSON_LINES,
-    "text/csv": RawFormat.CSV,
-}
-"""Types of bodies that are read as they come."""
 
 WHOLE: Final = frozenset({JSON, EVENT, EVENTS})
 """Types of bodies that have to be there as a whole."""
@@ -42,7 +38,12 @@ def content_type(request: Request) -> str:
     Raises:
         ProblemError: edges cannot be written in this type, or the body is compressed.
     """
-    return media_type(request, {*LINES, *WHOLE}, "edges")
+    return media_type(request, {*formats.media_types(), *WHOLE}, "edges")
+
+
+def with_columns() -> list[str]:
+    """Return the types of bodies whose columns can have other names."""
+    return [kind for kind, format in formats.media_types().items() if format.has_header]
 
 
 def declared_size(request: Request) -> int | None:
@@ -89,8 +90,9 @@ def columns(given: str, kind: str) -> dict[str, str]:
     """
     if not given:
         return {}
-    if LINES.get(kind) is not RawFormat.CSV:
-        detail = f"columns are those of text/csv; a body of {kind} has none"
+    format = formats.by_media_type(kind)
+    if format is None or not format.has_header:
+        detail = f"columns are those of {formats.one_of(with_columns())}; a body of {kind} has none"
         raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", detail)
     pairs = [pair.partition(":") for pair in given.split(",")]
     if any(not (canonical and colon and own) for canonical, colon, own in pairs):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Path, Query
+from graphtide_core import formats
 from graphtide_runtime.http import described
 from graphtide_runtime.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
@@ -12,6 +14,11 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_ingestion.entrypoints import bodies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphtide_core.formats import HttpBody
 
 StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$"})]
 """The name of a stream; what cannot be one is refused as an unknown stream is."""
@@ -22,7 +29,8 @@ PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]
 ColumnsQuery = Annotated[
     str,
     Query(
-        description="Columns of text/csv that are called otherwise: `canonical:own`, with commas between them.",
+        description=f"Columns of {formats.one_of(bodies.with_columns())} that are called otherwise: "
+        "`canonical:own`, with commas between them.",
         examples=["src:from,dst:to"],
     ),
 ]
@@ -88,8 +96,6 @@ class Accepted(BaseModel):
     similar: list[str] | SkipJsonSchema[None] = None
 
 
-_LINES: Final = {"schema": {}, "example": '{"ts":1,"src":"a","dst":"b","label":"x"}\n'}
-
 _EDGE: Final = {"ts": 1704067200000, "src": "10.0.0.7", "dst": "203.0.113.1", "label": "http", "bytes": 7120}
 _HEAD: Final = {"specversion": "1.0", "type": "edge", "source": "/probe/7", "id": "17"}
 
@@ -98,6 +104,16 @@ _EVENT: Final = {
     "required": ["specversion", "data"],
     "properties": {"specversion": {"type": "string"}, "data": {}},
 }
+
+
+def _streamed(example: Callable[[HttpBody], str]) -> dict[str, Any]:
+    """Return the content of bodies that are read as they come, by media type."""
+    return {
+        kind: {"schema": {"type": "string"} if format.http.is_text else {}, "example": example(format.http)}
+        for kind, format in formats.media_types().items()
+        if format.http is not None
+    }
+
 
 EDGES: Final[dict[str, Any]] = {
     "requestBody": {
@@ -108,9 +124,7 @@ EDGES: Final[dict[str, Any]] = {
             "the answer is that one again."
         ),
         "content": {
-            "application/x-ndjson": _LINES,
-            "application/jsonl": _LINES,
-            "text/csv": {"schema": {"type": "string"}, "example": "ts,src,dst,label\n1,a,b,x\n"},
+            **_streamed(attrgetter("edge")),
             JSON: {"schema": {}, "example": _EDGE},
             bodies.EVENT: {"schema": _EVENT, "example": {**_HEAD, "data": _EDGE}},
             bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [{**_HEAD, "data": _EDGE}]},
@@ -130,9 +144,7 @@ EDGES: Final[dict[str, Any]] = {
 _HAPPENED: Final = {"ts": 1704067200000, "type": "reading", "speed": 17.5}
 _IN_CLOUD_EVENT: Final = {**_HEAD, "type": "reading", "data": {"ts": 1704067200000, "speed": 17.5}}
 _OF_EVENTS: Final[dict[str, Any]] = {
-    "application/x-ndjson": {"schema": {}, "example": '{"ts":1,"type":"reading","speed":17.5}\n'},
-    "application/jsonl": {"schema": {}, "example": '{"ts":1,"type":"reading","speed":17.5}\n'},
-    "text/csv": {"schema": {"type": "string"}, "example": "ts,type,speed\n1,reading,17.5\n"},
+    **_streamed(attrgetter("event")),
     JSON: {"schema": {}, "example": _HAPPENED},
     bodies.EVENT: {"schema": _EVENT, "example": _IN_CLOUD_EVENT},
     bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [_IN_CLOUD_EVENT]},

@@ -12,6 +12,7 @@ from typing import Final
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
+from graphtide_core import formats
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.clock import Clock
@@ -25,7 +26,6 @@ from graphtide_runtime.serving.bodies import held_by
 from graphtide_runtime.telemetry import attributes, metrics
 from graphtide_runtime.telemetry.instruments import add
 from graphtide_wire.place import Place
-from graphtide_wire.raw import RawFormat
 from graphtide_wire.topics import Topics
 from starlette.requests import ClientDisconnect
 
@@ -200,11 +200,13 @@ class EdgesApi:
             detail = f"stream {stream} has no dead letter at {place}"
             raise ProblemError(HTTPStatus.NOT_FOUND, "unknown-letter", detail)
         body, _ = await bodies.whole(request, JSON, self._limits.most_value_bytes)
-        if not body and letter.content_type is not None and letter.content_type.startswith("text/csv"):
-            detail = "this letter is a line of CSV; send the edge as JSON"
+        written = (letter.content_type or "").partition(";")[0].strip().lower()
+        format = formats.DEFAULT if body else formats.by_media_type(written) or formats.DEFAULT
+        if format.has_header:
+            detail = f"this letter is a line of {format.title}; send the edge as JSON"
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "columns-unknown", detail)
         sender = Sender(stream, JSON, letter.producer, letter.traceparent)
-        reader = BodyReader(RawFormat.JSON_LINES, types=await self._types(stream))
+        reader = BodyReader(format, types=await self._types(stream))
         reception = Reception(sender, reader, self._topics, self._clock)
         messages = [*reception.push(body or letter.raw), *reception.finish()]
         await self._acknowledged([self._appender.append(messages)])
@@ -288,7 +290,7 @@ class EdgesApi:
     async def _reception(self, sender: Sender, columns: Mapping[str, str]) -> Reception:
         types = await self._types(sender.stream)
         try:
-            format = bodies.LINES.get(sender.content_type, RawFormat.JSON_LINES)
+            format = formats.by_media_type(sender.content_type) or formats.DEFAULT
             reader = BodyReader(format, columns, substitutes=sender.content_type == bodies.EVENTS, types=types)
         except UnreadableStreamError as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", str(error)) from error

@@ -11,12 +11,13 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from graphtide_core import formats
 from graphtide_core.ports.log import Record
 from graphtide_native.records import EdgeBatch
 from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece, RawDecoder, Refused
 from graphtide_runtime.sequencing.raw_groups import grouped
 from graphtide_wire.dead_letters import ErrorCode
-from graphtide_wire.raw import RawFormat, RawOrigin
+from graphtide_wire.raw import RawOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -50,7 +51,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
         lines: what the decoder calls its first line.
         attributes: that the edges may have.
         newest: the greatest time of all; None if there is no edge.
-        format: how they are written; None if the one record says nothing that can be understood.
+        format: media type of how they are written; None if the one record says nothing that can be understood.
         producer: who sent them, if it said so.
         sent: in pairs, each once, the line of the first edge in what the sender sent, and the trace.
         origins: places in `sent`.
@@ -67,7 +68,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
     lines: list[int]
     attributes: list[str] = []
     newest: int | None = None
-    format: RawFormat | None = None
+    format: str | None = None
     producer: str | None = None
     sent: list[tuple[int | None, str | None]] = []
     origins: list[int] = []
@@ -106,9 +107,10 @@ class Block:
     def _origins(self) -> Iterable[RawOrigin | None]:
         """Return what each record says of itself, but for its edges, their columns and types."""
         head = self.head
-        if head.format is None:
+        format = None if head.format is None else formats.on_log(head.format)
+        if format is None:
             return [None] * len(head.offsets)
-        origins = [RawOrigin(head.format, None, None, head.producer, *each) for each in head.sent]
+        origins = [RawOrigin(format, None, None, head.producer, *each) for each in head.sent]
         return [origins[place] for place in head.origins]
 
     def _refused(self) -> Iterable[tuple[Refused, ...]]:
@@ -165,7 +167,7 @@ class BlockReader:
             lines=[each.line for each in pieces],
             attributes=[] if edges is None else edges.attributes,
             newest=max((time for time in times if time is not None), default=None),
-            format=None if first.origin is None else first.origin.format,
+            format=None if first.origin is None else first.origin.format.media_type,
             producer=found.producer,
             origins=[sent.setdefault(each, len(sent)) for each in said],
             sent=list(sent),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
+from graphtide_core.formats import COMPRESSED_SUFFIXES, FORMATS, one_of
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import AUTO, VARIANTS, Wish
@@ -17,14 +18,14 @@ from graphtide.wording import refuse_unless_one_of
 
 _VARIANTS: Final = "; ".join(f"{name}: {', '.join(variants)}" for name, variants in VARIANTS.items() if variants)
 
+_STREAM: Final = f"{one_of(each.title for each in FORMATS.values())} file, {one_of(COMPRESSED_SUFFIXES)}; - is standard input."
+
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
-StreamFile = Annotated[
-    str, typer.Argument(help="CSV, JSON Lines, Parquet or Arrow file, .gz or .zst; - is standard input.", show_default=False)
-]
+StreamFile = Annotated[str, typer.Argument(help=_STREAM, show_default=False)]
 OptionalStreamFile = Annotated[
     str | None,
     typer.Argument(
-        help="CSV, JSON Lines, Parquet or Arrow file, .gz or .zst; - is standard input. Of several streams --input for each.",
+        help=f"{_STREAM} Of several streams --input for each.",
         show_default=False,
     ),
 ]

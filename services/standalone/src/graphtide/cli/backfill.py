@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
+from graphtide_core.formats import columnar_first, columnar_suffixes, one_of
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.families import AUTO
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.domain.task import Task
     from graphtide_core.any_pattern import AnyPattern
 
-_FORMATS = {name: name for name in ("parquet", "arrow", "csv", "jsonl", "kafka")}
+_SOURCES = {name: name for name in (*columnar_first(), "kafka")}
 
 
 def backfill(
@@ -60,7 +61,7 @@ def backfill(
     *,
     source: Annotated[
         str | None,
-        typer.Option(help="parquet, arrow, csv, jsonl, or kafka: an ordered topic; the names of files tell if not given."),
+        typer.Option(help=f"{', '.join(columnar_first())}, or kafka: an ordered topic; the names of files tell if not given."),
     ] = None,
     start: Annotated[str | None, typer.Option("--from", help="First time of detection: ticks, or a date.")] = None,
     end: Annotated[str | None, typer.Option("--to", help="Time before which matches are detected.")] = None,
@@ -69,7 +70,9 @@ def backfill(
     spark: Annotated[list[str] | None, typer.Option(help="NAME=VALUE: a setting of Spark.")] = None,
     slice_length: Annotated[str, typer.Option("--slice", help="Length of a slice, or auto.")] = "auto",
     engine: Engine = AUTO,
-    output: Annotated[Path | None, typer.Option(help="Where matches go: .parquet or .arrow, else JSON Lines.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help=f"Where matches go: {one_of(columnar_suffixes())}, else JSON Lines.")
+    ] = None,
     to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
     prefix: Annotated[str, typer.Option(help="What names of the deployment's topics begin with.")] = "graphtide",
     resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; a run that ended early goes on.")] = None,
@@ -113,7 +116,7 @@ def backfill(
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
     )
-    kind = told_by_names(location) if source is None else choice(source, _FORMATS, "--source")
+    kind = told_by_names(location) if source is None else choice(source, _SOURCES, "--source")
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from graphtide_core.errors import FatalError
+from graphtide_core.formats import FORMATS, columnar_suffixes, one_of
 from graphtide_generate import EVENTS, GENERATORS, NATURAL
 from graphtide_generate.event_stream import GeneratedEvents
 from graphtide_generate.stream import Recipe
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
     from graphtide_generate.stream import GeneratedStream
 
+_TEXTS = [each.suffixes[0] for each in FORMATS.values() if each.is_text and each.generated is not None]
+_SUFFIXES = f"{', '.join(_TEXTS)} (also .gz), {one_of(columnar_suffixes())}"
 _KINDS: dict[str, Callable[[Recipe], GeneratedStream | GeneratedEvents]] = {**GENERATORS, **EVENTS, **NATURAL}
 
 
 def generate(
     kind: Annotated[str, typer.Argument(help=f"One of {', '.join(_KINDS)}.", show_default=False)],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Stream: .csv, .jsonl (also .gz), .parquet or .arrow.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help=f"Stream: {_SUFFIXES}.")],
     ground_truth: Annotated[Path | None, typer.Option(help="What was planted, as JSON.")] = None,
     pattern: Annotated[Path | None, typer.Option(help="The pattern that finds it.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 1,

@@ -25,7 +25,7 @@ def told_by_names(location: str) -> str:
         if (other := format_of(str(path))) is not kind:
             message = (
                 f"{first} is {kind.value}, but {path} is {other.value}: history is of one format; "
-                f"name its files, such as '*.{kind.value}', or say it with --source"
+                f"name its files, such as '*{kind.suffixes[0]}', or say it with --source"
             )
             raise UnreadableStreamError(message)
     return kind.value

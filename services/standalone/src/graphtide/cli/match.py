@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.formats import columnar_suffixes, one_of
 from graphtide_native.allocator import keep_pages
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AUTO
@@ -53,6 +54,7 @@ from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.run import Run, prepare
 
+_WRITTEN = one_of(["JSON Lines", *columnar_suffixes()])
 _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 
@@ -65,7 +67,7 @@ def match(
     plan: Plan = None,
     output: Annotated[
         Path | None,
-        typer.Option(help="Where matches go, by its ending as JSON Lines, .parquet or .arrow; standard output by default."),
+        typer.Option(help=f"Where matches go, by its ending as {_WRITTEN}; standard output by default."),
     ] = None,
     at: Annotated[
         str | None,

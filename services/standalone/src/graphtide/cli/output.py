@@ -90,17 +90,16 @@ def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: Match
         FatalError: it cannot be written.
     """
     from graphtide.readers.opening import format_by_name  # noqa: PLC0415 - help does without
-    from graphtide.readers.reader import StreamFormat  # noqa: PLC0415 - as above
 
     format = None if path is None else format_by_name(path.name)
-    if path is None or format not in {StreamFormat.PARQUET, StreamFormat.ARROW}:
+    if path is None or format is None or format.tables is None:
         return MatchFile(path)
     if path.suffix.lower() in {".gz", ".zst"}:
         message = f"{path}: a file of this format is not compressed as a whole: leave {path.suffix} out"
         raise typer.BadParameter(message, param_hint="--output")
     from graphtide.match_files import MatchTableFile  # noqa: PLC0415 - lines do without pyarrow
 
-    return MatchTableFile(path, format, patterns, options.time_unit)
+    return MatchTableFile(path, format.tables, patterns, options.time_unit)
 
 
 def valid_results(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from graphtide_core.formats import FORMATS, one_of
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 
 from graphtide.cli.arguments import attribute_types, bounded_duration, choice, columns, delimiter_of, duration
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
 
-_FORMATS: Final = "csv, jsonl, parquet or arrow; by the name if not given."
+_FORMATS: Final = f"{one_of(FORMATS)}; by the name if not given."
 
 Lateness = Annotated[str, typer.Option(help="Records up to so much late are put back in order.")]
 MaxAhead = Annotated[str | None, typer.Option(help="Records further ahead of the clock are put aside; by default none are.")]
@@ -62,11 +63,11 @@ def reading_of(
     option: str = "--format",
 ) -> ReaderOptions:
     """Return how to read a stream for a run with these options; `option` is what the verb calls the stream's format."""
-    from graphtide.readers import ReaderOptions, StreamFormat  # noqa: PLC0415 - as above
+    from graphtide.readers import ReaderOptions  # noqa: PLC0415 - as above
 
     return ReaderOptions(
         columns=options.columns,
-        format=None if format is None else choice(format, {each.value: each for each in StreamFormat}, option),
+        format=None if format is None else choice(format, FORMATS, option),
         delimiter=delimiter_of(delimiter),
         time_unit=options.time_unit,
         keep_raw=keep_raw,

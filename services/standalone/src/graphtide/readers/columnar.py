@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 import pyarrow.parquet as pq
 from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.formats import ARROW, PARQUET
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
-from graphtide.readers.source import ARROW_FILE_MAGIC, PARQUET_MAGIC
 from graphtide.record import RECORD_COLUMNS
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
     Raises:
         UnreadableStreamError: the file is damaged or lacks a column.
     """
-    if not source.head.startswith(PARQUET_MAGIC):
+    if not source.head.startswith(PARQUET.magic):
         _refuse(source, "this is not a Parquet file")
     try:
         schema = pq.read_schema(source.name)
@@ -69,7 +69,7 @@ def read_arrow(source: ByteSource, options: ReaderOptions) -> DecodingReader:
     if not source.head:
         _refuse(source, "the file is empty")
     try:
-        if source.head.startswith(ARROW_FILE_MAGIC):
+        if source.head.startswith(ARROW.magic):
             file = pa.ipc.open_file(source.name)
             schema: pa.Schema = file.schema
             given: Iterable[pa.RecordBatch] = (file.get_batch(index) for index in range(file.num_record_batches))

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_native.records import CsvDecoder, JsonLinesDecoder
+from graphtide_core.formats import COMPRESSED_SUFFIXES, DEFAULT, FORMATS, by_magic, by_suffix, one_of, suffixes
+from graphtide_native.decoders import Decoding, decoder_of
 
 from graphtide.readers.decoding import DecodingReader
-from graphtide.readers.reader import Reader, ReaderOptions, StreamFormat
-from graphtide.readers.source import ARROW_FILE_MAGIC, PARQUET_MAGIC, STANDARD_INPUT, ByteSource, open_source
+from graphtide.readers.reader import ReaderOptions
+from graphtide.readers.source import STANDARD_INPUT, ByteSource, open_source
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
-_SUFFIXES = {
-    ".csv": StreamFormat.CSV,
-    ".jsonl": StreamFormat.JSON_LINES,
-    ".ndjson": StreamFormat.JSON_LINES,
-    ".parquet": StreamFormat.PARQUET,
-    ".arrow": StreamFormat.ARROW,
-    ".feather": StreamFormat.ARROW,
-    ".ipc": StreamFormat.ARROW,
-}
-_COMPRESSED = {".gz", ".zst"}
-_TEXTS = {StreamFormat.CSV, StreamFormat.JSON_LINES}
-_MAGIC = {PARQUET_MAGIC: StreamFormat.PARQUET, ARROW_FILE_MAGIC: StreamFormat.ARROW}
+    from graphtide_core.formats import StreamFormat
+
+    from graphtide.readers.reader import Reader
 
 
 def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = None) -> Reader:
-    """Open a file, or standard input by the name `-` (JSON Lines unless the options say CSV).
+    """Open a file, or standard input by the name `-` (JSON Lines unless the options give another text format).
 
     Raises:
         UnreadableStreamError: there is no such file, it cannot be read, or it is not of the format it should be.
@@ -41,11 +35,11 @@ def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = No
     try:
         kind = options.format or _tell(source, text)
         _check(source, kind, explicit=options.format is not None)
-        if kind in _TEXTS:
+        if kind.tables is None:
             return _read_text(source, kind, options)
-        from graphtide.readers.columnar import read_arrow, read_parquet  # noqa: PLC0415 - texts do without pyarrow
-
-        return (read_parquet if kind is StreamFormat.PARQUET else read_arrow)(source, options)
+        # Loaded here, because texts do without pyarrow.
+        read: Callable[[ByteSource, ReaderOptions], Reader] = resolve_name(kind.tables.reader)
+        return read(source, options)
     except BaseException:
         source.close()
         raise
@@ -55,9 +49,9 @@ def format_by_name(name: str) -> StreamFormat | None:
     """Return how a file of this name is written; None if the name does not tell."""
     path = PurePath(name)
     suffix = path.suffix.lower()
-    if suffix in _COMPRESSED:
+    if suffix in COMPRESSED_SUFFIXES:
         suffix = PurePath(path.stem).suffix.lower()
-    return _SUFFIXES.get(suffix)
+    return by_suffix(suffix)
 
 
 def format_of(name: str) -> StreamFormat:
@@ -76,22 +70,18 @@ def format_of(name: str) -> StreamFormat:
 
 
 def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -> DecodingReader:
-    columns = dict(options.columns)
-    decoder: CsvDecoder | JsonLinesDecoder
-    if kind is StreamFormat.CSV:
-        decoder = CsvDecoder(
+    decoder = decoder_of(
+        kind,
+        Decoding(
             options.symbols,
             options.attributes,
-            columns,
+            options.columns,
             options.delimiter,
             types=options.declared,
             settle=True,
             keep_raw=options.keep_raw,
-        )
-    else:
-        decoder = JsonLinesDecoder(
-            options.symbols, options.attributes, columns, types=options.declared, keep_raw=options.keep_raw
-        )
+        ),
+    )
     decoder.accept_until(options.latest)
     return DecodingReader(
         decoder, lambda: source.blocks(options.block_size), name=source.name, source=source, typed=options.types
@@ -100,25 +90,22 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
 
 def _tell(source: ByteSource, name: str) -> StreamFormat:
     if name == STANDARD_INPUT:
-        return StreamFormat.JSON_LINES
-    found = format_by_name(name) or _by_magic(source)
+        return DEFAULT
+    found = format_by_name(name) or by_magic(source.head)
     if found is None:
-        message = f"{name}: its name does not tell its format; end it in one of {', '.join(_SUFFIXES)}, or say the format"
+        message = f"{name}: its name does not tell its format; end it in one of {', '.join(suffixes())}, or say the format"
         raise UnreadableStreamError(message)
     return found
 
 
-def _by_magic(source: ByteSource) -> StreamFormat | None:
-    return next((kind for magic, kind in _MAGIC.items() if source.head.startswith(magic)), None)
-
-
 def _check(source: ByteSource, kind: StreamFormat, *, explicit: bool) -> None:
     """Refuse a file whose first bytes contradict its format."""
-    found = _by_magic(source)
+    found = by_magic(source.head)
     reason = ""
-    if kind not in _TEXTS and source.name == "standard input":
-        reason = f"{kind.value} cannot be read from a pipe; use csv or jsonl"
-    elif kind not in _TEXTS and source.is_compressed:
+    if not kind.is_text and source.name == "standard input":
+        texts = one_of(each.value for each in FORMATS.values() if each.is_text)
+        reason = f"{kind.value} cannot be read from a pipe; use {texts}"
+    elif not kind.is_text and source.is_compressed:
         reason = f"a compressed {kind.value} file cannot be read; unpack it, the format compresses by itself"
     elif found is not None and found is not kind:
         told = "was said" if explicit else "its name says"

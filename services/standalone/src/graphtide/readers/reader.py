@@ -7,7 +7,6 @@ in a batch or among the dead letters. Memory is bounded by a block and its batch
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
@@ -17,17 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from graphtide_core.attribute_type import AttributeType
+    from graphtide_core.formats import StreamFormat
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.records import EdgeBatch
-
-
-class StreamFormat(Enum):
-    """How a stream is written."""
-
-    CSV = "csv"
-    JSON_LINES = "jsonl"
-    PARQUET = "parquet"
-    ARROW = "arrow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +31,7 @@ class ReaderOptions:
         columns: what the stream calls `ts src dst label src_label dst_label id op type`, where it has other names.
         time_unit: what `ts` counts; timestamps of columnar formats are converted to it.
         format: how the stream is written; None to tell by its name and first bytes.
-        delimiter: what separates the fields of a CSV file.
+        delimiter: what separates the fields of a format that has a delimiter.
         types: what is declared of attributes: a record with another value is put aside, a table with another column refused.
         keep_raw: whether records of text formats keep their bytes for a later stage to put aside; else it gets their fields.
         block_size: bytes of text to decode at once.

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 """The name that means standard input."""
 
-PARQUET_MAGIC = b"PAR1"
-ARROW_FILE_MAGIC = b"ARROW1"
-
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZLIB_WITH_GZIP_HEADER = 31

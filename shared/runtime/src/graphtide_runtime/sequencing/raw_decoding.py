@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME
-from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters, ticks_per_second
+from graphtide_native.decoders import Decoding, decoder_of
+from graphtide_native.records import Symbols, take_dead_letters, ticks_per_second
 from graphtide_wire.dead_letters import ErrorCode
-from graphtide_wire.raw import RawFormat, RawOrigin, types_of
+from graphtide_wire.raw import RawOrigin, types_of
 
 from graphtide_runtime.faults import failing, is_foreseen, reason_of
 from graphtide_runtime.sequencing.raw_groups import RawGroup, ResetRecord, UnreadableRecord
@@ -228,23 +229,22 @@ class RawDecoder:
         return Decoded(pieces, batch, group.producer)
 
     def _decoder(self, origin: RawOrigin) -> Decoder:
-        """Return a decoder of such edges; it has read the header of CSV."""
+        """Return a decoder of such edges; it has read the header line, if the format has one."""
         types = types_of(origin.types)
-        if origin.format is RawFormat.JSON_LINES:
+        asked = Decoding(self._symbols, types=types, keep_raw=True, substitutes=True)
+        if not origin.format.has_header:
             # What is judged is not discovered.
             self._learn(list(types))
-            return JsonLinesDecoder(
-                self._symbols, list(self._attributes), {}, types=types, keep_raw=True, substitutes=True, discover=True
-            )
+            return decoder_of(origin.format, replace(asked, attributes=list(self._attributes), discover=True))
         # A header has to be read to know its names; a decoder that is asked for none reads it.
-        header = CsvDecoder(self._symbols, [], {})
+        header = decoder_of(origin.format, Decoding(self._symbols))
         header.decode(_header(origin))
         names = header.columns() or []
         # Of events it is the type; of edges, an attribute.
         names = names if _OF_EDGES & set(names) else [name for name in names if name != _TYPE]
         self._learn(names)
         self.left_out += len(self._unknown(names))
-        decoder = CsvDecoder(self._symbols, list(self._attributes), {}, types=types, keep_raw=True, substitutes=True)
+        decoder = decoder_of(origin.format, replace(asked, attributes=list(self._attributes)))
         decoder.decode(_header(origin))
         return decoder
 

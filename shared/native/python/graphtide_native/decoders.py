@@ -1,0 +1,88 @@
+"""Decoders of the text formats, made for whoever decodes: files, bodies over HTTP, raw records, history.
+
+Each function here is what an entry of `graphtide_core.formats` names as its decoder. It uses the options that its format has,
+and ignores the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
+
+from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphtide_core.formats import StreamFormat
+
+    from graphtide_native.records import Decoder
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """What is asked of a decoder; see the stub of `Decoder`, `CsvDecoder` and `JsonLinesDecoder`.
+
+    Attributes:
+        symbols: the table of labels.
+        attributes: what to decode beside the columns of every record.
+        columns: the stream's own names by canonical names.
+        delimiter: what separates fields, where they are separated.
+        types: what is declared of attributes.
+        settle: whether the beginning settles which columns hold texts, where fields have no types.
+        keep_raw: whether records keep their bytes.
+        substitutes: whether lines may stand for records that were put aside before.
+        discover: whether to note attributes that nobody asked for, where no header names them.
+    """
+
+    symbols: Symbols = field(default_factory=Symbols)
+    attributes: Sequence[str] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    delimiter: str = ","
+    types: Mapping[str, str] = field(default_factory=dict)
+    settle: bool = False
+    keep_raw: bool = False
+    substitutes: bool = False
+    discover: bool = False
+
+
+def decoder_of(format: StreamFormat, asked: Decoding) -> Decoder:
+    """Return a new decoder of a text format.
+
+    Raises:
+        ValueError: the format is columnar.
+        UnreadableStreamError: a canonical name in the columns is none.
+    """
+    if format.decoder is None:
+        message = f"{format.value} is not decoded block by block"
+        raise ValueError(message)
+    make: Callable[[Decoding], Decoder] = resolve_name(format.decoder)
+    return make(asked)
+
+
+def csv(asked: Decoding) -> Decoder:
+    """Return a decoder of CSV with a header line."""
+    return CsvDecoder(
+        asked.symbols,
+        asked.attributes,
+        asked.columns,
+        asked.delimiter,
+        types=asked.types,
+        settle=asked.settle,
+        keep_raw=asked.keep_raw,
+        substitutes=asked.substitutes,
+    )
+
+
+def json_lines(asked: Decoding) -> Decoder:
+    """Return a decoder of JSON Lines."""
+    return JsonLinesDecoder(
+        asked.symbols,
+        asked.attributes,
+        asked.columns,
+        types=asked.types,
+        keep_raw=asked.keep_raw,
+        substitutes=asked.substitutes,
+        discover=asked.discover,
+    )
