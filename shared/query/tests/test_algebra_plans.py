@@ -210,7 +210,7 @@ def test_variants_are_told_apart() -> None:
 def test_explain_shows_expressions_rules_estimates_and_plans() -> None:
     query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
     (plan,) = plan_all([query], Wish(), statistics=BUSY)
-    explanation = explain.explain_query(plan)  # type: ignore[arg-type]  # the plan of a graph query
+    explanation = explain.explain(plan)
     text = explain.to_text([explanation])
     assert "rules: inline concatenation" in text
     assert "    PATH[(:a :b :c)+]\n      a = WSCAN[a, 500]\n" in text
@@ -295,7 +295,7 @@ def test_an_engine_that_is_wished_is_weighed_against_none() -> None:
 
 def test_explain_tells_what_each_engine_would_cost() -> None:
     plan = plan_graph_query(asked('r(y, y) <- a+("v", y).'), Wish(), statistics=BUSY)
-    told = explain.explain_query(plan)
+    told = explain.explain(plan)
     (shown,) = json.loads(explain.to_json([told]))
     assert list(shown["engines"]) == ["delta-tree", "s-path"]
     (line,) = [line for line in explain.to_text([told]).splitlines() if "engines that were weighed" in line]

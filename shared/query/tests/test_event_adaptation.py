@@ -12,10 +12,11 @@ from graphtide_core.plans.events import AggregationPlan, Parent
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, Or
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
-from graphtide_query.explain import explain_events, to_dot, to_json, to_mermaid, to_text
+from graphtide_query.explain import to_dot, to_json, to_mermaid, to_text
 from graphtide_query.families.events.adaptation import RebuildPolicy, deserves_rebuild, with_pattern, without_pattern
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.builders import aggregate
+from graphtide_query.families.events.explaining import explain_events
 from graphtide_query.nodes import Actual
 from graphtide_testing.event_workloads import random_events, random_fillings, random_patterns
 from graphtide_testing.oracles.sub_patterns import matches

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.errors import CutShortError, InvalidPatternError, InvalidQueryError
 from graphtide_core.graph_query import GraphQuery
-from graphtide_core.plans import EventPlan, GraphPlan, Plan
+from graphtide_core.plans import GraphPlan
 from graphtide_core.time import TimeUnit
 from graphtide_query import explain, parse
 from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
@@ -114,15 +114,7 @@ def planned(text: str) -> None:
                 cost_of(pattern, sent.physical, TimeUnit.MILLISECOND, None)
     except InvalidQueryError:
         return
-    shown = []
-    for each in plans:
-        match each:
-            case Plan():
-                shown.append(explain.explain(each))
-            case EventPlan():
-                shown.append(explain.explain_events(each.unit.aggregation, [each.pattern.name]))
-            case GraphPlan():
-                shown.append(explain.explain_query(each))
+    shown = list(map(explain.explain, plans))
     for write in (explain.to_text, explain.to_json, explain.to_dot):
         write(shown)
 

@@ -12,7 +12,7 @@ from graphtide_core.plans import Plan, SjTreePlan, SjTreeStrategy
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import Duration
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.explain import explain, to_text
+from graphtide_query.explain import Seen, explain, to_text
 from graphtide_query.families import FAMILIES, Wish
 from graphtide_query.families.isomorphism.selectivity import (
     EstimatedFrequencies,
@@ -142,7 +142,7 @@ def test_the_planner_takes_engine_and_strategy() -> None:
 def test_explain_shows_leaves_joins_and_cuts() -> None:
     frequencies = Counted(SHARES, {(0, 1): 0.2, (1, 2): 0.001, (2, 3): 0.1})
     lazily = Plan(PATH, plan_sj_tree(CostModel(PATH), frequencies, SjTreeStrategy.PATH_LAZY))
-    explanation = explain(lazily, {"P1": Actual(peak=3, created=9)})
+    explanation = explain(lazily, Seen({"P1": Actual(peak=3, created=9)}))
     assert explanation.settings == {"strategy": "path-lazy", "leaves": "{b, c} ⋈ {d} ⋈ {a}"}
     assert [(node.name, node.does, node.inputs) for node in explanation.nodes] == [
         ("P1", "search (v2)-[b:b]->(v3), (v3)-[c:c]->(v4)", ()),

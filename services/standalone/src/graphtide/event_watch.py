@@ -23,7 +23,7 @@ from graphtide_query.planner import plan_all
 from graphtide.event_inquiry import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.time import TimeUnit
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class _Tried:
     """A place of a pattern, and the patterns of one event that count who has its type, and who can be in it."""
 
-    pattern: str
+    pattern: PatternName
     event: QueryEvent
     drawn: str
     typed: EventPattern
@@ -56,12 +56,10 @@ class EventWatch:
         unit: TimeUnit,
     ) -> None:
         """Prepare for the event patterns among these, and for questions; batches are those of a run with these attributes."""
-        self._tried = tuple(
-            _tried(pattern, event)
-            for pattern in patterns
-            if isinstance(pattern, EventPattern)
-            for event in events(pattern.root)
-        )
+        # What is noted here is of event patterns alone: no other has places that one event fills.
+        own = [pattern for pattern in patterns if isinstance(pattern, EventPattern)]
+        self._tried = tuple(_tried(pattern, event) for pattern in own for event in events(pattern.root))
+        self._once = frozenset(pattern.name for pattern in own if pattern.one_per)
         self._questions = questions
         self._symbols, self._projected, self._unit = symbols, projected, unit
         counting = [each for tried in self._tried for each in (tried.typed, tried.fitting)]
@@ -79,23 +77,21 @@ class EventWatch:
             for question in self._questions:
                 question.take(rows)
 
-    def told(self, patterns: Sequence[EventPattern], reports: Sequence[PatternReport]) -> EventTold:
-        """Say of some of the patterns, and what was reported of each, what was found."""
+    def told(self, reports: Mapping[PatternName, PatternReport]) -> EventTold:
+        """Say of the patterns of these names, and what was reported of each, what was found."""
         counts = [report.matches for report in self._matcher.patterns()]
         records = self._matcher.totals().records - self._matcher.totals().deletions
         places = []
-        names = {pattern.name for pattern in patterns}
         for tried, typed, fitting in zip(self._tried, counts[::2], counts[1::2], strict=True):
-            if tried.pattern in names:
+            if tried.pattern in reports:
                 refused = {Reason.LABEL: records - typed, Reason.PREDICATE: typed - fitting}
                 step = Step(records, {reason: count for reason, count in refused.items() if count}, fitting)
                 places.append(Place(tried.pattern, tried.event.name, tried.drawn, step))
         answers = tuple(
-            question.answer(self._symbols, self._projected) for question in self._questions if question.pattern.name in names
+            question.answer(self._symbols, self._projected) for question in self._questions if question.pattern.name in reports
         )
-        of_each = list(zip(patterns, reports, strict=True))
-        reported: dict[str, int] = {pattern.name: report.matches for pattern, report in of_each}
-        suppressed: dict[str, int] = {pattern.name: report.suppressed for pattern, report in of_each if pattern.one_per}
+        reported: dict[str, int] = {name: report.matches for name, report in reports.items()}
+        suppressed: dict[str, int] = {name: report.suppressed for name, report in reports.items() if name in self._once}
         return EventTold(tuple(places), reported, suppressed, answers, self._unit)
 
 

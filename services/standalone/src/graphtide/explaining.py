@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, overload
 
 from graphtide_core.event_pattern import EventPattern, positive_events
 from graphtide_core.pattern import SubgraphPattern
-from graphtide_core.plans import EventPlan, GraphPlan, Plan
 from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
-from graphtide_query import explain as explanation
 from graphtide_query.estimates.crowd import Crowd
+from graphtide_query.explain import Seen, explain_all
+from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
 from graphtide_query.planner import plan_all
 
@@ -27,23 +27,21 @@ from graphtide.session import opened, parsed, read_by
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.plans import AnyPlan
+    from graphtide_core.funnel import Funnel
+    from graphtide_core.ids import PatternName
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.matcher import PatternReport
-    from graphtide_query.explain import Explanation
+    from graphtide_query.event_told import EventTold
 
-    from graphtide.event_watch import EventWatch
     from graphtide.put_aside import Tell
     from graphtide.session import Patterns, Records
 
 NEAR_MISSES = 3
 """Near misses that are shown of each pattern unless told otherwise."""
-
-_COUNTS = ("candidates", "discarded", "matches", "retractions", "peak_partial_matches", "state_bytes")
 
 
 class _Nowhere:
@@ -172,31 +170,7 @@ def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanatio
     """Say how the patterns would be matched."""
     crowd = Crowd.of(len(patterns))
     plans = plan_all(patterns, options.wish, unit=options.time_unit, statistics=options.statistics, crowd=crowd)
-    alone = (explanation.explain_query(p) if isinstance(p, GraphPlan) else explanation.explain(p) for p in _alone(plans))
-    return Explanations((*alone, *_units(plans, [None] * len(plans), None)))
-
-
-def _alone(plans: Iterable[AnyPlan]) -> Iterator[Plan | GraphPlan]:
-    """Yield the plans of what is matched by itself."""
-    return (plan for plan in plans if not isinstance(plan, EventPlan))
-
-
-def _units(
-    plans: Sequence[AnyPlan], reports: Sequence[PatternReport | None], watch: EventWatch | None
-) -> Iterator[Explanation]:
-    """Lay open the plan of each unit of event patterns, once, with what was seen of its patterns."""
-    units: dict[int, list[tuple[EventPlan, PatternReport | None]]] = {}
-    for plan, report in zip(plans, reports, strict=True):
-        if isinstance(plan, EventPlan):
-            units.setdefault(id(plan.unit), []).append((plan, report))
-    for members in units.values():
-        unit = members[0][0].unit
-        known = {plan.pattern.name: report for plan, report in members if report is not None}
-        actuals = {item.name: Actual(item.peak, item.created) for report in known.values() for item in report.items}
-        told = None
-        if watch is not None and known:
-            told = watch.told(unit.patterns, [known[pattern.name] for pattern in unit.patterns])
-        yield explanation.explain_events(unit.aggregation, [pattern.name for pattern in unit.patterns], actuals, told)
+    return Explanations(explain_all(plans, [None] * len(plans)))
 
 
 def analyzed(
@@ -228,21 +202,22 @@ def analyzed(
 
 def explained(run: Run) -> Explanations:
     """Lay open the plans of a run that was executed, the actual figures beside the estimates."""
-    matcher, plans = run.pipeline.matcher, run.pipeline.plans
-    reports, funnels = matcher.patterns(), iter(matcher.funnels())
-    alone = []
-    for plan, report in zip(plans, reports, strict=True):
-        actuals = {item.name: Actual(item.peak, item.created) for item in report.items}
-        if isinstance(plan, Plan):
-            counts = _counts(report, *(() if plan.pattern.one_per is None else ("suppressed",)))
-            alone.append(explanation.explain(plan, actuals, counts, next(funnels, None), run.pipeline.time_unit))
-        elif isinstance(plan, GraphPlan):
-            alone.append(explanation.explain_query(plan, actuals, _counts(report, "extensions")))
-    return Explanations((*alone, *_units(plans, reports, run.pipeline.events)))
+    pipeline = run.pipeline
+    matcher, plans = pipeline.matcher, pipeline.plans
+    reports, funnels = matcher.patterns(), matcher.funnel_of_each()
+    reported = {plan.pattern.name: report for plan, report in zip(plans, reports, strict=True)}
+
+    def told(names: Sequence[PatternName]) -> EventTold | None:
+        return None if pipeline.events is None else pipeline.events.told({name: reported[name] for name in names})
+
+    seen = [_seen(plan.pattern, report, funnel) for plan, report, funnel in zip(plans, reports, funnels, strict=True)]
+    return Explanations(explain_all(plans, seen, pipeline.time_unit, told))
 
 
-def _counts(report: PatternReport, *others: str) -> dict[str, int]:
-    return {name: getattr(report, name) for name in (*_COUNTS, *others)}
+def _seen(pattern: AnyPattern, report: PatternReport, funnel: Funnel | None) -> Seen:
+    actuals = {item.name: Actual(item.peak, item.created) for item in report.items}
+    counts = {name: getattr(report, name) for name in family_of(pattern).counts(pattern)}
+    return Seen(actuals, counts, funnel)
 
 
 def statistics_of(

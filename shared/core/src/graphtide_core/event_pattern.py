@@ -116,6 +116,11 @@ class EventPattern:
         refuse_unmatchable(self)
 
     @property
+    def reports_changes(self) -> bool:
+        """Whether each record of a match says what changed."""
+        return self.report is Report.CHANGES
+
+    @property
     def streams(self) -> tuple[StreamName, ...]:
         """The one stream that it reads."""
         return (self.stream,)

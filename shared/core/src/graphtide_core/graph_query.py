@@ -103,6 +103,11 @@ class GraphQuery:
         return Report.ALL
 
     @property
+    def reports_changes(self) -> bool:
+        """True: each record of a result says what changed."""
+        return True
+
+    @property
     def streams(self) -> tuple[StreamName, ...]:
         """The streams that it reads, each once, in their order."""
         return tuple(dict.fromkeys(each.window.stream for each in self.inputs))

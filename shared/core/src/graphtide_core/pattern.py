@@ -174,6 +174,11 @@ class SubgraphPattern:
         self._refuse_returns()
         self._refuse_keys()
 
+    @property
+    def reports_changes(self) -> bool:
+        """Whether each record of a match says what changed."""
+        return self.report is Report.CHANGES
+
     def _refuse_returns(self) -> None:
         if self.returns is None:
             return

@@ -439,7 +439,7 @@ class Matcher:
         """Grant every pattern the work that so many records are worth, for time that passed without them."""
         self._native.grant(records)
 
-    def replan(self, number: int, plan: Plan) -> bool:
+    def replan(self, number: int, plan: AnyPlan) -> bool:
         """Match a pattern by another plan from the next record on; no match is lost and none comes twice.
 
         The new engine is warmed by replaying the window. Call it between two `push`es, with the iterator of the last one
@@ -450,11 +450,14 @@ class Matcher:
             plan: a plan for the same pattern.
 
         Returns:
-            False if the new engine reached a limit while it was warmed: then the old plan goes on.
+            False if the new engine reached a limit while it was warmed, or the pattern is none of edges: then the old plan goes
+            on. A graph query keeps its operators' tuples, not the edges that another plan would begin with.
 
         Raises:
             ValueError: the matcher is not adaptive, or is traced.
         """
+        if not isinstance(plan, Plan):
+            return False
         encoded = encode_one(plan, self._unit, self._projected, self._limits[number], self._concurrency)
         if not self._native.replan(number, encoded):
             self._finish()
@@ -465,7 +468,7 @@ class Matcher:
 
     def add(
         self,
-        plan: Plan,
+        plan: AnyPlan,
         limits: Limits,
         *,
         untold: Sequence[EdgeBatch],
@@ -480,7 +483,7 @@ class Matcher:
         pattern behaves as its policy says; under `fail` it is paused.
 
         Args:
-            plan: for the pattern.
+            plan: for the pattern, if it is one of events as a unit of its own; see `add_unit` and `add_graph_query`.
             limits: bounds on the state and the work of the pattern.
             untold: records of the pattern's window that were taken, in stream order, deletions too: all that the pattern could
                 want, at least. Of the matches that they complete nobody was told, and nobody will be.
@@ -495,6 +498,11 @@ class Matcher:
         Raises:
             ValueError: the matcher is not adaptive, or is traced.
         """
+        if isinstance(plan, EventPlan):
+            (number,) = self.add_unit(plan.unit, limits, untold=untold, told=told, projected=projected)
+            return number
+        if isinstance(plan, GraphPlan):
+            return self.add_graph_query(plan, limits, past=[*untold, *told], projected=projected)
         self._projected = self._projected if projected is None else tuple(projected)
         encoded = encode_one(plan, self._unit, self._projected, limits, self._concurrency)
         if not self._native.add(encoded, untold, told, has_begun, residue):
@@ -624,6 +632,11 @@ class Matcher:
             plans[number : number + 1] = [plan]
         self._plans = tuple(plans)
 
+    def unit(self, number: int) -> EventUnit | None:
+        """Return the unit that a pattern is matched in, if it is one of events."""
+        plan = self._plans[number]
+        return plan.unit if isinstance(plan, EventPlan) else None
+
     def plan(self, number: int) -> AnyPlan:
         """Return the plan that a pattern is matched by now."""
         return self._plans[number]
@@ -711,9 +724,17 @@ class Matcher:
 
     def funnels(self) -> tuple[Funnel, ...]:
         """Return what was told of every pattern of edges so far, in the order of the plans; nothing if they are not traced."""
-        told = self._native.funnels() or ()
-        of_subgraphs = (plan.pattern for plan in self._plans if isinstance(plan, Plan))
-        return tuple(funnel(native, pattern, self._asked) for native, pattern in zip(told, of_subgraphs, strict=False))
+        return tuple(each for each in self.funnel_of_each() if each is not None)
+
+    def funnel_of_each(self) -> tuple[Funnel | None, ...]:
+        """Return the same with None for patterns that are not traced."""
+        told = iter(self._native.funnels() or ())
+        return tuple(
+            funnel(native, plan.pattern, self._asked)
+            if isinstance(plan, Plan) and (native := next(told, None)) is not None
+            else None
+            for plan in self._plans
+        )
 
     def _told(self, begin: Callable[[], bool]) -> Iterator[MatchBatch]:
         """Begin work; yield what comes of it."""

@@ -6,159 +6,67 @@ Estimates come from the cost model; after a run the actual figures stand beside 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.plans import AGGREGATION
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
 from graphtide_query.event_told import EventTold
-from graphtide_query.families import engine_of
-from graphtide_query.families.algebra.nodes import nodes as query_nodes
-from graphtide_query.families.algebra.nodes import tree, written
-from graphtide_query.families.events.grouping import unit_of
-from graphtide_query.families.events.nodes import nodes as event_nodes
+from graphtide_query.explanation import Explanation, Seen
+from graphtide_query.families import FAMILIES, family_of
 from graphtide_query.funnel import Told, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
 from graphtide_query.markup import markup
-from graphtide_query.nodes import Actual, Node, drawn
 from graphtide_query.picture import Box, Drawing
-from graphtide_query.query_told import PlanTold, query_lines, query_object
+from graphtide_query.query_told import query_lines, query_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from graphtide_core.funnel import Funnel
-    from graphtide_core.plans import Candidate, GraphPlan, GroupedPlan, Plan
-    from graphtide_core.plans.events import AggregationPlan
+    from graphtide_core.ids import PatternName
+    from graphtide_core.plans import AnyPlan, Candidate
 
+    from graphtide_query.explanation import Asked
+    from graphtide_query.nodes import Actual, Node
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A plan laid open.
-
-    Attributes:
-        pattern: name of the pattern.
-        engine: name of the engine.
-        settings: what else was chosen, by name.
-        nodes: the steps, inputs first.
-        counts: counts of a run, by name; empty before one.
-        told: what was told of a run that was traced.
-        considered: what the choice was made from, cheapest first; empty if there was none.
-        logical: of a graph query, the expression of each output as lines, by the output's label.
-        plans: of a graph query, what it could have computed, as text, cheapest first.
-        engines: of a graph query, what could run it, with the nanoseconds of an edge, cheapest first.
-    """
-
-    pattern: str
-    engine: str
-    settings: Mapping[str, str]
-    nodes: tuple[Node, ...]
-    counts: Mapping[str, int] = field(default_factory=dict)
-    told: Told | EventTold | None = None
-    considered: tuple[Candidate, ...] = ()
-    logical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    plans: tuple[PlanTold, ...] = ()
-    engines: Mapping[str, float] = field(default_factory=dict)
+__all__ = ["Explanation", "Seen", "explain", "explain_all", "to_dot", "to_html", "to_json", "to_mermaid", "to_svg", "to_text"]
 
 
-def explain(
-    plan: Plan,
-    actuals: Mapping[str, Actual] | None = None,
-    counts: Mapping[str, int] | None = None,
-    funnel: Funnel | None = None,
+def explain(plan: AnyPlan, seen: Seen | None = None, unit: TimeUnit = TimeUnit.MILLISECOND) -> Explanation:
+    """Lay a plan open; of event patterns, that of the whole unit. Arguments as of `explain_all`."""
+    (found,) = family_of(plan.pattern).explain([plan], [seen], unit, _nothing)
+    return found
+
+
+def explain_all(
+    plans: Sequence[AnyPlan],
+    seen: Sequence[Seen | None],
     unit: TimeUnit = TimeUnit.MILLISECOND,
-) -> Explanation:
-    """Lay a plan open.
+    told: Asked | None = None,
+) -> tuple[Explanation, ...]:
+    """Lay the plans of a pass open: first those of patterns that are matched by themselves, then units, each once.
 
     Args:
-        plan: the plan.
-        actuals: of a run, by the names of items.
-        counts: of a run, with that of `matches` where there is a funnel.
-        funnel: what was told of a run that was traced.
+        plans: the plans.
+        seen: what a run saw of each; None where it did not run.
         unit: what times of the stream count.
+        told: says of patterns of a unit, by their names, what was told of a run that was traced.
     """
-    engine = engine_of(plan.physical)
-    settings = engine.settings(plan.pattern, plan.physical)
-    chosen = next((each.partial_matches for each in plan.considered if each.physical == plan.physical), None)
-    seen = actuals or {}
-    steps = engine.nodes(plan.pattern, plan.physical, chosen)
-    nodes = tuple(replace(node, actual=seen.get(node.name)) for node in steps)
-    if plan.considered:
-        estimates = (f"{c.physical.name} {_nanoseconds(c.nanoseconds)} ns an edge" for c in plan.considered)
-        settings["considered"] = ", ".join(estimates)
-    counts = counts or {}
-    told = None
-    if funnel is not None:
-        edges = {edge.name: drawn(plan.pattern, edge) for edge in plan.pattern.edges}
-        told = Told(funnel, edges, tuple(node.name for node in nodes), counts["matches"], unit)
-    return Explanation(plan.pattern.name, plan.engine, settings, nodes, counts, told, plan.considered)
+    told = told or _nothing
+    found: list[Explanation] = []
+    united: dict[str, list[int]] = {}
+    for place, plan in enumerate(plans):
+        family = family_of(plan.pattern)
+        if family.is_united:
+            united.setdefault(family.name, []).append(place)
+        else:
+            found += family.explain([plan], [seen[place]], unit, told)
+    for name, places in united.items():
+        found += FAMILIES[name].explain([plans[place] for place in places], [seen[place] for place in places], unit, told)
+    return tuple(found)
 
 
-def explain_events(
-    plan: AggregationPlan,
-    patterns: Sequence[str],
-    actuals: Mapping[str, Actual] | None = None,
-    told: EventTold | None = None,
-) -> Explanation:
-    """Lay open the plan of many event patterns, a node a vertex.
-
-    Args:
-        plan: the plan.
-        patterns: names of its patterns, in their order.
-        actuals: of a run, by the names of nodes: `v0` and so on.
-        told: what was told of a run that was traced.
-    """
-    shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
-    settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
-    return Explanation("event patterns", AGGREGATION, settings, event_nodes(plan, patterns, actuals or {}), told=told)
-
-
-def explain_query(
-    plan: GraphPlan, actuals: Mapping[str, Actual] | None = None, counts: Mapping[str, int] | None = None
-) -> Explanation:
-    """Lay open the plan of a streaming graph query, a node an operator, with the expressions that they compute.
-
-    Args:
-        plan: the plan.
-        actuals: of a run, by the names of nodes: `o0` and so on.
-        counts: of a run.
-    """
-    physical = plan.physical
-    settings = {"rules": ", ".join(physical.rules) or "none: as the query is written"}
-    both = zip(plan.query.outputs, physical.logical, strict=True)
-    return Explanation(
-        plan.query.name,
-        plan.engine,
-        settings,
-        query_nodes(physical, actuals or {}),
-        counts or {},
-        logical={output.label: tree(each) for output, each in both},
-        plans=tuple(
-            PlanTold(tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules)
-            for each in plan.considered
-        ),
-        engines={each.engine.value: each.nanoseconds for each in plan.engines},
-    )
-
-
-def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:
-    """Lay open how an event pattern is matched where others may share its sub-patterns: as it would be alone, and at what cost.
-
-    Args:
-        plan: the pattern, and how it is to be grouped.
-        unit: what a tick of the stream's time is.
-        counts: of what came of it; none where it did not run.
-    """
-    (alone,) = unit_of([plan], unit)
-    found = explain_events(alone.unit.aggregation, [plan.pattern.name])
-    settings = {"builder": plan.physical.builder, "shared": "with the event patterns of its host"}
-    return replace(found, pattern=plan.pattern.name, settings=settings, counts=counts, considered=plan.considered)
-
-
-def _nanoseconds(estimate: float) -> str:
-    """Show an estimate; among many patterns one costs far less than a nanosecond."""
-    return f"{estimate:,.1f}" if estimate >= 1 else f"{estimate:.2g}"
+def _nothing(_names: Sequence[PatternName]) -> None:
+    """Say that nothing was told."""
 
 
 def to_text(explanations: Sequence[Explanation]) -> str:

@@ -7,11 +7,9 @@ from typing import Literal
 import msgspec
 from fastapi import APIRouter, Depends, Response
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import Assigned, DerivedPlan, GroupedPlan
 from graphtide_core.time import TimeUnit
-from graphtide_query.explain import Explanation, explain, explain_grouped, explain_query, to_dot, to_json, to_text
+from graphtide_query.explain import Seen, to_dot, to_json, to_text
 from graphtide_query.families import family_of
-from graphtide_query.families.algebra.derivation import laid_open
 from graphtide_query.nodes import Actual
 from graphtide_runtime.access.callers import READ_PATTERNS
 from graphtide_runtime.routes import StrictRoute
@@ -66,23 +64,14 @@ def _explained(name: str, standing: Standing, format: str) -> str:
     if status is not None and status.suppressed:
         counts["suppressed"] = status.suppressed
     actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
-    told = family_of(pattern).assigned(pattern, *plan_of(standing.plan.plan))
-    explanation = _explanation(told, TimeUnit(standing.plan.unit), actuals, counts)
+    physical, considered = plan_of(standing.plan.plan)
+    seen, unit = Seen(actuals, counts), TimeUnit(standing.plan.unit)
+    try:
+        explanation = family_of(pattern).explain_assigned(pattern, physical, considered, seen, unit)
+    except InvalidQueryError as error:
+        detail = f"the plan of {pattern.name!r} cannot be laid open, nor run: {error}"
+        raise ProblemError(404, "no-plan", detail) from error
     if format == "json":
         (only,) = msgspec.json.decode(to_json([explanation]))
         return msgspec.json.encode(only).decode()
     return {"text": to_text, "dot": to_dot}[format]([explanation])
-
-
-def _explanation(told: Assigned, unit: TimeUnit, actuals: dict[str, Actual], counts: dict[str, int]) -> Explanation:
-    match told:
-        case GroupedPlan():
-            return explain_grouped(told, unit, counts)
-        case DerivedPlan():
-            try:
-                return explain_query(laid_open(told), actuals, counts)
-            except InvalidQueryError as error:
-                detail = f"the plan of {told.pattern.name!r} cannot be laid open, nor run: {error}"
-                raise ProblemError(404, "no-plan", detail) from error
-        case _:
-            return explain(told, actuals, counts=counts)

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from graphtide_core.returns import Field
 
     from graphtide_query.estimates.bursts import Burst
+    from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.wish import Wish
 
 P_contra = TypeVar("P_contra", bound="AnyPattern", contravariant=True)
 Hosted = TypeVar("Hosted", bound="HostedPlan")
-Plan_co = TypeVar("Plan_co", bound="AnyPlan", covariant=True)
+PlanT = TypeVar("PlanT", bound="AnyPlan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class ReplanPolicy:
     drift: DriftPolicy = field(default_factory=DriftPolicy)
 
 
-class Family(Protocol[P_contra, Plan_co, Hosted]):
+class Family(Protocol[P_contra, PlanT, Hosted]):
     """Patterns with one definition of a result."""
 
     @property
@@ -151,7 +152,7 @@ class Family(Protocol[P_contra, Plan_co, Hosted]):
         """
         ...
 
-    def plan(self, patterns: Sequence[P_contra], wish: Wish, context: PlanningContext, /) -> tuple[Plan_co, ...]:
+    def plan(self, patterns: Sequence[P_contra], wish: Wish, context: PlanningContext, /) -> tuple[PlanT, ...]:
         """Plan patterns of one pass, in their order.
 
         Raises:
@@ -191,12 +192,43 @@ class Family(Protocol[P_contra, Plan_co, Hosted]):
         """Return what is equal of plans that may be of one unit."""
         ...
 
-    def united(self, plans: Sequence[Hosted], unit: TimeUnit, /) -> tuple[Plan_co, ...]:
+    @property
+    def is_united(self) -> bool:
+        """Whether patterns are matched in units, which are planned anew as a whole while they run."""
+        ...
+
+    def united(self, plans: Sequence[Hosted], unit: TimeUnit, /) -> tuple[PlanT, ...]:
         """Return what a matcher takes for plans of one company, in their order.
 
         Raises:
             InvalidPatternError: a pattern asks for what no engine does.
             LookupError: there is no such variant of a plan.
+        """
+        ...
+
+    def counts(self, pattern: P_contra, /) -> tuple[str, ...]:
+        """Return the names of the counts of a run that EXPLAIN shows of a pattern."""
+        ...
+
+    def explain(
+        self,
+        plans: Sequence[PlanT],
+        seen: Sequence[Seen | None],
+        unit: TimeUnit,
+        told: Asked,
+        /,
+    ) -> tuple[Explanation, ...]:
+        """Lay plans open, with what a run saw of each; of those of one unit, `told` says more by the names of its patterns."""
+        ...
+
+    def explain_assigned(
+        self, pattern: P_contra, physical: AssignedPlan, considered: tuple[Candidate, ...], seen: Seen, unit: TimeUnit, /
+    ) -> Explanation:
+        """Lay open how a pattern is to be matched, as it is sent to a host, with what the host counted.
+
+        Raises:
+            InvalidQueryError: the plan is not of this pattern.
+            ValueError: no pattern of the family is matched so.
         """
         ...
 

@@ -16,6 +16,7 @@ from graphtide_core.window import EdgeCount
 
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.families.engine import AnyEngine, engine_among, foreign_plan
+from graphtide_query.families.variants import RUN_COUNTS
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.estimates.cost import Cost
     from graphtide_query.estimates.crowd import Crowd
+    from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
 
@@ -159,9 +161,47 @@ class SubgraphFamily:
     def company(self, _plan: Plan, /) -> None:
         """Return None: each is matched by itself."""
 
+    @property
+    def is_united(self) -> bool:
+        """False: each is matched by itself."""
+        return False
+
     def united(self, plans: Sequence[Plan], _unit: TimeUnit, /) -> tuple[Plan, ...]:
         """Return the plans as they are."""
         return tuple(plans)
+
+    def counts(self, pattern: SubgraphPattern, /) -> tuple[str, ...]:
+        """Return those of every pattern, and what `ONE PER` left out."""
+        return RUN_COUNTS if pattern.one_per is None else (*RUN_COUNTS, "suppressed")
+
+    def explain(
+        self,
+        plans: Sequence[Plan],
+        seen: Sequence[Seen | None],
+        unit: TimeUnit,
+        _told: Asked,
+        /,
+    ) -> tuple[Explanation, ...]:
+        """Lay each open by itself, by the engine that runs it."""
+        from graphtide_query.explanation import Seen  # noqa: PLC0415 - not every run explains
+        from graphtide_query.families.subgraph_explaining import explain_edges  # noqa: PLC0415
+
+        return tuple(
+            explain_edges(plan, engine_among(self.engines, plan.physical), each or Seen(), unit)
+            for plan, each in zip(plans, seen, strict=True)
+        )
+
+    def explain_assigned(
+        self,
+        pattern: SubgraphPattern,
+        physical: AssignedPlan,
+        considered: tuple[Candidate, ...],
+        seen: Seen,
+        unit: TimeUnit,
+        /,
+    ) -> Explanation:
+        """Lay the plan open as it is."""
+        return self.explain((self.assigned(pattern, physical, considered),), (seen,), unit, lambda _: None)[0]
 
     def is_better(
         self,

@@ -19,3 +19,6 @@ PLANS_OF_QUERIES: Final = (SEARCHED, CANONICAL)
 
 BUILDERS: Final = ("none", "rw", "spass", "casem-2", "casem", "casem+dce")
 """Names of the builders of plans of event patterns; plans of later ones share more."""
+
+RUN_COUNTS: Final = ("candidates", "discarded", "matches", "retractions", "peak_partial_matches", "state_bytes")
+"""Counts of a run that EXPLAIN shows of every pattern that is matched by itself."""

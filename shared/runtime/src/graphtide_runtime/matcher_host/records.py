@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import PatternName, StreamName
-from graphtide_core.pattern import Report
 from graphtide_core.ports.log import Message
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
@@ -240,14 +238,13 @@ class HostRecords:
 
 
 def _head(of: MatchRecord) -> match_events.MatchHead:
-    is_result = isinstance(of.pattern, GraphQuery)
     return match_events.MatchHead(
         of.match_id,
         of.pattern.name,
         of.pattern.version,
         of.kind,
         of.detected_at,
-        tells_change=is_result or of.pattern.report is Report.CHANGES,
+        tells_change=of.pattern.reports_changes,
         nth=of.nth,
     )
 

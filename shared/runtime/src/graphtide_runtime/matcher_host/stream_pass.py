@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import PatternName
 from graphtide_core.pattern import Report
-from graphtide_core.plans import EventPlan, GraphPlan, GroupedPlan, Plan
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
+from graphtide_query.families import family_of
 
 from graphtide_runtime.faults import is_foreseen, reason_of
 from graphtide_runtime.matcher_host.grouping import groups, matched_by, without
@@ -342,12 +342,11 @@ class StreamPass:
         """
         place = self._places[running.assignment.name]
         plan, old = running.assignment.plan, self._running[place].assignment.plan
-        if isinstance(plan, Plan) and plan.physical != old.physical and not self._matcher.replan(place, plan):
-            return False
-        if isinstance(plan, GraphPlan) and plan.physical != old.physical:
-            # It keeps its operators' tuples, not the edges that another plan would begin with.
-            return False
-        self._is_stirred |= isinstance(plan, GroupedPlan) and plan.physical != old.physical
+        if plan.physical != old.physical:
+            if family_of(plan.pattern).is_united:
+                self._is_stirred = True
+            elif not self._matcher.replan(place, *matched_by([running.assignment], self.unit)):
+                return False
         self._running[place] = running
         self._reports_from = min(self._reports_from, running.reports_from)
         return True
@@ -382,12 +381,8 @@ class StreamPass:
 
     def _are_whole_units(self, numbers: Sequence[int]) -> bool:
         """Return whether patterns are all that run of the units that they are of."""
-        units = {id(plan.unit) for number in numbers if isinstance(plan := self._matcher.plan(number), EventPlan)}
-        of_units = [
-            place
-            for place in self._running
-            if isinstance(plan := self._matcher.plan(place), EventPlan) and id(plan.unit) in units
-        ]
+        units = {id(self._matcher.unit(number)) for number in numbers}
+        of_units = [place for place in self._running if id(self._matcher.unit(place)) in units]
         return sorted(of_units) == sorted(numbers)
 
     def reports(self) -> dict[PatternName, PatternReport]:
@@ -412,22 +407,16 @@ class StreamPass:
         assignment = running.assignment
         limits = _lenient(assignment.limits)
         (plan,) = matched_by([assignment], self.unit)
-        if isinstance(plan, EventPlan):
-            (place,) = self._matcher.add_unit(plan.unit, limits, untold=untold, told=told, projected=self.attributes)
-            self._is_stirred = True
-        elif isinstance(plan, GraphPlan):
-            past = [*untold, *told]
-            place = self._matcher.add_graph_query(plan, limits, past=past, projected=self.attributes)
-        else:
-            place = self._matcher.add(
-                plan,
-                limits,
-                untold=untold,
-                told=told,
-                projected=self.attributes,
-                has_begun=has_begun,
-                residue=running.frontier,
-            )
+        self._is_stirred |= family_of(plan.pattern).is_united
+        place = self._matcher.add(
+            plan,
+            limits,
+            untold=untold,
+            told=told,
+            projected=self.attributes,
+            has_begun=has_begun,
+            residue=running.frontier,
+        )
         self._running[place] = running
         self._places[assignment.name] = place
         if running.frontier is not None:

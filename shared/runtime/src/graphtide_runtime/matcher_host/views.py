@@ -9,7 +9,6 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import StreamName
-from graphtide_core.plans import GraphPlan
 from graphtide_core.ports.log import TopicPartition
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.ordered import ARROW_STREAM
@@ -60,7 +59,7 @@ class Views:
         Raises:
             TransientError: the log does not answer.
         """
-        if not isinstance(assignment.plan, GraphPlan) or not assignment.plan.query.is_view:
+        if not assignment.plan.pattern.is_view:
             return
         self._running.setdefault(assignment.stream, {})[assignment.name] = assignment
         self._streams.pop(assignment.name, None)

@@ -18,7 +18,7 @@ from graphtide_core.suggestion import show
 from graphtide_core.time import Duration, TimeUnit
 
 from graphtide_query.families.engine import foreign_plan
-from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES
+from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES, RUN_COUNTS
 from graphtide_query.language import print_pattern
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide_query.estimates.bursts import Burst
+    from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
 
@@ -140,9 +141,48 @@ class AlgebraFamily:
     def company(self, _plan: GraphPlan, /) -> None:
         """Return None: what queries share they share whatever their plans."""
 
+    @property
+    def is_united(self) -> bool:
+        """False: what queries share they share whatever their plans."""
+        return False
+
     def united(self, plans: Sequence[GraphPlan], _unit: TimeUnit, /) -> tuple[GraphPlan, ...]:
         """Return the plans as they are."""
         return tuple(plans)
+
+    def counts(self, _query: GraphQuery, /) -> tuple[str, ...]:
+        """Return those of every pattern, and how often results were extended."""
+        return (*RUN_COUNTS, "extensions")
+
+    def explain(
+        self,
+        plans: Sequence[GraphPlan],
+        seen: Sequence[Seen | None],
+        _unit: TimeUnit,
+        _told: Asked,
+        /,
+    ) -> tuple[Explanation, ...]:
+        """Lay each open by itself, a node an operator."""
+        from graphtide_query.explanation import Seen  # noqa: PLC0415 - not every run explains
+        from graphtide_query.families.algebra.explaining import explain_query  # noqa: PLC0415
+
+        both = ((plan, each or Seen()) for plan, each in zip(plans, seen, strict=True))
+        return tuple(explain_query(plan, each.actuals, each.counts) for plan, each in both)
+
+    def explain_assigned(
+        self,
+        query: GraphQuery,
+        physical: AssignedPlan,
+        considered: tuple[Candidate, ...],
+        seen: Seen,
+        _unit: TimeUnit,
+        /,
+    ) -> Explanation:
+        """Lay the plan open that follows, with all that it was chosen from."""
+        from graphtide_query.families.algebra.derivation import laid_open  # noqa: PLC0415 - as above
+        from graphtide_query.families.algebra.explaining import explain_query  # noqa: PLC0415
+
+        return explain_query(laid_open(self.assigned(query, physical, considered)), seen.actuals, seen.counts)
 
     def is_better(
         self, query: GraphQuery, new: AssignedPlan, running: AssignedPlan, context: PlanningContext, policy: ReplanPolicy, /

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
     from graphtide_query.estimates.bursts import Burst
+    from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
 
@@ -126,11 +127,47 @@ class EventFamily:
         """Return the builder that is wished."""
         return plan.physical.builder
 
+    @property
+    def is_united(self) -> bool:
+        """True: they share sub-patterns."""
+        return True
+
     def united(self, plans: Sequence[GroupedPlan], unit: TimeUnit, /) -> tuple[EventPlan, ...]:
         """Return the patterns as one unit."""
         from graphtide_query.families.events.grouping import unit_of  # noqa: PLC0415 - as above
 
         return unit_of(plans, unit)
+
+    def counts(self, _pattern: EventPattern, /) -> tuple[str, ...]:
+        """Return none: what is counted is told of the unit."""
+        return ()
+
+    def explain(
+        self,
+        plans: Sequence[EventPlan],
+        seen: Sequence[Seen | None],
+        _unit: TimeUnit,
+        told: Asked,
+        /,
+    ) -> tuple[Explanation, ...]:
+        """Lay the plan of each unit open, once."""
+        from graphtide_query.families.events.explaining import explain_units  # noqa: PLC0415 - not every run explains
+
+        return tuple(explain_units(plans, seen, told))
+
+    def explain_assigned(
+        self,
+        pattern: EventPattern,
+        physical: AssignedPlan,
+        considered: tuple[Candidate, ...],
+        seen: Seen,
+        unit: TimeUnit,
+        /,
+    ) -> Explanation:
+        """Lay open how a pattern would be matched alone; what it shares, its host alone knows."""
+        from graphtide_query.families.events.explaining import explain_grouped  # noqa: PLC0415 - as above
+
+        return explain_grouped(self.assigned(pattern, physical, considered), unit, seen.counts)
 
     def is_better(
         self,

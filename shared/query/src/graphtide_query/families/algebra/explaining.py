@@ -1,0 +1,44 @@
+"""The plan of a streaming graph query, laid open: its operators, its expressions, and the plans that were weighed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_query.explanation import Explanation
+from graphtide_query.families.algebra.nodes import nodes, tree, written
+from graphtide_query.query_told import PlanTold
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.plans import GraphPlan
+
+    from graphtide_query.nodes import Actual
+
+
+def explain_query(
+    plan: GraphPlan, actuals: Mapping[str, Actual] | None = None, counts: Mapping[str, int] | None = None
+) -> Explanation:
+    """Lay open the plan of a streaming graph query, a node an operator, with the expressions that they compute.
+
+    Args:
+        plan: the plan.
+        actuals: of a run, by the names of nodes: `o0` and so on.
+        counts: of a run.
+    """
+    physical = plan.physical
+    settings = {"rules": ", ".join(physical.rules) or "none: as the query is written"}
+    both = zip(plan.query.outputs, physical.logical, strict=True)
+    return Explanation(
+        plan.query.name,
+        plan.engine,
+        settings,
+        nodes(physical, actuals or {}),
+        counts or {},
+        logical={output.label: tree(each) for output, each in both},
+        plans=tuple(
+            PlanTold(tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules)
+            for each in plan.considered
+        ),
+        engines={each.engine.value: each.nanoseconds for each in plan.engines},
+    )

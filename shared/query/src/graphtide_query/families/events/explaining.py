@@ -1,0 +1,69 @@
+"""The plans of event patterns, laid open: one of many patterns, a node a vertex; or one as it would be matched alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_core.plans import AGGREGATION
+
+from graphtide_query.explanation import Explanation
+from graphtide_query.families.events.grouping import unit_of
+from graphtide_query.families.events.nodes import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from graphtide_core.plans import EventPlan, GroupedPlan
+    from graphtide_core.plans.events import AggregationPlan
+    from graphtide_core.time import TimeUnit
+
+    from graphtide_query.event_told import EventTold
+    from graphtide_query.explanation import Asked, Seen
+    from graphtide_query.nodes import Actual
+
+
+def explain_units(plans: Iterable[EventPlan], seen: Iterable[Seen | None], told: Asked) -> Iterator[Explanation]:
+    """Lay open the plan of each unit, once, with what a run saw of its patterns; `told` says more of patterns by name."""
+    units: dict[int, list[tuple[EventPlan, Seen | None]]] = {}
+    for plan, each in zip(plans, seen, strict=True):
+        units.setdefault(id(plan.unit), []).append((plan, each))
+    for members in units.values():
+        unit = members[0][0].unit
+        names = [pattern.name for pattern in unit.patterns]
+        known = [each for _, each in members if each is not None]
+        actuals = {name: actual for each in known for name, actual in each.actuals.items()}
+        yield explain_events(unit.aggregation, names, actuals, told(names) if known else None)
+
+
+def explain_events(
+    plan: AggregationPlan,
+    patterns: Sequence[str],
+    actuals: Mapping[str, Actual] | None = None,
+    told: EventTold | None = None,
+) -> Explanation:
+    """Lay open the plan of many event patterns, a node a vertex.
+
+    Args:
+        plan: the plan.
+        patterns: names of its patterns, in their order.
+        actuals: of a run, by the names of nodes: `v0` and so on.
+        told: what was told of a run that was traced.
+    """
+    shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
+    settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
+    return Explanation("event patterns", AGGREGATION, settings, nodes(plan, patterns, actuals or {}), told=told)
+
+
+def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:
+    """Lay open how an event pattern is matched where others may share its sub-patterns: as it would be alone, and at what cost.
+
+    Args:
+        plan: the pattern, and how it is to be grouped.
+        unit: what a tick of the stream's time is.
+        counts: of what came of it; none where it did not run.
+    """
+    (alone,) = unit_of([plan], unit)
+    found = explain_events(alone.unit.aggregation, [plan.pattern.name])
+    settings = {"builder": plan.physical.builder, "shared": "with the event patterns of its host"}
+    return replace(found, pattern=plan.pattern.name, settings=settings, counts=counts, considered=plan.considered)

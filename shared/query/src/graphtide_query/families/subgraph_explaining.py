@@ -1,0 +1,44 @@
+"""The plan of a pattern of edges, laid open by the engine that runs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_query.explanation import Explanation, Seen
+from graphtide_query.funnel import Told
+from graphtide_query.nodes import drawn
+
+if TYPE_CHECKING:
+    from graphtide_core.plans import PhysicalPlan, Plan
+    from graphtide_core.time import TimeUnit
+
+    from graphtide_query.families.engine import Engine
+
+
+def explain_edges(plan: Plan, engine: Engine[PhysicalPlan], seen: Seen, unit: TimeUnit) -> Explanation:
+    """Lay a plan open.
+
+    Args:
+        plan: the plan.
+        engine: that runs it.
+        seen: what a run saw of it.
+        unit: what times of the stream count.
+    """
+    settings = engine.settings(plan.pattern, plan.physical)
+    chosen = next((each.partial_matches for each in plan.considered if each.physical == plan.physical), None)
+    steps = engine.nodes(plan.pattern, plan.physical, chosen)
+    nodes = tuple(replace(node, actual=seen.actuals.get(node.name)) for node in steps)
+    if plan.considered:
+        estimates = (f"{c.physical.name} {_nanoseconds(c.nanoseconds)} ns an edge" for c in plan.considered)
+        settings["considered"] = ", ".join(estimates)
+    told = None
+    if seen.funnel is not None:
+        edges = {edge.name: drawn(plan.pattern, edge) for edge in plan.pattern.edges}
+        told = Told(seen.funnel, edges, tuple(node.name for node in nodes), seen.counts["matches"], unit)
+    return Explanation(plan.pattern.name, plan.engine, settings, nodes, seen.counts, told, plan.considered)
+
+
+def _nanoseconds(estimate: float) -> str:
+    """Show an estimate; among many patterns one costs far less than a nanosecond."""
+    return f"{estimate:,.1f}" if estimate >= 1 else f"{estimate:.2g}"
