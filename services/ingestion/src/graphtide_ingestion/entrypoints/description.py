@@ -106,7 +106,7 @@ _EVENT: Final = {
 }
 
 
-def _streamed(example: Callable[[HttpBody], str]) -> dict[str, Any]:
+def streamed(example: Callable[[HttpBody], str]) -> dict[str, Any]:
     """Return the content of bodies that are read as they come, by media type."""
     return {
         kind: {"schema": {"type": "string"} if format.http.is_text else {}, "example": example(format.http)}
@@ -124,7 +124,7 @@ EDGES: Final[dict[str, Any]] = {
             "the answer is that one again."
         ),
         "content": {
-            **_streamed(attrgetter("edge")),
+            **streamed(attrgetter("edge")),
             JSON: {"schema": {}, "example": _EDGE},
             bodies.EVENT: {"schema": _EVENT, "example": {**_HEAD, "data": _EDGE}},
             bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [{**_HEAD, "data": _EDGE}]},
@@ -144,7 +144,7 @@ EDGES: Final[dict[str, Any]] = {
 _HAPPENED: Final = {"ts": 1704067200000, "type": "reading", "speed": 17.5}
 _IN_CLOUD_EVENT: Final = {**_HEAD, "type": "reading", "data": {"ts": 1704067200000, "speed": 17.5}}
 _OF_EVENTS: Final[dict[str, Any]] = {
-    **_streamed(attrgetter("event")),
+    **streamed(attrgetter("event")),
     JSON: {"schema": {}, "example": _HAPPENED},
     bodies.EVENT: {"schema": _EVENT, "example": _IN_CLOUD_EVENT},
     bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [_IN_CLOUD_EVENT]},

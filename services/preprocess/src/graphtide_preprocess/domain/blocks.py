@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core import formats
+from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Record
 from graphtide_native.records import EdgeBatch
 from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece, RawDecoder, Refused
@@ -107,9 +108,12 @@ class Block:
     def _origins(self) -> Iterable[RawOrigin | None]:
         """Return what each record says of itself, but for its edges, their columns and types."""
         head = self.head
-        format = None if head.format is None else formats.on_log(head.format)
-        if format is None:
+        if head.format is None:
             return [None] * len(head.offsets)
+        format = formats.on_log(head.format)
+        if format is None:
+            message = f"a block of records in an unknown format, {head.format!r}"
+            raise FatalError(message)
         origins = [RawOrigin(format, None, None, head.producer, *each) for each in head.sent]
         return [origins[place] for place in head.origins]
 
