@@ -25,6 +25,7 @@ from graphtide_runtime.matcher_host.checkpointing import Checkpointer
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.lagging import LaggingLog
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
 from graphtide_wire import control
 from hypothesis import given, settings
@@ -572,6 +573,28 @@ def test_a_host_goes_on_from_the_records_of_commits_where_the_log_forgot_its_pos
     world.settle()
     assert world.matches() == world.expected(edge_pattern(), 0)
     assert len(world.matches()) == len(told) + 1
+
+
+def test_a_newcomer_misses_nothing_that_the_others_take_after_it_found_an_end_of_the_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # It reads one record of its past in each round.
+    monkeypatch.setattr(host, "JOIN_SECONDS", 0.0)
+    world = World(StreamName("s"))
+    world.log = LaggingLog(world.log, polls=3)
+    first, second = edge_pattern(), replace(edge_pattern(), name=PatternName("second"))
+    world.plan(first, "timing", start=0)
+    world.settle()
+    for number in range(6):
+        world.send([path(number)])
+    world.settle()
+    world.plan(second, "timing", start=0)
+    for number in range(6, 30):
+        world.send([path(number)])
+        world.live(1)
+    world.settle()
+    assert world.states()[second.name] == "running"
+    assert world.matches(second.name) == world.expected(second, 0)
 
 
 def test_what_somebody_else_said_in_the_name_of_a_host_does_not_stop_it_for_good() -> None:

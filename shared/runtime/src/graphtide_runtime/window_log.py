@@ -7,6 +7,7 @@ Whoever looked leaves the reader without a partition: one that is assigned is fe
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -97,6 +98,8 @@ def between(
 ) -> Generator[Record, None, None]:
     """Yield the records from offset `start` to below `end`, of which `most` are read at once; the reader reads nothing else.
 
+    The log could be read to `end` before; a broker that comes back may show less of it for a moment.
+
     Close it where it is not read to its end.
 
     Raises:
@@ -106,8 +109,9 @@ def between(
         return
     with _given_back(reader):
         reader.assign({partition: start})
+        deadline = time.monotonic() + _PATIENCE
         while True:
-            records = reader.poll(_PATIENCE, most)
+            records = reader.poll(max(0.0, deadline - time.monotonic()), most)
             beat()
             for record in records:
                 if record.offset >= end:
@@ -115,11 +119,15 @@ def between(
                 yield record
                 if record.offset == end - 1:
                     return
-            if reader.at_end():
+            ended_at = reader.ended_at(partition)
+            if ended_at is not None and ended_at >= end:
                 return
-            if not records:
-                message = f"{partition.topic} gave nothing within {_PATIENCE:g} seconds"
+            if not records and time.monotonic() >= deadline:
+                found = "gave nothing" if ended_at is None else f"could be read to {ended_at}, of {end},"
+                message = f"{partition.topic} {found} within {_PATIENCE:g} seconds"
                 raise TransientError(message)
+            if records:
+                deadline = time.monotonic() + _PATIENCE
 
 
 @contextmanager

@@ -117,6 +117,14 @@ class LogReader(Protocol):
         """Return whether the last `poll` gave the last record there was of every partition assigned.
 
         Offsets do not tell: past the last record there may be some that are none. An empty list of a `poll` does not, either.
+        That may have been a while ago: whoever knows of an offset that can be read asks `ended_at`.
+        """
+        ...
+
+    def ended_at(self, partition: TopicPartition) -> int | None:
+        """Return the offset before which an assigned partition has no record that `poll` has not given; None if there may be.
+
+        It is known where the end was found, and then it is an end of that time: records that came since may be behind it.
         """
         ...
 

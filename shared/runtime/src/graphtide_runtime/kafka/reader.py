@@ -44,6 +44,8 @@ class KafkaReader:
         """An error that came behind records, to be raised by the next poll."""
         self._open: set[TopicPartition] = set()
         """Partitions assigned whose end was not reached."""
+        self._ended: dict[TopicPartition, int] = {}
+        """Where the end of the others was."""
         self._assigned = 0
         config: dict[str, object] = {**connection.reading(group or NO_GROUP), "error_cb": self._beside.note}
         self._consumer = Consumer(config, logger=LOGGER)
@@ -52,6 +54,7 @@ class KafkaReader:
         """Read these partitions from these offsets, and no others."""
         self._late = None
         self._open = set(positions)
+        self._ended.clear()
         self._assigned = len(self._open)
         with translated("assigning"):
             self._consumer.assign(
@@ -84,6 +87,10 @@ class KafkaReader:
     def at_end(self) -> bool:
         """Return whether every partition assigned was read to its end."""
         return not self._open
+
+    def ended_at(self, partition: TopicPartition) -> int | None:
+        """Return where the end of a partition was found, if nothing came since."""
+        return self._ended.get(partition)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Give no records of these until `resume`."""
@@ -148,9 +155,13 @@ class KafkaReader:
             record = _record(cast("_Read", message))
             records.append(record)
             if len(self._open) < self._assigned:
-                self._open.add(TopicPartition(record.topic, record.partition))
+                place = TopicPartition(record.topic, record.partition)
+                self._open.add(place)
+                self._ended.pop(place, None)
         elif wrong.code() == NO_MORE:
-            self._open.discard(TopicPartition(cast("str", message.topic()), cast("int", message.partition())))
+            place = TopicPartition(cast("str", message.topic()), cast("int", message.partition()))
+            self._open.discard(place)
+            self._ended[place] = cast("int", message.offset())
         elif records:
             self._late = wrong
         else:

@@ -154,7 +154,7 @@ class Joining:
             TransientError: the log does not answer.
         """
         begun = time.monotonic()
-        end, target, is_at_end, is_over = begun + seconds, self.into.position, False, False
+        end, target, has_all, is_over = begun + seconds, self.into.position, False, False
         if self._handover is not None and not self._take_over(self._handover, end):
             return False
         while True:
@@ -163,7 +163,7 @@ class Joining:
                     return False
                 self._take(self._ahead.popleft())
                 is_over = time.monotonic() >= end
-            if self._ahead or is_at_end or self._pass.position >= target:
+            if self._ahead or has_all or self._pass.position >= target:
                 self._pass.position = target
                 return True
             if is_over:
@@ -171,8 +171,10 @@ class Joining:
             begun = time.monotonic()
             self._ahead.extend(self._reader.poll(max(0, end - begun), MOST_RECORDS))
             beat()
-            is_at_end = self._reader.at_end()
-            self._waited = 0 if self._ahead or is_at_end else self._waited + time.monotonic() - begun
+            # An end that was found before the other pass went on says nothing of what it took since.
+            ended_at = self._reader.ended_at(self._partition)
+            has_all = ended_at is not None and ended_at >= target
+            self._waited = 0 if self._ahead or has_all else self._waited + time.monotonic() - begun
             # What was read is taken as far as time allows, one record at least.
             is_over = not self._ahead and time.monotonic() >= end
             if self._waited > _PATIENCE:

@@ -43,6 +43,14 @@ class MemoryReader:
         """Return whether there was no more to give."""
         return self._at_end
 
+    def ended_at(self, partition: TopicPartition) -> int | None:
+        """Return where the partition ends that was read to its end, if nothing came since."""
+        with self._state.changed:
+            following = self._next.get(partition)
+            if following is None or not self._is_at_end(partition, following):
+                return None
+            return max(following, self._state.partition(partition).stable_end)
+
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Give no records of these until `resume`."""
         self._paused.update(partitions)

@@ -139,6 +139,30 @@ class TransactionContract(LogFixtures):
         reader.assign({place: 0})
         assert values(self.to_the_end(reader)) == [b"a", b"b"]
 
+    def test_where_the_end_was_found_is_known_until_something_comes(
+        self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
+    ) -> None:
+        """Past marks, which are no records; of a partition that is not assigned, nothing."""
+        assert reader.ended_at(place) is None
+        for text in (b"a", b"b"):
+            transactor.begin()
+            transactor.write(messages(topic, text))
+            transactor.commit(group, {})
+        reader.assign({place: 0})
+        assert reader.ended_at(place) is None
+        assert values(read(reader, 2)) == [b"a", b"b"]
+        self.to_the_end(reader)
+        end = reader.ends([place])[place][1]
+        assert reader.ended_at(place) == end
+        transactor.begin()
+        transactor.write(messages(topic, b"c"))
+        transactor.commit(group, {})
+        assert values(read(reader, 1)) == [b"c"]
+        self.to_the_end(reader)
+        assert reader.ended_at(place) == reader.ends([place])[place][1] > end
+        reader.assign({})
+        assert reader.ended_at(place) is None
+
     def to_the_end(self, reader: LogReader) -> list[Record]:
         """Poll until the end is reached, or patience ends; return what came."""
         deadline = time.monotonic() + PATIENCE
