@@ -575,6 +575,29 @@ def test_a_host_goes_on_from_the_records_of_commits_where_the_log_forgot_its_pos
     assert len(world.matches()) == len(told) + 1
 
 
+@pytest.mark.parametrize("shows_commits", [False, True])
+def test_a_host_goes_on_from_the_records_of_commits_where_the_log_waits_for_a_transaction_that_ended(
+    shows_commits: bool,
+) -> None:
+    world = World(StreamName("s"))
+    world.plan(edge_pattern(), "timing", start=0)
+    world.settle()
+    for number in range(5):
+        world.send([path(number)])
+    world.settle()
+
+    log = ForgetfulLog(world.log, None, times=1_000, shows_commits=shows_commits)
+    log.waits = True
+    world.log, world.host = log, None
+    world.send([path(5)])
+    if shows_commits:
+        world.settle()
+        assert world.matches() == world.expected(edge_pattern(), 0)
+    else:
+        with pytest.raises(TransientError, match="a transaction has not ended"):
+            world.settle()
+
+
 def test_a_newcomer_misses_nothing_that_the_others_take_after_it_found_an_end_of_the_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,10 +1,10 @@
 """Committed positions that a worker knows better: one that contradicts what it wrote in the same transactions is not believed.
 
-A coordinator of groups may not know all that was committed, for a moment or until the broker restarts (seen on Kafka 4.0.2
-after crashes of a lone broker). A worker that believed it would write again what it wrote before. So the worker reads the
-records of commits instead, which the log keeps (ADR 35). Where they cannot be read, it refuses the position a few times, each
-time with a commit of a position that nobody reads, which makes a coordinator notice and load again. After that it believes the
-position: what contradicts it may have been written by somebody else.
+A coordinator of groups may not know all that was committed, or wait for a transaction that ended long ago, for a moment or
+until the broker restarts (seen on Kafka 4.0.2 after crashes of a lone broker). A worker that believed it would write again what
+it wrote before. So the worker reads the records of commits instead, which the log keeps (ADR 35). Where they cannot be read, it
+refuses the position a few times, each time with a commit of a position that nobody reads, which makes a coordinator notice and
+load again. After that it believes the position: what contradicts it may have been written by somebody else.
 """
 
 from __future__ import annotations
@@ -57,15 +57,19 @@ class Doubts:
         Raises:
             TransientError: the positions are refused; open again.
         """
-        said = reader.committed(places)
+        try:
+            said = reader.committed(places)
+        except TransientError as error:
+            # The transactor is open, so what it left unfinished has ended, whatever the coordinator waits for.
+            recorded = self._recorded(reader, places)
+            if recorded is None or contradiction(recorded) is not None:
+                raise
+            _LOG.warning(events.POSITIONS_RECOVERED, worker=self._group, error=str(error))
+            return recorded
         if (flaw := contradiction(said)) is None:
             del self._refused[frozenset(places)]
             return said
-        try:
-            recorded = reader.recorded(places)
-        except FatalError as error:
-            _LOG.warning(events.COMMITS_UNREADABLE, worker=self._group, error=str(error))
-            recorded = said
+        recorded = self._recorded(reader, places) or said
         if contradiction(recorded) is None:
             _LOG.warning(events.POSITIONS_RECOVERED, worker=self._group, error=flaw)
             return recorded
@@ -78,6 +82,14 @@ class Doubts:
             raise TransientError(message)
         _LOG.warning(events.POSITIONS_BELIEVED, worker=self._group, error=flaw)
         return recorded
+
+    def _recorded(self, reader: LogReader, places: Collection[TopicPartition]) -> Positions | None:
+        """Return the positions by the records of commits; None where the log does not show these."""
+        try:
+            return reader.recorded(places)
+        except FatalError as error:
+            _LOG.warning(events.COMMITS_UNREADABLE, worker=self._group, error=str(error))
+            return None
 
 
 def recorded_positions(reader: LogReader, places: Collection[TopicPartition]) -> Positions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphtide_core.errors import FatalError
+from graphtide_core.errors import FatalError, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,11 +18,13 @@ class ForgetfulLog:
     Attributes:
         times: how often they still do.
         shows_commits: whether its records of commits can be read, which are right.
+        waits: whether readers get no position, since the log waits for a transaction.
     """
 
     def __init__(self, log: Log, answer: Position | None, times: int, *, shows_commits: bool = False) -> None:
         """Answer `answer` so many times."""
         self._log, self._answer, self.times, self.shows_commits = log, answer, times, shows_commits
+        self.waits = False
 
     def reader(self, group: str | None) -> Any:
         """Return a reader that is told so."""
@@ -31,6 +33,9 @@ class ForgetfulLog:
 
         def committed(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
             self.times -= 1
+            if self.waits and self.times >= 0:
+                message = "a transaction has not ended"
+                raise TransientError(message)
             return dict.fromkeys(partitions, self._answer) if self.times >= 0 else known(partitions)
 
         def recorded(partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:

@@ -13,7 +13,7 @@ WORK_FAILED = Name("work.failed", "a worker failed; it is opened again after a w
 CLOSE_FAILED = Name("close.failed", "a worker could not give back everything; it is opened again all the same")
 RECORD_FAULT = Name("record.fault", "a worker failed twice on one record; the part that failed was taken out, and it goes on")
 POSITIONS_RECOVERED = Name(
-    "positions.recovered", "a coordinator contradicts what its group wrote; the positions come from the records of commits"
+    "positions.recovered", "a coordinator gives no positions, or wrong ones; they come from the records of commits"
 )
 POSITIONS_BELIEVED = Name(
     "positions.believed",
