@@ -12,6 +12,7 @@ from graphtide.server import Access, Server
 from graphtide_core.errors import FatalError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import GraphPlan
+from graphtide_core.returns import MatchLayout
 from graphtide_native.matcher import MatchBatch
 from graphtide_query import parse
 
@@ -24,6 +25,15 @@ PATTERNS = {
     "events": "PATTERN p SEQ(a:A, b:B) ON s WITHIN 10",
     "algebra": "QUERY p Answer(x, y) <- k(x, y). ON s WINDOW(10)",
 }
+
+
+PARTS: dict[str, tuple[object, ...]] = {
+    "isomorphism": (["1"], [], ["a", "b"]),
+    "simulation": ([[("1", False)]], [["a"], ["b"]], "0" * 32, None, None),
+    "events": ("0" * 32, [0, 1], [("1", False), ("2", False)], None),
+    "algebra": ("0" * 32, 0, ["a", "b"], 1, None, 0, None),
+}
+"""The parts of a match of each family, as the extension gives them."""
 
 
 def plan_of(pattern: Any) -> AnyPlan:
@@ -49,6 +59,23 @@ def test_a_match_of_an_unknown_form_is_an_error_and_does_not_vanish(family: str,
     (pattern,) = parse(PATTERNS[family])
     batch = MatchBatch(cast("Any", Rows(parts)), [plan_of(pattern)])
     with pytest.raises(FatalError, match=f"a match of 'p' has {len(parts)} parts, .* another version"):
+        list(batch)
+
+
+def test_each_layout_is_that_of_one_family() -> None:
+    layouts = [pattern.match_layout for text in PATTERNS.values() for pattern in parse(text)]
+    assert (len(layouts), {*layouts}) == (len(MatchLayout), {*MatchLayout})
+
+
+@pytest.mark.parametrize("other", PARTS)
+@pytest.mark.parametrize("family", PATTERNS)
+def test_a_match_in_the_layout_of_another_family_is_an_error(family: str, other: str) -> None:
+    (pattern,) = parse(PATTERNS[family])
+    batch = MatchBatch(cast("Any", Rows(PARTS[other])), [plan_of(pattern)])
+    if family == other:
+        assert len(list(batch)) == 1
+        return
+    with pytest.raises(FatalError, match=r"a match of 'p' has \d parts, which no match of its kind has"):
         list(batch)
 
 

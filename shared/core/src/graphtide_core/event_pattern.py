@@ -27,6 +27,7 @@ from graphtide_core.arrangement import (
 from graphtide_core.event_rules import OF_EVENTS, refuse_unmatchable
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS, Attribute, attributes
+from graphtide_core.returns import MatchLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,6 +104,7 @@ class EventPattern:
     one_per: OnePer | None = None
     returns: Returns | None = None
     family: ClassVar[str] = "events"
+    match_layout: ClassVar[MatchLayout] = MatchLayout.OCCURRENCE
     is_view: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

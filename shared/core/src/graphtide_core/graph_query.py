@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from graphtide_core.graph_query_rules import EDGE, refuse_unanswerable
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import RECORD_FIELDS, attributes
+from graphtide_core.returns import MatchLayout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,6 +87,7 @@ class GraphQuery:
     is_view: bool = False
     version: int = 1
     family: ClassVar[str] = "algebra"
+    match_layout: ClassVar[MatchLayout] = MatchLayout.INTERVAL
 
     def __post_init__(self) -> None:
         """Refuse what no plan could answer.

@@ -13,7 +13,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.one_per import OnePer, refuse_empty
 from graphtide_core.order import TimingOrder
 from graphtide_core.predicate import RECORD_FIELDS, Attribute, aggregates, attributes, plain_attributes, renamed, variables
-from graphtide_core.returns import refuse_fields
+from graphtide_core.returns import MatchLayout, refuse_fields
 from graphtide_core.suggestion import show
 from graphtide_core.window import EdgeCount
 
@@ -266,6 +266,11 @@ class SubgraphPattern:
     def family(self) -> str:
         """Name of its family, which its morphism decides."""
         return self.morphism.family
+
+    @property
+    def match_layout(self) -> MatchLayout:
+        """The layout of its matches."""
+        return MatchLayout.ASSIGNMENT if self.morphism.is_mapping else MatchLayout.COMPONENT
 
     @property
     def streams(self) -> tuple[StreamName, ...]:

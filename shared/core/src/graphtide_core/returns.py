@@ -1,8 +1,9 @@
-"""What a match record says beside the ids of a match: `RETURN` in the language."""
+"""What a match of a pattern consists of: the layout of its parts, and what it returns beside ids (`RETURN` in the language)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from graphtide_core.edge import Value
@@ -14,6 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphtide_core.predicate import Attribute, Expression
+
+
+class MatchLayout(Enum):
+    """How the parts of a match lie in a row of the extension; each pattern says which its matches have."""
+
+    ASSIGNMENT = "assignment"
+    """An edge and a vertex for each name: `SubgraphMatch`."""
+
+    COMPONENT = "component"
+    """Several for each name: `ComponentMatch`."""
+
+    OCCURRENCE = "occurrence"
+    """Events by name: `OccurrenceMatch`."""
+
+    INTERVAL = "interval"
+    """Vertices with the time at which they are a result: `IntervalMatch`."""
+
 
 FieldValue = Value | tuple[Value, ...]
 """What a field of a match is: a value, or a list of them."""

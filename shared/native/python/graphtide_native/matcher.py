@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graphtide_core.errors import CutShortError, FatalError, LimitExceededError
-from graphtide_core.event_pattern import EventPattern, positive_events
-from graphtide_core.ids import EdgeId, MatchId, VertexId
-from graphtide_core.match import (
-    Completeness,
-    ComponentMatch,
-    DerivedEdge,
-    IntervalMatch,
-    MatchKind,
-    OccurrenceMatch,
-    SubgraphMatch,
-)
+from graphtide_core.errors import CutShortError, LimitExceededError
+from graphtide_core.match import MatchKind
 from graphtide_core.plans import EventPlan, GraphPlan, Plan
 from graphtide_core.residue import Frontier
-from graphtide_core.time import EventTime, TimeUnit
+from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
-from graphtide_native.fields import named_values
 from graphtide_native.funnel import funnel
+from graphtide_native.match_rows import match_of
 from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import (
     Concurrency,
@@ -42,10 +32,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
-    from graphtide_core.match import Match, PathStep
-    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.match import Match
     from graphtide_core.plans import AnyPlan, EventUnit
-    from graphtide_core.returns import FieldValue
 
     from graphtide_native.records import EdgeBatch, Symbols
 
@@ -157,40 +145,10 @@ class MatchBatch:
         """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can.
 
         Raises:
-            FatalError: a row has a form that this version does not know: the extension is of another version.
+            FatalError: a row does not have the layout of its pattern's matches: the extension is of another version.
         """
-        for (pattern, kind, shed, detected_at, first_ts, last_ts), parts, values in self._native.rows():
-            plan = self._plans[pattern]
-            completeness = Completeness.SHED if shed else Completeness.EXACT
-            times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
-            if isinstance(plan, GraphPlan):
-                if len(parts) != _INTERVAL:
-                    raise _unknown_form(plan.pattern.name, parts)
-                yield _interval(plan, MatchKind(kind), times, completeness, parts)
-                continue
-            query = plan.pattern
-            fields = named_values(query.fields, values) if values else {}
-            if isinstance(query, EventPattern):
-                if len(parts) != _OCCURRENCE:
-                    raise _unknown_form(query.name, parts)
-                yield _occurrence(query, MatchKind(kind), times, completeness, parts, fields=fields)
-            elif len(parts) == _ASSIGNMENT:
-                edges, made, vertices = parts
-                yield SubgraphMatch(
-                    query.name,
-                    query.version,
-                    MatchKind(kind),
-                    *times,
-                    edges={edge.name: EdgeId(found) for edge, found in zip(query.edges, edges, strict=True)},
-                    vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
-                    completeness=completeness,
-                    made=frozenset(query.edges[place].name for place in made),
-                    fields=fields,
-                )
-            elif len(parts) == _COMPONENT:
-                yield _component(query, MatchKind(kind), times, completeness, parts, fields=fields)
-            else:
-                raise _unknown_form(query.name, parts)
+        for head, parts, values in self._native.rows():
+            yield match_of(self._plans[head[0]], head, parts, values)
 
     def records(self) -> Iterator[MatchRecord]:
         """Yield the match records one by one, each already written as JSON."""
@@ -223,106 +181,6 @@ class MatchBatch:
             numbered: what the numbers are.
         """
         return self._native.interval_columns(numbered)
-
-
-def _unknown_form(name: str, parts: Sequence[object]) -> FatalError:
-    found = f"a match of {name!r} has {len(parts)} parts, which no match of its kind has"
-    message = f"{found}: the native extension is of another version than graphtide; install both anew"
-    return FatalError(message)
-
-
-def _component(
-    query: SubgraphPattern,
-    kind: MatchKind,
-    times: tuple[EventTime, EventTime, EventTime],
-    completeness: Completeness,
-    parts: tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None],
-    *,
-    fields: dict[str, FieldValue],
-) -> ComponentMatch:
-    edges, vertices, identity, totals, named = parts
-    names = [*(edge.name for edge in query.edges), *(vertex.name for vertex in query.vertices)]
-    oldest, former = named or (None, [])
-    former_ids = tuple(map(EdgeId, former))
-    return ComponentMatch(
-        query.name,
-        query.version,
-        kind,
-        *times,
-        edges={edge.name: tuple(EdgeId(id) for id, _ in found) for edge, found in zip(query.edges, edges, strict=True)},
-        vertices={vertex.name: tuple(map(VertexId, found)) for vertex, found in zip(query.vertices, vertices, strict=True)},
-        match_id=MatchId(identity),
-        completeness=completeness,
-        counts=None if totals is None else dict(zip(names, totals, strict=True)),
-        component=None if oldest is None else EdgeId(oldest),
-        merged=former_ids if kind is MatchKind.EXTEND else (),
-        split_from=former_ids[0] if former_ids and kind is not MatchKind.EXTEND else None,
-        fields=fields,
-    )
-
-
-def _occurrence(
-    query: EventPattern,
-    kind: MatchKind,
-    times: tuple[EventTime, EventTime, EventTime],
-    completeness: Completeness,
-    parts: tuple[str, list[int], list[tuple[str, bool]], int | None],
-    *,
-    fields: dict[str, FieldValue],
-) -> OccurrenceMatch:
-    identity, places, ids, count = parts
-    named = positive_events(query.root)
-    events: dict[str, EdgeId | tuple[EdgeId, ...]] = {}
-    for place, (found, _) in zip(places, ids, strict=True):
-        event = named[place]
-        before = events.get(event.name, ())
-        events[event.name] = EdgeId(found) if event.repeat is None else (*before, EdgeId(found))
-    return OccurrenceMatch(query.name, query.version, kind, *times, events, MatchId(identity), completeness, count, fields)
-
-
-def _interval(
-    plan: GraphPlan,
-    kind: MatchKind,
-    times: tuple[EventTime, EventTime, EventTime],
-    completeness: Completeness,
-    parts: tuple[str, int, list[str], int, int | None, int, list[tuple[str | None, tuple[int, str, str] | None]] | None],
-) -> IntervalMatch:
-    identity, place, vertices, start, until, nth, steps = parts
-    output, query = plan.query.outputs[place], plan.query
-    return IntervalMatch(
-        query.name,
-        query.version,
-        kind,
-        *times,
-        label=output.label,
-        bindings={column: VertexId(vertex) for column, vertex in zip(output.columns, vertices, strict=True)},
-        valid=(EventTime(start), None if until is None else EventTime(until)),
-        match_id=MatchId(identity),
-        completeness=completeness,
-        path=None if steps is None else tuple(_step(plan, *step) for step in steps),
-        nth=nth,
-    )
-
-
-def _step(plan: GraphPlan, id: str | None, derived: tuple[int, str, str] | None) -> PathStep:
-    if derived is None:
-        return EdgeId(id or "")
-    operator, source, target = derived
-    return DerivedEdge(plan.physical.operators[operator].label or "", VertexId(source), VertexId(target))
-
-
-_ASSIGNMENT: Final = 3
-"""Parts of a match that is an assignment."""
-
-_OCCURRENCE: Final = 4
-"""Parts of one that is an occurrence."""
-
-_COMPONENT: Final = 5
-"""Parts of one that is a component."""
-
-
-_INTERVAL: Final = 7
-"""Parts of one that is a result of a graph query."""
 
 
 class Matcher:
