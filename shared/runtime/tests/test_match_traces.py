@@ -9,7 +9,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Record
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.matcher import MatchRecord
+from graphtide_native.matcher import EncodedMatch
 from graphtide_query import parse_subgraphs
 from graphtide_runtime.matcher_host.tracing import MOST_SPANS, matching, traceparents
 from graphtide_testing.telemetry import spans_in_memory
@@ -44,12 +44,12 @@ def record(ids: str, *traced: ordered.TracedRows) -> Record:
     return Record("ordered", 0, 0, 0, None, message.value, message.headers)
 
 
-def match(*ids: str) -> MatchRecord:
+def match(*ids: str) -> EncodedMatch:
     edges = {f"e{number}": id for number, id in enumerate(ids)}
-    return MatchRecord(PATTERN, MatchKind.MATCH, "m" + "".join(ids), 0, json.dumps({"edges": edges, "query": "p"}).encode())
+    return EncodedMatch(PATTERN, MatchKind.MATCH, "m" + "".join(ids), 0, json.dumps({"edges": edges, "query": "p"}).encode())
 
 
-def carried(of: Record, matches: Iterable[MatchRecord]) -> list[str | None]:
+def carried(of: Record, matches: Iterable[EncodedMatch]) -> list[str | None]:
     figures = ordered.figures(of.headers)
     with matching(of, figures, StreamName("s")):
         return list(traceparents(of, figures, list(matches), "matches"))

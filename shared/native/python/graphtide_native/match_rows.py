@@ -25,14 +25,15 @@ from graphtide_core.time import EventTime
 from graphtide_native.fields import named_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from graphtide_core.edge import Value
     from graphtide_core.match import Match, PathStep
     from graphtide_core.plans import AnyPlan, EventPlan, GraphPlan, Plan
-    from graphtide_core.returns import Field, FieldValue
 
     _Values = Sequence[Value | list[Value]]
+    _Row = tuple[tuple[int, str, bool, int, int, int], Sequence[object], _Values]
+    _Times = tuple[EventTime, EventTime, EventTime]
 
 
 class _Reader(NamedTuple):
@@ -42,24 +43,24 @@ class _Reader(NamedTuple):
     read: Callable[..., Match]
 
 
-def match_of(
-    plan: AnyPlan, head: tuple[int, str, bool, int, int, int], parts: Sequence[object], values: Sequence[Value | list[Value]]
-) -> Match:
-    """Return the match of a row.
+def matches_of(plans: Sequence[AnyPlan], rows: Iterable[_Row]) -> Iterator[Match]:
+    """Yield the matches of rows, each of which names its plan by its place.
 
     Raises:
-        FatalError: the row does not have the layout of the pattern's matches.
+        FatalError: a row does not have the layout of its pattern's matches.
     """
-    _, kind, shed, detected_at, first_ts, last_ts = head
-    reader = _READERS[plan.pattern.match_layout]
-    if len(parts) != reader.parts:
-        raise _unknown_layout(plan.pattern.name, parts)
-    times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
-    return reader.read(plan, MatchKind(kind), times, Completeness.SHED if shed else Completeness.EXACT, (parts, values))
-
-
-def _fields(fields: Sequence[Field], values: _Values) -> dict[str, FieldValue]:
-    return named_values(fields, values) if values else {}
+    readers: dict[int, _Reader] = {}
+    for (place, kind, shed, detected_at, first_ts, last_ts), parts, values in rows:
+        plan = plans[place]
+        reader = readers.get(place)
+        if reader is None:
+            reader = readers[place] = _READERS[plan.pattern.match_layout]
+        count, read = reader
+        if len(parts) != count:
+            raise _unknown_layout(plan.pattern.name, parts)
+        times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
+        completeness = Completeness.SHED if shed else Completeness.EXACT
+        yield read(plan, MatchKind(kind), times, completeness, (parts, values))
 
 
 def _unknown_layout(name: str, parts: Sequence[object]) -> FatalError:
@@ -71,7 +72,7 @@ def _unknown_layout(name: str, parts: Sequence[object]) -> FatalError:
 def _assignment(
     plan: Plan,
     kind: MatchKind,
-    times: tuple[EventTime, EventTime, EventTime],
+    times: _Times,
     completeness: Completeness,
     row: tuple[tuple[list[str], list[int], list[str]], _Values],
 ) -> SubgraphMatch:
@@ -86,14 +87,14 @@ def _assignment(
         vertices={vertex.name: VertexId(found) for vertex, found in zip(query.vertices, vertices, strict=True)},
         completeness=completeness,
         made=frozenset(query.edges[place].name for place in made),
-        fields=_fields(query.fields, row[1]),
+        fields=named_values(query.fields, row[1]) if row[1] else {},
     )
 
 
 def _component(
     plan: Plan,
     kind: MatchKind,
-    times: tuple[EventTime, EventTime, EventTime],
+    times: _Times,
     completeness: Completeness,
     row: tuple[
         tuple[list[list[tuple[str, bool]]], list[list[str]], str, list[int] | None, tuple[str, list[str]] | None], _Values
@@ -117,14 +118,14 @@ def _component(
         component=None if oldest is None else EdgeId(oldest),
         merged=former_ids if kind is MatchKind.EXTEND else (),
         split_from=former_ids[0] if former_ids and kind is not MatchKind.EXTEND else None,
-        fields=_fields(query.fields, row[1]),
+        fields=named_values(query.fields, row[1]) if row[1] else {},
     )
 
 
 def _occurrence(
     plan: EventPlan,
     kind: MatchKind,
-    times: tuple[EventTime, EventTime, EventTime],
+    times: _Times,
     completeness: Completeness,
     row: tuple[tuple[str, list[int], list[tuple[str, bool]], int | None], _Values],
 ) -> OccurrenceMatch:
@@ -136,14 +137,14 @@ def _occurrence(
         event = named[place]
         before = events.get(event.name, ())
         events[event.name] = EdgeId(found) if event.repeat is None else (*before, EdgeId(found))
-    fields = _fields(query.fields, row[1])
+    fields = named_values(query.fields, row[1]) if row[1] else {}
     return OccurrenceMatch(query.name, query.version, kind, *times, events, MatchId(identity), completeness, count, fields)
 
 
 def _interval(
     plan: GraphPlan,
     kind: MatchKind,
-    times: tuple[EventTime, EventTime, EventTime],
+    times: _Times,
     completeness: Completeness,
     row: tuple[
         tuple[str, int, list[str], int, int | None, int, list[tuple[str | None, tuple[int, str, str] | None]] | None], _Values

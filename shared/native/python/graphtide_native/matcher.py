@@ -14,7 +14,7 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
 from graphtide_native.funnel import funnel
-from graphtide_native.match_rows import match_of
+from graphtide_native.match_rows import matches_of
 from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import (
     Concurrency,
@@ -115,7 +115,7 @@ class Totals:
     unordered: int
 
 
-class MatchRecord(NamedTuple):
+class EncodedMatch(NamedTuple):
     """A match as it is sent: the pattern, match or retraction, the match's id, when it was detected, the record as JSON.
 
     `nth` is, of a graph query, how many records of the instant brought about something else before; 0 of other patterns.
@@ -127,6 +127,10 @@ class MatchRecord(NamedTuple):
     detected_at: int
     json: bytes
     nth: int = 0
+
+
+MatchRecord = EncodedMatch
+"""Deprecated name: `MatchRecord` is the class of `graphtide.server_types` that clients read."""
 
 
 class MatchBatch:
@@ -147,13 +151,12 @@ class MatchBatch:
         Raises:
             FatalError: a row does not have the layout of its pattern's matches: the extension is of another version.
         """
-        for head, parts, values in self._native.rows():
-            yield match_of(self._plans[head[0]], head, parts, values)
+        return matches_of(self._plans, self._native.rows())
 
-    def records(self) -> Iterator[MatchRecord]:
+    def records(self) -> Iterator[EncodedMatch]:
         """Yield the match records one by one, each already written as JSON."""
         for pattern, kind, match_id, detected_at, nth, record in self._native.records():
-            yield MatchRecord(self._plans[pattern].pattern, _KINDS[kind], match_id, detected_at, record, nth)
+            yield EncodedMatch(self._plans[pattern].pattern, _KINDS[kind], match_id, detected_at, record, nth)
 
     def to_json_lines(self) -> bytes:
         """Return the match records as JSON Lines."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import EncodedMatch
 
     from graphtide_backfill.domain.matching import SliceMatching
 
@@ -60,7 +60,7 @@ class SliceFiles:
 
     folder: Path
 
-    def keep(self, matching: SliceMatching, matches: Iterable[list[MatchRecord]]) -> Outcome:
+    def keep(self, matching: SliceMatching, matches: Iterable[list[EncodedMatch]]) -> Outcome:
         """See `SliceSink.keep`."""
         hidden = self.folder / f".{uuid.uuid4().hex}"
         try:
@@ -155,7 +155,7 @@ class ResultFolder:
                 yield FoundRecord(version, record.encode())
 
 
-def _columns(found: list[MatchRecord]) -> pa.RecordBatch:
+def _columns(found: list[EncodedMatch]) -> pa.RecordBatch:
     times = [_TIMES.decode(each.json) for each in found]
     return pa.record_batch(
         [

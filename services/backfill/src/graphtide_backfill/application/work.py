@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import EncodedMatch
     from numpy.typing import NDArray
 
     from graphtide_backfill.application.reading_plan import PlannedPiece
@@ -47,7 +47,7 @@ class Job:
 class SliceSink(Protocol):
     """Keeps what slices found."""
 
-    def keep(self, matching: SliceMatching, matches: Iterable[list[MatchRecord]]) -> Outcome:
+    def keep(self, matching: SliceMatching, matches: Iterable[list[EncodedMatch]]) -> Outcome:
         """Take all matches of a slice and its outcome after them; both are kept at once, or neither."""
         ...
 

@@ -25,7 +25,7 @@ from graphtide_backfill.domain.task import Outcome, is_uncuttable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from graphtide_native.matcher import MatchBatch, MatchRecord
+    from graphtide_native.matcher import EncodedMatch, MatchBatch
     from graphtide_native.records import EdgeBatch
 
     from graphtide_backfill.domain.blocks import Block
@@ -50,7 +50,7 @@ class SliceMatching:
         self._has_begun = False
         self._uncuttable = [number for number, pattern in enumerate(task.patterns) if is_uncuttable(pattern)]
 
-    def matches(self, blocks: Iterable[Block]) -> Iterator[list[MatchRecord]]:
+    def matches(self, blocks: Iterable[Block]) -> Iterator[list[EncodedMatch]]:
         """Take the slice's blocks by their places; yield the records of what is detected in the slice, in order, in parts.
 
         Raises:
@@ -114,7 +114,7 @@ class SliceMatching:
         yield from matcher.advance(self._piece.end - 1)
         yield from matcher.finish()
 
-    def _told(self, batches: Iterable[MatchBatch]) -> Iterator[list[MatchRecord]]:
+    def _told(self, batches: Iterable[MatchBatch]) -> Iterator[list[EncodedMatch]]:
         for found in batches:
             records = list(found.records())
             for record in records:
