@@ -7,6 +7,7 @@ and ignores the others.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -57,8 +58,14 @@ def decoder_of(format: StreamFormat, asked: Decoding) -> Decoder:
     if format.decoder is None:
         message = f"{format.value} is not decoded block by block"
         raise ValueError(message)
-    make: Callable[[Decoding], Decoder] = resolve_name(format.decoder)
-    return make(asked)
+    return _maker(format.decoder)(asked)
+
+
+@cache
+def _maker(reference: str) -> Callable[[Decoding], Decoder]:
+    """Return the function that is named so; raw records come in small groups, each with a decoder."""
+    found: Callable[[Decoding], Decoder] = resolve_name(reference)
+    return found
 
 
 def csv(asked: Decoding) -> Decoder:
