@@ -1,4 +1,4 @@
-"""Decoders of the text formats, made for whoever decodes: files, bodies over HTTP, raw records, history.
+"""Decoders of the text formats, for files, bodies over HTTP, raw records and history.
 
 Each function here is what an entry of `graphtide_core.formats` names as its decoder. It uses the options that its format has,
 and ignores the others.
@@ -33,8 +33,8 @@ class Decoding:
         types: what is declared of attributes.
         settle: whether the beginning settles which columns hold texts, where fields have no types.
         keep_raw: whether records keep their bytes.
-        substitutes: whether lines may stand for records that were put aside before.
-        discover: whether to note attributes that nobody asked for, where no header names them.
+        substitutes: whether lines may stand for records that were rejected before.
+        discover: whether to note attributes beside `attributes`, where no header names them.
     """
 
     symbols: Symbols = field(default_factory=Symbols)

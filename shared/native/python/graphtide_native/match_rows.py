@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     _Times = tuple[EventTime, EventTime, EventTime]
 
 
+_KINDS: Final = {kind.value: kind for kind in MatchKind}
+
+
 class _Reader(NamedTuple):
     """How rows of a layout are read: how many parts they have, and the function that makes a match of them."""
 
@@ -60,7 +63,7 @@ def matches_of(plans: Sequence[AnyPlan], rows: Iterable[_Row]) -> Iterator[Match
             raise _unknown_layout(plan.pattern.name, parts)
         times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))
         completeness = Completeness.SHED if shed else Completeness.EXACT
-        yield read(plan, MatchKind(kind), times, completeness, (parts, values))
+        yield read(plan, _KINDS[kind], times, completeness, (parts, values))
 
 
 def _unknown_layout(name: str, parts: Sequence[object]) -> FatalError:
