@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING, Final
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.graph_query import EDGE
+from graphtide_core.graph_query import EDGE, GraphQuery
+from graphtide_core.ids import PatternName
 from graphtide_core.plans import Derivation, Grouping
+from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.cost import Cost, Part
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.explain import explain, to_html, to_json, to_text
+from graphtide_query.explain import Seen, explain, explain_all, to_html, to_json, to_text
 from graphtide_query.families import AUTO, ENGINES, FAMILIES, Wish, engine_of, family_of
+from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.families.isomorphism.family import ISOMORPHISM
 from graphtide_query.families.simulation.family import SIMULATION
 from graphtide_query.language.expression_printer import write_conditions
-from graphtide_query.planner import plan
+from graphtide_query.layout import Layout
+from graphtide_query.planner import plan, plan_all
 from graphtide_query.worth import cost
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphtide_core.any_pattern import AnyPattern
 
 TEXT = "MATCH (x)-[a:pays]->(y)-[b:pays]->(z) ORDER a < b ON s WINDOW 10m"
@@ -77,6 +83,73 @@ def test_a_family_says_what_its_patterns_ask_of_records(name: str) -> None:
         "type": name == "events",
         "burst": None,
     }
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_plan_that_is_sent_is_what_a_host_runs_and_explains(name: str) -> None:
+    family, pattern, unit = FAMILIES[name], PATTERNS[name], TimeUnit.MILLISECOND
+    sent = family.assign(pattern, Wish(), PlanningContext(unit))
+    assert sent.considered
+    assert family.assigned(pattern, sent.physical, sent.considered).physical == sent.physical
+    hosted = family.hosted(pattern, sent.physical, sent.considered)
+    (plan,) = family.united([hosted], unit)
+    assert (hosted.pattern, plan.pattern, plan.engine) == (pattern, pattern, sent.engine)
+    assert explain(plan).nodes
+    shown = family.explain_assigned(pattern, sent.physical, sent.considered, Seen(counts={"matches": 7}), unit)
+    assert (shown.pattern, shown.counts) == (pattern.name, {"matches": 7})
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_runs_gives_way_to_what_is_better_and_to_nothing_else(name: str) -> None:
+    family, pattern = FAMILIES[name], PATTERNS[name]
+    context, policy = PlanningContext(), ReplanPolicy(margin=0.8)
+    sent = family.assign(pattern, Wish(), context)
+    (plan,) = family.united([family.hosted(pattern, sent.physical)], context.unit)
+    assert not family.is_better(pattern, sent.physical, sent.physical, context, policy)
+    assert not list(family.improved({3: plan}, Wish(), context, policy))
+    assert not list(family.improved({}, Wish(), context, policy))
+    for other in FAMILIES.keys() - ({*SUBGRAPHS} if name in SUBGRAPHS else {name}):
+        foreign = FAMILIES[other].assign(PATTERNS[other], Wish(), context).physical
+        assert family.is_better(pattern, sent.physical, foreign, context, policy)
+        with pytest.raises(ValueError, match=f"{foreign.name} does not match patterns of the family of {pattern.name!r}"):
+            family.assigned(pattern, foreign)
+        with pytest.raises(ValueError, match="does not match patterns"):
+            family.hosted(pattern, foreign)
+
+
+def test_a_pass_is_explained_in_its_order_and_each_unit_after_it_once() -> None:
+    texts = [PATTERNS[name] for name in ("events", "algebra", "simulation", "isomorphism")]
+    second = replace(PATTERNS["events"], name=PatternName("again"))
+    plans = plan_all([*texts, second], Wish())
+    asked: list[Sequence[str]] = []
+
+    def told(names: Sequence[str]) -> None:
+        asked.append(names)
+
+    seen = [Seen(counts={"matches": place}) for place in range(len(plans))]
+    shown = explain_all(plans, seen, told=told)
+    assert [each.pattern for each in shown] == ["near", "simulated", "chain", "event patterns"]
+    assert [each.counts.get("matches") for each in shown] == [1, 2, 3, None]
+    assert asked == [["logins", "again"]]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_says_what_a_match_has(name: str) -> None:
+    (pattern,) = graphtide_query.parse(ASKING_TEXTS[name])
+    family = FAMILIES[name]
+    outputs = pattern.outputs if isinstance(pattern, GraphQuery) else ()
+    assert (
+        family.layout(pattern)
+        == {
+            "isomorphism": Layout(edges={"x": False}, vertices={"a": False, "b": False}, fields=("n",)),
+            "simulation": Layout(edges={"x": True}, vertices={"a": True, "b": True}, changes=True),
+            "events": Layout(events={"x": False}, fields=("n",)),
+            "algebra": Layout(vertices={"a": False, "b": False}, outputs=outputs),
+        }[name]
+    )
+    assert family.event_names(pattern) == (("x", "y") if name == "events" else ())
+    assert str(family.window(pattern)) == "10m"
+    assert family.reads_by_name == bool(outputs)
 
 
 def test_a_family_of_patterns_of_edges_may_choose_any_of_its_engines() -> None:

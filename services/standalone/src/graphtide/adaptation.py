@@ -13,18 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.plans import EventPlan, EventUnit, GraphPlan
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot, should_replan
 from graphtide_native.statistics import StreamStatistics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from graphtide_core.ids import StreamName
-    from graphtide_core.plans import AnyPlan
-    from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch, Symbols
-    from graphtide_query.families import Wish
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,50 +39,6 @@ class AdaptationPolicy:
     paths_every: int = 16
     drift: DriftPolicy = DriftPolicy()  # noqa: RUF009 - frozen, so one instance serves all
     margin: float = 0.8
-
-
-def regroupings(
-    plans: Sequence[AnyPlan], unit: TimeUnit, known: StatisticsSnapshot, margin: float
-) -> Iterator[tuple[list[int], EventUnit]]:
-    """Yield the units that should take the place of those of a stream, with the places of their patterns among the plans."""
-    streams: dict[StreamName, dict[int, EventUnit]] = {}
-    numbers: dict[tuple[int, int], int] = {}
-    for number, plan in enumerate(plans):
-        if isinstance(plan, EventPlan):
-            streams.setdefault(plan.pattern.stream, {})[id(plan.unit)] = plan.unit
-            numbers[id(plan.unit), plan.place] = number
-    if not streams:
-        return
-    from graphtide_query.families.events.regrouping import regrouped  # noqa: PLC0415 - who has no event patterns does without
-
-    for running in streams.values():
-        own = tuple(running.values())
-        found = regrouped(own, unit, known, margin=margin)
-        if found is not None:
-            yield [numbers[id(own[which]), place] for which, place in found.before], found.unit
-
-
-def better_plans(
-    plans: Sequence[AnyPlan], wish: Wish, unit: TimeUnit, known: StatisticsSnapshot, margin: float
-) -> dict[int, GraphPlan]:
-    """Return the plans that should take the place of those of graph queries, by their places among the plans.
-
-    Raises:
-        PlanningBudgetError: a query cannot be planned within the budget.
-    """
-    found: dict[int, GraphPlan] = {}
-    queries = [(number, plan) for number, plan in enumerate(plans) if isinstance(plan, GraphPlan)]
-    if not queries:
-        return found
-    from graphtide_query.families.algebra.derivation import is_cheaper, laid_open  # noqa: PLC0415 - as above
-    from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
-
-    for number, old in queries:
-        new = chosen(old.query, wish, unit=unit, statistics=known)
-        running = old.derivation
-        if running is not None and is_cheaper(old.query, new.physical, running, unit=unit, known=known, margin=margin):
-            found[number] = laid_open(new)
-    return found
 
 
 class Watch:

@@ -80,6 +80,7 @@ def questions(patterns: Iterable[AnyPattern], texts: Iterable[str], unit: TimeUn
     Raises:
         ValueError: a text asks for several events in one place, or for events of two branches.
     """
+    # Such a question is of event patterns alone: of no other a match can be named by what is in its places.
     of_events = [pattern for pattern in patterns if isinstance(pattern, EventPattern)]
     found: list[Question] = []
     others: list[str] = []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
-from graphtide_core.event_pattern import EventPattern, positive_events
-from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
 from graphtide_query.estimates.crowd import Crowd
@@ -152,11 +150,11 @@ def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | Non
         message = "why not is asked of edges, but no stream is matched: say which to analyze"
         raise ValueError(message)
     _, others = questions(patterns, why_not, TimeUnit.MILLISECOND)
-    if not others or any(isinstance(pattern, SubgraphPattern) and not pattern.morphism.is_mapping for pattern in patterns):
+    if not others or any(family_of(pattern).layout(pattern).changes for pattern in patterns):
         return
-    of_events = next((pattern for pattern in patterns if isinstance(pattern, EventPattern)), None)
+    of_events = next((pattern for pattern in patterns if family_of(pattern).layout(pattern).events), None)
     if of_events is not None:
-        names = [event.name for event in positive_events(of_events.root)]
+        names = family_of(of_events).layout(of_events).events
         message = (
             f"{others[0]!r} is no question of an event pattern: that is NAME=ID, or several with commas between them;"
             f" {of_events.name!r} has the events {', '.join(names)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from graphtide_core.graph_query import GraphQuery
+from graphtide_query.families import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -74,9 +74,9 @@ def flaw_of_streams(patterns: Iterable[AnyPattern], given: Iterable[str] | None,
         spelling: of streams that are given by name.
     """
     patterns = tuple(patterns)
-    views = {str(each.name) for each in patterns if isinstance(each, GraphQuery) and each.is_view}
+    views = {str(each.name) for each in patterns if each.is_view}
     for pattern in patterns:
-        if not isinstance(pattern, GraphQuery):
+        if not family_of(pattern).reads_by_name:
             if given is not None:
                 return f"pattern {pattern.name!r} reads one stream, not streams by name: only streaming graph queries do"
             continue
@@ -90,7 +90,7 @@ def flaw_of_streams(patterns: Iterable[AnyPattern], given: Iterable[str] | None,
             return f"query {pattern.name!r} reads {len(own)} streams: give {spelling.of(own)}"
     if given is None:
         return None
-    names = dict.fromkeys(str(name) for each in patterns if isinstance(each, GraphQuery) for name in each.streams)
+    names = dict.fromkeys(str(name) for each in patterns if family_of(each).reads_by_name for name in each.streams)
     given = tuple(given)
     if unread := [name for name in given if name not in names]:
         return f"no query reads a stream {unread[0]!r}: they read {', '.join(names)}; give {spelling.of(names)}"

@@ -14,18 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from graphtide_core.errors import FatalError
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.match import Completeness, MatchKind
+from graphtide_query.families import family_of
 
 from graphtide.matches import columns_of_patterns, schema_of, to_arrow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.formats import Tables
+    from graphtide_core.graph_query import Output
     from graphtide_core.time import TimeUnit
     from graphtide_native.matcher import MatchBatch, NumberedWords
 
@@ -140,15 +141,15 @@ class _Rows:
     def __init__(self, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
         self._columns, self._unit = columns_of_patterns(patterns), unit
         self.schema = schema_of(self._columns, unit, [pa.string()] * len(self._columns.fields))
-        queries = [each for each in patterns if isinstance(each, GraphQuery)]
+        outputs = {str(each.name): found for each in patterns if (found := family_of(each).layout(each).outputs)}
         self._words = {
             "query": _distinct(str(each.name) for each in patterns),
             "kind": _distinct(each.value for each in MatchKind),
             "completeness": _distinct(each.value for each in Completeness),
-            "label": _distinct(output.label for each in queries for output in each.outputs),
+            "label": _distinct(output.label for each in outputs.values() for output in each),
         }
         self._versions = pa.array([each.version for each in patterns], pa.int32())
-        self._numbered = _numbered(queries, self._columns, self._words) if len(queries) == len(patterns) else None
+        self._numbered = _numbered(outputs, self._columns, self._words) if len(outputs) == len(patterns) else None
 
     def of(self, matches: MatchBatch) -> Iterable[pa.RecordBatch]:
         """Return matches as rows."""
@@ -186,20 +187,20 @@ def _distinct(words: Iterable[str]) -> pa.Array:
     return pa.array(dict.fromkeys(words), pa.string())
 
 
-def _numbered(queries: Sequence[GraphQuery], columns: Columns, words: dict[str, pa.Array]) -> NumberedWords:
+def _numbered(outputs: Mapping[str, Sequence[Output]], columns: Columns, words: dict[str, pa.Array]) -> NumberedWords:
     """Return what the columns of results of each query are, as the engine is told it."""
     names, labels = words["query"].to_pylist(), words["label"].to_pylist()
     places = [
         (
-            names.index(str(query.name)),
+            names.index(query),
             [
                 (
                     labels.index(output.label),
                     [output.columns.index(name) if name in output.columns else None for name in columns.vertices],
                 )
-                for output in query.outputs
+                for output in own
             ],
         )
-        for query in queries
+        for query, own in outputs.items()
     ]
     return len(columns.vertices), places

@@ -18,11 +18,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, overload
 
-from graphtide_core.event_pattern import EventPattern, positive_events
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.match import ComponentMatch, DerivedEdge, IntervalMatch, Match, OccurrenceMatch
-from graphtide_core.pattern import Report
 from graphtide_core.time import TimeUnit
+from graphtide_query.families import family_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,27 +126,24 @@ class Columns:
 
 def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     """Return the columns of what patterns match; a name that any of them has lists of has lists."""
-    edges, vertices, events = dict[str, bool](), dict[str, bool](), dict[str, bool]()
-    changes = counts = results = False
-    fields = dict[str, None]()
-    for pattern in patterns:
-        if isinstance(pattern, GraphQuery):
-            results = True
-            for output in pattern.outputs:
-                vertices |= {column: vertices.get(column, False) for column in output.columns}
-            continue
-        fields |= dict.fromkeys(each.name for each in pattern.fields)
-        if isinstance(pattern, EventPattern):
-            counts |= pattern.report is Report.EXISTS
-            for event in positive_events(pattern.root):
-                events[event.name] = events.get(event.name, False) or event.repeat is not None
-            continue
-        has_lists = not pattern.morphism.is_mapping
-        changes |= has_lists
-        for names, parts in ((edges, pattern.edges), (vertices, pattern.vertices)):
-            for part in parts:
-                names[part.name] = names.get(part.name, False) or has_lists
-    return Columns(edges, vertices, events, changes, counts, results, tuple(fields))
+    layouts = [family_of(pattern).layout(pattern) for pattern in patterns]
+    return Columns(
+        _united(each.edges for each in layouts),
+        _united(each.vertices for each in layouts),
+        _united(each.events for each in layouts),
+        changes=any(each.changes for each in layouts),
+        counts=any(each.counts for each in layouts),
+        results=any(each.outputs for each in layouts),
+        fields=tuple(dict.fromkeys(name for each in layouts for name in each.fields)),
+    )
+
+
+def _united(named: Iterable[Mapping[str, bool]]) -> dict[str, bool]:
+    found = dict[str, bool]()
+    for parts in named:
+        for name, has_lists in parts.items():
+            found[name] = found.get(name, False) or has_lists
+    return found
 
 
 def _columns_of_matches(matches: Sequence[Match]) -> Columns:

@@ -12,10 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
-from graphtide_core.pattern import SubgraphPattern
-from graphtide_core.plans import EventPlan, Plan
 from graphtide_core.window import longest
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
@@ -23,12 +19,12 @@ from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency, columns
 from graphtide_native.statistics import StreamStatistics
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import AUTO, family_of, refuse_other_family
+from graphtide_query.families import AUTO, FAMILIES, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.known_attributes import refuse_unknown_attributes
-from graphtide_query.planner import plan, plan_all
+from graphtide_query.planner import plan_all
 
-from graphtide.adaptation import Watch, better_plans, regroupings
+from graphtide.adaptation import Watch
 from graphtide.kept_records import MOST_BYTES, KeptRecords
 from graphtide.names_seen import NamesSeen
 from graphtide.readers.merged import MergedReader, Ordering
@@ -123,7 +119,7 @@ class Pipeline:
         self._traced = traced
         self._asked = asked
         self.events: EventWatch | None = None
-        if traced is not None and any(isinstance(pattern, EventPattern) for pattern in patterns):
+        if traced is not None and any(family_of(pattern).is_united for pattern in patterns):
             from graphtide.event_watch import EventWatch  # noqa: PLC0415 - what is not traced does without
 
             self.events = EventWatch(self.patterns, questions, self.symbols, self.projected, options.time_unit)
@@ -136,11 +132,6 @@ class Pipeline:
         self._early: list[tuple[EdgeBatch, int | None]] = []
         self._early_records = 0
         self._looks: tuple[int, ...] = ()
-
-    @property
-    def subgraph_plans(self) -> tuple[Plan, ...]:
-        """The plans of patterns of edges."""
-        return tuple(plan for plan in self.plans if isinstance(plan, Plan))
 
     @property
     def duplicates(self) -> int:
@@ -160,8 +151,8 @@ class Pipeline:
 
     def ordering(self, streams: Iterable[str]) -> Ordering:
         """Return how streams by name are put in order before they are merged."""
-        unit, queries = self.time_unit, [each for each in self.patterns if isinstance(each, GraphQuery)]
-        reaches = {name: longest(each.extent(unit) for each in queries if name in each.streams)[0] for name in streams}
+        unit = self.time_unit
+        reaches = {name: longest(each.extent(unit) for each in self.patterns if name in each.streams)[0] for name in streams}
         return Ordering(self.lateness, self._options.max_pending, reaches)
 
     @property
@@ -218,18 +209,9 @@ class Pipeline:
     @property
     def _is_adaptive(self) -> bool:
         # Among many patterns of edges those kept for a change of plan would outweigh what it gains; events stay anyway.
-        of_edges = sum(isinstance(pattern, SubgraphPattern) for pattern in self.patterns)
+        families = map(family_of, self.patterns)
+        of_edges = sum(not family.is_united and not family.begins_anew for family in families)
         return self._options.engine == AUTO and self._options.adapt and of_edges <= MOST_ADAPTED
-
-    def _planned(self, pattern: SubgraphPattern, statistics: StatisticsSnapshot | None) -> Plan:
-        options = self._options
-        return plan(
-            pattern,
-            options.wish,
-            unit=options.time_unit,
-            statistics=statistics,
-            crowd=Crowd.of(len(self.patterns)),
-        )
 
     def _all_planned(self, statistics: StatisticsSnapshot | None) -> tuple[AnyPlan, ...]:
         options, crowd = self._options, Crowd.of(len(self.patterns))
@@ -237,23 +219,16 @@ class Pipeline:
 
     def _replan(self, known: StatisticsSnapshot) -> None:
         """Give another plan to the patterns that are worth it on the stream as it is now."""
-        margin = self._options.adaptation.margin
-        policy = ReplanPolicy(margin)
+        policy = ReplanPolicy(self._options.adaptation.margin)
         context = PlanningContext(self.time_unit, known, Crowd.of(len(self.patterns)))
-        for number, old in enumerate(self.plans):
-            if not isinstance(old, Plan):
+        past = self._kept.past if self._kept is not None and self._kept.is_whole else None
+        for family in FAMILIES.values():
+            own = {number: plan for number, plan in enumerate(self.plans) if plan.pattern.family == family.name}
+            if family.begins_anew and past is None:
                 continue
-            new = self._planned(old.pattern, known)
-            is_better = family_of(old.pattern).is_better(old.pattern, new.physical, old.physical, context, policy)
-            if is_better and self.matcher.replan(number, new):
-                self._changed({number: new})
-        for numbers, unit in list(regroupings(self.plans, self.time_unit, known, margin)):
-            if self.matcher.regroup(numbers, unit):
-                self._changed({number: EventPlan(unit, place) for place, number in enumerate(numbers)})
-        if self._kept is not None and self._kept.is_whole:
-            plans = better_plans(self.plans, self._options.wish, self.time_unit, known, margin)
-            changed = self.matcher.replan_graph_queries(plans, self._kept.past) if plans else set()
-            self._changed({number: plans[number] for number in changed})
+            for plans in list(family.improved(own, self._options.wish, context, policy)):
+                changed = self.matcher.exchange(plans, past)
+                self._changed({number: plans[number] for number in changed})
 
     def _changed(self, plans: Mapping[int, AnyPlan]) -> None:
         """Note that patterns have other plans from now on."""
@@ -357,7 +332,7 @@ class Pipeline:
         if reader is not None and reader.is_live and self._options.statistics is None:
             self._looks = LOOKED_AT
         self._deletions = has_deletions
-        queries = [each for each in self.patterns if isinstance(each, GraphQuery)]
+        queries = [each for each in self.patterns if family_of(each).begins_anew]
         if queries and self._watch is not None:
             reach, most = max(each.reach(self.time_unit) for each in queries), self._options.limits.state_bytes
             self._kept = KeptRecords(reach, MOST_BYTES if most is None else most * len(queries), self._bytes_of_queries)
@@ -366,7 +341,7 @@ class Pipeline:
         return self._matcher
 
     def _bytes_of_queries(self) -> int:
-        own = {each.name for each in self.patterns if isinstance(each, GraphQuery)}
+        own = {each.name for each in self.patterns if family_of(each).begins_anew}
         return sum(report.state_bytes for report in self.matcher.patterns() if report.name in own)
 
     def _made(self, plans: Sequence[AnyPlan]) -> Matcher:

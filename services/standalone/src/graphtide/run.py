@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
 from graphtide_core.match import MatchKind
-from graphtide_core.pattern import SubgraphPattern
+from graphtide_query.families import family_of
 
 from graphtide.inputs import Inputs
 from graphtide.notes import notes_on
@@ -257,8 +257,8 @@ class Run:
 
 def _unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
     """Return the edges of a pattern that no record could be by itself."""
-    edges = pattern.edges if isinstance(pattern, SubgraphPattern) else ()
-    return tuple(edge.name for edge, hit in zip(edges, hits, strict=True) if hit == 0)
+    edges = family_of(pattern).layout(pattern).edges
+    return tuple(name for name, hit in zip(edges, hits, strict=True) if hit == 0)
 
 
 def prepare(

@@ -19,7 +19,7 @@ from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions, open_stream
 from graphtide.run import tuned
 from graphtide_core.errors import FatalError
-from graphtide_core.plans import SjTreePlan, TimingPlan
+from graphtide_core.plans import Plan, SjTreePlan, TimingPlan
 from graphtide_native.statistics import StreamStatistics
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide.readers import Reader
-    from graphtide_core.plans import Plan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.matcher import MatchBatch
     from graphtide_native.records import EdgeBatch
@@ -221,8 +220,10 @@ class _Stream:
             for _ in pipeline.push(batch, reader):
                 pass
             seconds.append(time.thread_time() - started)
-            if not plans or plans[-1][1] is not pipeline.subgraph_plans[0]:
-                plans.append((seen, pipeline.subgraph_plans[0]))
+            first = pipeline.plans[0]
+            assert isinstance(first, Plan)  # noqa: S101 - its patterns are of edges
+            if not plans or plans[-1][1] is not first:
+                plans.append((seen, first))
             seen += len(batch)
             ends.append(seen)
         wall = time.perf_counter() - began

@@ -39,6 +39,7 @@ def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ..
     """
     found: list[SubgraphPattern] = []
     for pattern in patterns:
+        # Each refusal has its own words and place; the core is below the families.
         if isinstance(pattern, GraphQuery):
             message = (
                 f"{show(pattern.name)} is a streaming graph query: it can be checked and printed, but nothing answers it here"

@@ -13,7 +13,8 @@ from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
-from graphtide_native.funnel import funnel
+from graphtide_native.funnel import NativeFunnel, funnel
+from graphtide_native.kinds import by_kind
 from graphtide_native.match_rows import matches_of
 from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import (
@@ -300,7 +301,7 @@ class Matcher:
         """Grant every pattern the work that so many records are worth, for time that passed without them."""
         self._native.grant(records)
 
-    def replan(self, number: int, plan: AnyPlan) -> bool:
+    def replan(self, number: int, plan: Plan) -> bool:
         """Match a pattern by another plan from the next record on; no match is lost and none comes twice.
 
         The new engine is warmed by replaying the window. Call it between two `push`es, with the iterator of the last one
@@ -311,14 +312,11 @@ class Matcher:
             plan: a plan for the same pattern.
 
         Returns:
-            False if the new engine reached a limit while it was warmed, or the pattern is none of edges: then the old plan goes
-            on. A graph query keeps its operators' tuples, not the edges that another plan would begin with.
+            False if the new engine reached a limit while it was warmed: then the old plan goes on.
 
         Raises:
             ValueError: the matcher is not adaptive, or is traced.
         """
-        if not isinstance(plan, Plan):
-            return False
         encoded = encode_one(plan, self._unit, self._projected, self._limits[number], self._concurrency)
         if not self._native.replan(number, encoded):
             self._finish()
@@ -326,6 +324,35 @@ class Matcher:
             return False
         self._put({number: plan})
         return True
+
+    def exchange(self, plans: Mapping[int, AnyPlan], past: Sequence[EdgeBatch] | None = None) -> set[int]:
+        """Match patterns of one kind by other plans from the next record on; see `replan`, `regroup`, `replan_graph_queries`.
+
+        Args:
+            plans: by the numbers of patterns; those of event patterns are of one unit, all of it.
+            past: the records that graph queries read so far; without them a graph query keeps its plan, as it holds tuples,
+                not the edges that another plan would begin with.
+
+        Returns:
+            The numbers of the patterns that have the plan.
+        """
+        edges: dict[int, Plan] = {}
+        units: dict[int, EventPlan] = {}
+        queries: dict[int, GraphPlan] = {}
+        for number, plan in plans.items():
+            by_kind(
+                plan,
+                edges=partial(edges.__setitem__, number),
+                events=partial(units.__setitem__, number),
+                query=partial(queries.__setitem__, number),
+            )
+        found = {number for number, plan in edges.items() if self.replan(number, plan)}
+        numbers = sorted(units, key=lambda number: units[number].place)
+        if numbers and self.regroup(numbers, units[numbers[0]].unit):
+            found |= units.keys()
+        if queries and past is not None:
+            found |= self.replan_graph_queries(queries, past)
+        return found
 
     def add(
         self,
@@ -359,11 +386,29 @@ class Matcher:
         Raises:
             ValueError: the matcher is not adaptive, or is traced.
         """
-        if isinstance(plan, EventPlan):
-            (number,) = self.add_unit(plan.unit, limits, untold=untold, told=told, projected=projected)
-            return number
-        if isinstance(plan, GraphPlan):
-            return self.add_graph_query(plan, limits, past=[*untold, *told], projected=projected)
+
+        def add_edges(own: Plan) -> int:
+            return self._add_edges(own, limits, untold, told, projected, has_begun=has_begun, residue=residue)
+
+        def add_events(own: EventPlan) -> int:
+            return self.add_unit(own.unit, limits, untold=untold, told=told, projected=projected)[0]
+
+        def add_query(own: GraphPlan) -> int:
+            return self.add_graph_query(own, limits, past=[*untold, *told], projected=projected)
+
+        return by_kind(plan, edges=add_edges, events=add_events, query=add_query)
+
+    def _add_edges(
+        self,
+        plan: Plan,
+        limits: Limits,
+        untold: Sequence[EdgeBatch],
+        told: Sequence[EdgeBatch],
+        projected: Sequence[str] | None,
+        *,
+        has_begun: bool,
+        residue: Frontier | None,
+    ) -> int:
         self._projected = self._projected if projected is None else tuple(projected)
         encoded = encode_one(plan, self._unit, self._projected, limits, self._concurrency)
         if not self._native.add(encoded, untold, told, has_begun, residue):
@@ -496,7 +541,7 @@ class Matcher:
     def unit(self, number: int) -> EventUnit | None:
         """Return the unit that a pattern is matched in, if it is one of events."""
         plan = self._plans[number]
-        return plan.unit if isinstance(plan, EventPlan) else None
+        return by_kind(plan, edges=_none, events=lambda own: own.unit, query=_none)
 
     def plan(self, number: int) -> AnyPlan:
         """Return the plan that a pattern is matched by now."""
@@ -591,11 +636,12 @@ class Matcher:
         """Return the same with None for patterns that are not traced."""
         told = iter(self._native.funnels() or ())
         return tuple(
-            funnel(native, plan.pattern, self._asked)
-            if isinstance(plan, Plan) and (native := next(told, None)) is not None
-            else None
+            by_kind(plan, edges=lambda own: self._funnel(own, next(told, None)), events=_none, query=_none)
             for plan in self._plans
         )
+
+    def _funnel(self, plan: Plan, told: NativeFunnel | None) -> Funnel | None:
+        return None if told is None else funnel(told, plan.pattern, self._asked)
 
     def _told(self, begin: Callable[[], bool]) -> Iterator[MatchBatch]:
         """Begin work; yield what comes of it."""
@@ -653,18 +699,27 @@ class Matcher:
             raise
 
 
+def _none(_plan: AnyPlan) -> None:
+    """Return nothing of a plan of another kind."""
+
+
 def flaw(plan: AnyPlan, unit: TimeUnit, limits: Limits) -> str | None:
     """Return why a matcher would refuse a plan; None if it takes it.
 
     Nothing is made for that, but that of an event pattern: its unit is checked as a whole, which is as costly as making it.
     """
+
+    def check_edges(own: Plan) -> None:
+        _native.check_pattern(encode_one(own, unit, columns([own.pattern]), limits, Concurrency()))
+
+    def check_unit(own: EventPlan) -> None:
+        _native.check_unit(encode_unit(own.unit, unit, columns(own.unit.patterns), limits))
+
+    def check_query(own: GraphPlan) -> None:
+        _native.check_graph_query(encode_graph_query(own, unit, own.query.attributes, limits))
+
     try:
-        if isinstance(plan, EventPlan):
-            _native.check_unit(encode_unit(plan.unit, unit, columns(plan.unit.patterns), limits))
-        elif isinstance(plan, GraphPlan):
-            _native.check_graph_query(encode_graph_query(plan, unit, plan.query.attributes, limits))
-        else:
-            _native.check_pattern(encode_one(plan, unit, columns([plan.pattern]), limits, Concurrency()))
+        by_kind(plan, edges=check_edges, events=check_unit, query=check_query)
     except ValueError as error:
         return str(error)
     return None

@@ -93,6 +93,7 @@ def encode(
     units: dict[int, tuple[EventUnit, Limits, dict[int, int]]] = {}
     graph_queries: list[dict[str, object]] = []
     for number, (plan, own) in enumerate(zip(plans, limits, strict=True)):
+        # Event patterns of one unit are written together, so that each kind is collected in a way of its own.
         if isinstance(plan, EventPlan):
             patterns.append(None)
             _, common, numbers = units.setdefault(id(plan.unit), (plan.unit, own, {}))

@@ -184,6 +184,7 @@ def _query(record: PatternRecord) -> GraphQuery:
         pattern = _parsed(record.text)
     except InvalidPatternError as error:
         raise invalid_pattern(error.in_text(record.text)) from error
+    # This endpoint is of graph queries alone, whose windows say how long their results stay.
     if not isinstance(pattern, GraphQuery):
         detail = f"pattern {record.name!r} has no results that are valid for a time: only streaming graph queries do"
         raise ProblemError(422, "no-graph-query", detail)

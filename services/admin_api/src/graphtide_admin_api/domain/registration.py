@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
-from graphtide_core.graph_query import GraphQuery
 from graphtide_query import parse
 from graphtide_query.bursts import burst_of
 from graphtide_query.families import AUTO, refuse_other_family
@@ -89,7 +88,7 @@ def read(text: str) -> AnyPattern:
         raise ProblemError(422, "invalid-pattern", detail)
     try:
         check_ordered(ordered_stream(pattern))
-        if is_view(pattern):
+        if pattern.is_view:
             check_stream(name)
     except InvalidQueryError as error:
         raise ProblemError(422, "invalid-pattern", str(error)) from error
@@ -175,7 +174,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             options=options,
             start=moment.ends.get(stream),
             registration=version,
-            view=is_view(pattern) or UNSET,
+            view=pattern.is_view or UNSET,
             source_ends=_source_ends(pattern, moment),
         )
     )
@@ -194,7 +193,7 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
         if pattern.name != record.name:
             detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
             raise ProblemError(422, "name-differs", detail)
-        new = replace(new, reads=form_of(reads_of(pattern)), view=is_view(pattern) or UNSET)
+        new = replace(new, reads=form_of(reads_of(pattern)), view=pattern.is_view or UNSET)
         if wish.text != record.text:
             stream = ordered_stream(pattern)
             ends = _source_ends(pattern, moment)
@@ -218,11 +217,6 @@ def _source_ends(pattern: AnyPattern, moment: Moment) -> tuple[int, ...] | Unset
     """Return where the streams end that a pattern reads, if they are several: a merge that begins later goes back there."""
     streams = reads_of(pattern).streams
     return tuple(moment.ends.get(each, 0) for each in streams) if len(streams) > 1 else UNSET
-
-
-def is_view(pattern: AnyPattern) -> bool:
-    """Whether the results of a pattern are a stream that is called as it is."""
-    return isinstance(pattern, GraphQuery) and pattern.is_view
 
 
 def refuse_circle(new: PatternRecord, registered: Iterable[PatternRecord]) -> None:

@@ -8,11 +8,8 @@ from typing import Annotated, Any, Final, Literal, Self
 import msgspec
 from fastapi import Path, Query
 from graphtide_core.any_pattern import AnyPattern, ordered_stream
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
 from graphtide_query import print_pattern
-from graphtide_query.families import AUTO, VARIANTS
-from graphtide_query.reads import reads_of
+from graphtide_query.families import AUTO, VARIANTS, family_of
 from graphtide_wire.control import LimitsForm, PatternRecord
 from graphtide_wire.place import Places
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
@@ -298,21 +295,18 @@ class PatternSummary(BaseModel):
     @classmethod
     def of(cls, pattern: AnyPattern) -> Self:
         """Return the summary of a pattern; the window of an event pattern is its time, that of a graph query its longest."""
-        canonical = print_pattern(pattern)
-        if isinstance(pattern, EventPattern):
-            names = [event.name for event in pattern.events]
-            return cls(name=pattern.name, stream=pattern.stream, window=str(pattern.within), events=names, canonical=canonical)
-        if isinstance(pattern, GraphQuery):
-            labels, window = [output.label for output in pattern.outputs], str(reads_of(pattern).reach.length)
-            stream = ordered_stream(pattern)
-            return cls(name=pattern.name, stream=stream, window=window, results=labels, canonical=canonical)
+        family = family_of(pattern)
+        layout = family.layout(pattern)
+        is_result = bool(layout.outputs)
         return cls(
             name=pattern.name,
-            stream=pattern.stream,
-            window=str(pattern.window),
-            edges=[edge.name for edge in pattern.edges],
-            vertices=[vertex.name for vertex in pattern.vertices],
-            canonical=canonical,
+            stream=ordered_stream(pattern),
+            window=str(family.window(pattern)),
+            edges=list(layout.edges),
+            vertices=[] if is_result else list(layout.vertices),
+            events=list(family.event_names(pattern)),
+            results=[output.label for output in layout.outputs],
+            canonical=print_pattern(pattern),
         )
 
 

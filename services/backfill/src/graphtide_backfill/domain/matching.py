@@ -11,12 +11,11 @@ import time
 from typing import TYPE_CHECKING
 
 from graphtide_core.match import MatchKind
-from graphtide_core.pattern import SubgraphPattern
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Sequencer, Symbols, ticks_per_second
 from graphtide_native.sampling import sample
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import Wish
+from graphtide_query.families import Wish, family_of
 from graphtide_query.planner import plan_all
 
 from graphtide_backfill.domain.blocks import WHOLE
@@ -90,10 +89,9 @@ class SliceMatching:
             state_bytes=self._matcher.totals().peak_state_bytes if self._matcher is not None else 0,
             is_exact=not any(report.limited or report.paused for report in reports),
             unmatched=tuple(
-                (pattern.name, edge.name)
+                (pattern.name, name)
                 for pattern, report in zip(self._task.patterns, reports, strict=False)
-                if isinstance(pattern, SubgraphPattern)
-                for edge, hits in zip(pattern.edges, report.hits, strict=True)
+                for name, hits in zip(family_of(pattern).layout(pattern).edges, report.hits, strict=True)
                 if not hits
             ),
         )

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.graph_query import GraphQuery
-from graphtide_core.pattern import Report, SubgraphPattern
 from graphtide_core.time import TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_native.spec import Limits, columns
-from graphtide_query.families import refuse_other_family
+from graphtide_query.families import family_of, refuse_other_family
 from graphtide_query.reads import hindsight
 
 from graphtide_backfill.domain.slices import LONGEST
@@ -76,30 +74,27 @@ class Task:
 def refusals(patterns: Iterable[AnyPattern]) -> dict[PatternName, str]:
     """Return why history cannot be searched for some of these patterns, in a sentence each; the others can be."""
     asked = tuple(patterns)
-    views = frozenset(str(each.name) for each in asked if isinstance(each, GraphQuery) and each.is_view)
-    found = {
-        each.name: _unsliced(each) if isinstance(each, SubgraphPattern) else _unread(each, views)
-        for each in asked
-        if isinstance(each, SubgraphPattern | GraphQuery)
-    }
+    views = frozenset(str(each.name) for each in asked if each.is_view)
+    found = {each.name: _unread(each, views) if family_of(each).reads_by_name else _unsliced(each) for each in asked}
     return {name: reason for name, reason in found.items() if reason is not None}
 
 
-def _unsliced(pattern: SubgraphPattern) -> str | None:
-    if isinstance(pattern.window, EdgeCount):
+def _unsliced(pattern: AnyPattern) -> str | None:
+    window = family_of(pattern).window(pattern)
+    if isinstance(window, EdgeCount):
         return (
             f"history is searched in slices of time, and {pattern.name!r} has a window of edges,"
-            f" WINDOW {pattern.window}; match it on the command line or in Python"
+            f" WINDOW {window}; match it on the command line or in Python"
         )
     return None
 
 
 def is_uncuttable(pattern: AnyPattern) -> bool:
     """Whether what a pattern reports follows from all that it reported before, so that one slice has to report all."""
-    return isinstance(pattern, SubgraphPattern) and pattern.report in (Report.INSTANCES, Report.CHANGES)
+    return family_of(pattern).follows_from_reports(pattern)
 
 
-def _unread(query: GraphQuery, views: frozenset[str]) -> str | None:
+def _unread(query: AnyPattern, views: frozenset[str]) -> str | None:
     if read := [name for name in query.streams if name in views]:
         return f"query {query.name!r} reads the view {read[0]!r}, and results of a view are not read in the same pass"
     if len(query.streams) > 1:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 import typer
 from graphtide_core.errors import FatalError
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.time_text import instant_of
 
 from graphtide.cli.arguments import STANDARD
@@ -106,6 +105,8 @@ def valid_results(
     at: str, patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, options: MatchOptions
 ) -> ValidResultsSink:
     """Return what keeps the results that are valid at a time, of graph queries alone, to be written as lines."""
+    from graphtide_query.families import family_of  # noqa: PLC0415 - as above
+
     from graphtide.valid_results import ValidResultsSink  # noqa: PLC0415 - as above
 
     try:
@@ -113,7 +114,7 @@ def valid_results(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--at") from error
     for pattern in patterns:
-        if not isinstance(pattern, GraphQuery):
+        if not family_of(pattern).layout(pattern).outputs:
             message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
             raise typer.BadParameter(message, param_hint="--at")
     return ValidResultsSink(instant, _lines(sink, "results that are valid at a time"))
@@ -121,13 +122,16 @@ def valid_results(
 
 def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile, at: str | None) -> EdgeLines:
     """Return what writes the results of graph queries as a stream of edges."""
-    from graphtide.edge_lines import EdgeLines  # noqa: PLC0415 - help does without
+    from graphtide_query.families import family_of  # noqa: PLC0415 - help does without
+
+    from graphtide.edge_lines import EdgeLines  # noqa: PLC0415 - as above
 
     if at is not None:
         message = "what is valid at a time is no stream of edges: leave one of both out"
         raise typer.BadParameter(message, param_hint="--edges")
     for pattern in patterns:
-        if not isinstance(pattern, GraphQuery) or any(len(output.columns) != _COLUMNS for output in pattern.outputs):
+        outputs = family_of(pattern).layout(pattern).outputs
+        if not outputs or any(len(output.columns) != _COLUMNS for output in outputs):
             message = f"what {pattern.name!r} reports is no edge: only results of streaming graph queries with two columns are"
             raise typer.BadParameter(message, param_hint="--edges")
     return EdgeLines(_lines(sink, "edges"))

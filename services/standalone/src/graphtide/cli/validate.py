@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
-from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import print_pattern
 
 from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_any_patterns, time_unit, with_source
@@ -72,13 +69,10 @@ def validate(
 
 def _with_family(pattern: AnyPattern) -> str:
     """Return the name of a pattern, and of which family it is if that is not subgraphs."""
-    match pattern:
-        case EventPattern():
-            return f"{pattern.name} (event pattern)"
-        case GraphQuery():
-            return f"{pattern.name} (streaming graph query)"
-        case SubgraphPattern():  # pragma: no branch - mypy knows that no case is left
-            return pattern.name
+    from graphtide_query.families import family_of  # noqa: PLC0415 - help does without
+
+    kind = family_of(pattern).kind
+    return f"{pattern.name} ({kind})" if kind else pattern.name
 
 
 def _check(

@@ -16,17 +16,19 @@ from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.crowd import ALONE, Crowd
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.plans import AnyPlan, Assigned, AssignedPlan, Candidate, HostedPlan
     from graphtide_core.predicate import Expression
     from graphtide_core.reads import Reads
     from graphtide_core.returns import Field
+    from graphtide_core.window import Window
 
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.wish import Wish
+    from graphtide_query.layout import Layout
 
 P_contra = TypeVar("P_contra", bound="AnyPattern", contravariant=True)
 Hosted = TypeVar("Hosted", bound="HostedPlan")
@@ -79,6 +81,11 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
     @property
     def title(self) -> str:
         """What its patterns are called in a sentence, in the plural."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """What one of its patterns is called after its name; empty where that is a pattern of edges."""
         ...
 
     @property
@@ -143,6 +150,27 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
 
     def fields(self, pattern: P_contra, /) -> tuple[Field, ...]:
         """Return the fields that each match has beside its records, as they are written."""
+        ...
+
+    def layout(self, pattern: P_contra, /) -> Layout:
+        """Return what a match of a pattern has."""
+        ...
+
+    def event_names(self, pattern: P_contra, /) -> tuple[str, ...]:
+        """Return the names of the events that a pattern asks for, those that must not come included, in their order."""
+        ...
+
+    def window(self, pattern: P_contra, /) -> Window:
+        """Return how long a match may last, as it is written."""
+        ...
+
+    @property
+    def reads_by_name(self) -> bool:
+        """Whether a pattern may read several streams, which are given by name."""
+        ...
+
+    def follows_from_reports(self, pattern: P_contra, /) -> bool:
+        """Whether what a pattern reports follows from all that it reported before."""
         ...
 
     def burst(self, pattern: P_contra, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
@@ -229,6 +257,21 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         Raises:
             InvalidQueryError: the plan is not of this pattern.
             ValueError: no pattern of the family is matched so.
+        """
+        ...
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether another plan of a running pattern takes the records of its windows again, which are kept for it."""
+        ...
+
+    def improved(
+        self, running: Mapping[int, PlanT], wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+    ) -> Iterator[Mapping[int, PlanT]]:
+        """Yield plans that should take the place of those that run, by the places given; those that change together at once.
+
+        Raises:
+            As `plan`.
         """
         ...
 

@@ -18,9 +18,10 @@ from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.families.engine import AnyEngine, engine_among, foreign_plan
 from graphtide_query.families.variants import RUN_COUNTS
 from graphtide_query.families.wish import AUTO
+from graphtide_query.layout import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AssignedPlan, Candidate, PhysicalPlan
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
+    from graphtide_core.window import Window
 
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.estimates.cost import Cost
@@ -52,6 +54,11 @@ class SubgraphFamily:
     title: str
     engines: tuple[AnyEngine, ...]
     auto: tuple[AnyEngine, ...]
+
+    @property
+    def kind(self) -> str:
+        """Empty: a pattern of edges."""
+        return ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -115,6 +122,33 @@ class SubgraphFamily:
     def fields(self, pattern: SubgraphPattern, /) -> tuple[Field, ...]:
         """Return those of RETURN."""
         return () if pattern.returns is None else pattern.returns.fields
+
+    def layout(self, pattern: SubgraphPattern, /) -> Layout:
+        """Return its edges and vertices; a component has many of each."""
+        has_lists = not pattern.morphism.is_mapping
+        return Layout(
+            edges={edge.name: has_lists for edge in pattern.edges},
+            vertices={vertex.name: has_lists for vertex in pattern.vertices},
+            changes=has_lists,
+            fields=tuple(each.name for each in pattern.fields),
+        )
+
+    def event_names(self, _pattern: SubgraphPattern, /) -> tuple[str, ...]:
+        """Return none: it asks for edges."""
+        return ()
+
+    def window(self, pattern: SubgraphPattern, /) -> Window:
+        """Return its window."""
+        return pattern.window
+
+    @property
+    def reads_by_name(self) -> bool:
+        """False: each reads one stream."""
+        return False
+
+    def follows_from_reports(self, pattern: SubgraphPattern, /) -> bool:
+        """Return whether it consumes, or says what becomes of a match."""
+        return pattern.report in (Report.INSTANCES, Report.CHANGES)
 
     def burst(self, pattern: SubgraphPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
         """Return what one edge may complete; under dual simulation that is one component."""
@@ -202,6 +236,20 @@ class SubgraphFamily:
     ) -> Explanation:
         """Lay the plan open as it is."""
         return self.explain((self.assigned(pattern, physical, considered),), (seen,), unit, lambda _: None)[0]
+
+    @property
+    def begins_anew(self) -> bool:
+        """False: the engine replays the edges that it kept."""
+        return False
+
+    def improved(
+        self, running: Mapping[int, Plan], wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+    ) -> Iterator[dict[int, Plan]]:
+        """Yield each plan that is better, by itself."""
+        for place, old in running.items():
+            new = self.plan_one(old.pattern, wish, context)
+            if self.is_better(old.pattern, new.physical, old.physical, context, policy):
+                yield {place: new}
 
     def is_better(
         self,

@@ -31,6 +31,7 @@ def print_pattern(pattern: AnyPattern) -> str:
         InvalidPatternError: a predicate holds an infinity or NaN.
     Complexity: linear in vertices, edges, events and predicates; cubic in the edges that ORDER names.
     """
+    # The language, which is below the families, has one printer for each of its forms.
     match pattern:
         case EventPattern():
             return print_event_pattern(pattern)

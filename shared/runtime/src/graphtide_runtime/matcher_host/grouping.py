@@ -69,6 +69,7 @@ def groups(assignments: Iterable[tuple[Assignment, AnyPlan]]) -> list[Group]:
     """Return the event patterns among what runs, with the plans they are matched by, as far as they may be together."""
     together: dict[Hashable, list[tuple[Assignment, EventPlan, GroupedPlan]]] = {}
     for assignment, plan in assignments:
+        # Only event patterns are planned anew in groups.
         if isinstance(plan, EventPlan) and isinstance(assignment.plan, GroupedPlan):
             together.setdefault(_company(assignment), []).append((assignment, plan, assignment.plan))
     return [

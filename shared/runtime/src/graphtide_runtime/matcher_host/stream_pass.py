@@ -345,7 +345,7 @@ class StreamPass:
         if plan.physical != old.physical:
             if family_of(plan.pattern).is_united:
                 self._is_stirred = True
-            elif not self._matcher.replan(place, *matched_by([running.assignment], self.unit)):
+            elif not self._matcher.exchange({place: matched_by([running.assignment], self.unit)[0]}):
                 return False
         self._running[place] = running
         self._reports_from = min(self._reports_from, running.reports_from)

@@ -20,6 +20,7 @@ from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES, RUN_COUNTS
 from graphtide_query.language import print_pattern
+from graphtide_query.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ class AlgebraFamily:
 
     name: str = "algebra"
     title: str = "streaming graph queries"
+    kind: str = "streaming graph query"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +106,28 @@ class AlgebraFamily:
     def fields(self, _query: GraphQuery, /) -> tuple[Field, ...]:
         """Return none: results have columns, which no attribute of a record becomes."""
         return ()
+
+    def layout(self, query: GraphQuery, /) -> Layout:
+        """Return its outputs; their columns are vertices."""
+        vertices = {column: False for output in query.outputs for column in output.columns}
+        return Layout(vertices=vertices, outputs=query.outputs)
+
+    def event_names(self, _query: GraphQuery, /) -> tuple[str, ...]:
+        """Return none: it asks for edges."""
+        return ()
+
+    def window(self, query: GraphQuery, /) -> Duration:
+        """Return its longest window; raises as `reads`."""
+        return _longest_window(query)
+
+    @property
+    def reads_by_name(self) -> bool:
+        """True: a query may join streams."""
+        return True
+
+    def follows_from_reports(self, _query: GraphQuery, /) -> bool:
+        """Return False: results follow from the windows alone."""
+        return False
 
     def burst(self, query: GraphQuery, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
         """Return what one edge may bring."""
@@ -183,6 +207,29 @@ class AlgebraFamily:
         from graphtide_query.families.algebra.explaining import explain_query  # noqa: PLC0415
 
         return explain_query(laid_open(self.assigned(query, physical, considered)), seen.actuals, seen.counts)
+
+    @property
+    def begins_anew(self) -> bool:
+        """True: operators hold tuples, not the edges that others would begin with."""
+        return True
+
+    def improved(
+        self, running: Mapping[int, GraphPlan], wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+    ) -> Iterator[dict[int, GraphPlan]]:
+        """Yield the plans that are better, all at once: the past is taken again once."""
+        from graphtide_query.families.algebra.derivation import is_cheaper, laid_open  # noqa: PLC0415 - as above
+        from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
+
+        found: dict[int, GraphPlan] = {}
+        for number, old in running.items():
+            new = chosen(old.query, wish, unit=context.unit, statistics=context.known)
+            then = old.derivation
+            if then is not None and is_cheaper(
+                old.query, new.physical, then, unit=context.unit, known=context.known, margin=policy.margin
+            ):
+                found[number] = laid_open(new)
+        if found:
+            yield found
 
     def is_better(
         self, query: GraphQuery, new: AssignedPlan, running: AssignedPlan, context: PlanningContext, policy: ReplanPolicy, /

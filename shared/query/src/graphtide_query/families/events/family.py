@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.event_pattern import positive_events
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import with_past
-from graphtide_core.plans import AGGREGATION, GroupedPlan, Grouping
+from graphtide_core.pattern import Report
+from graphtide_core.plans import AGGREGATION, EventPlan, GroupedPlan, Grouping
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import BUILDERS
 from graphtide_query.language import print_pattern
+from graphtide_query.layout import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.event_pattern import EventPattern
-    from graphtide_core.plans import AssignedPlan, Candidate, EventPlan
+    from graphtide_core.plans import AssignedPlan, Candidate
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
-    from graphtide_core.time import TimeUnit
+    from graphtide_core.time import Duration, TimeUnit
 
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.explanation import Asked, Explanation, Seen
@@ -38,6 +40,7 @@ class EventFamily:
 
     name: str = "events"
     title: str = "event patterns"
+    kind: str = "event pattern"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,6 +97,32 @@ class EventFamily:
     def fields(self, pattern: EventPattern, /) -> tuple[Field, ...]:
         """Return those of RETURN."""
         return () if pattern.returns is None else pattern.returns.fields
+
+    def layout(self, pattern: EventPattern, /) -> Layout:
+        """Return its events; one that is repeated has lists."""
+        events = positive_events(pattern.root)
+        return Layout(
+            events={event.name: event.repeat is not None for event in events},
+            counts=pattern.report is Report.EXISTS,
+            fields=tuple(each.name for each in pattern.fields),
+        )
+
+    def event_names(self, pattern: EventPattern, /) -> tuple[str, ...]:
+        """Return the names of all its events."""
+        return tuple(event.name for event in pattern.events)
+
+    def window(self, pattern: EventPattern, /) -> Duration:
+        """Return its time."""
+        return pattern.within
+
+    @property
+    def reads_by_name(self) -> bool:
+        """False: each reads one stream."""
+        return False
+
+    def follows_from_reports(self, _pattern: EventPattern, /) -> bool:
+        """Return False: each match is for itself."""
+        return False
 
     def burst(self, pattern: EventPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
         """Return what one event may complete."""
@@ -168,6 +197,22 @@ class EventFamily:
         from graphtide_query.families.events.explaining import explain_grouped  # noqa: PLC0415 - as above
 
         return explain_grouped(self.assigned(pattern, physical, considered), unit, seen.counts)
+
+    @property
+    def begins_anew(self) -> bool:
+        """False: units hold the events that another takes."""
+        return False
+
+    def improved(
+        self, running: Mapping[int, EventPlan], _wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+    ) -> Iterator[dict[int, EventPlan]]:
+        """Yield the plans of each unit that should take the place of those of a stream."""
+        if not running:
+            return
+        from graphtide_query.families.events.regrouping import regroupings  # noqa: PLC0415 - as above
+
+        for places, unit in regroupings(running, context.unit, context.known, policy.margin):
+            yield {number: EventPlan(unit, place) for place, number in enumerate(places)}
 
     def is_better(
         self,

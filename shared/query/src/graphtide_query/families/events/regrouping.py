@@ -16,8 +16,10 @@ from graphtide_query.families.events.units import joined, units
 from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from graphtide_core.ids import StreamName
+    from graphtide_core.plans import EventPlan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
@@ -73,6 +75,22 @@ def regrouped(
     now = _cost(EventUnit(patterns, plan), unit, known)
     is_worth_it = now < margin * sum(_cost(each, unit, known) for each in running)
     return Regrouping(EventUnit(patterns, plan), before) if is_worth_it else None
+
+
+def regroupings(
+    plans: Mapping[int, EventPlan], unit: TimeUnit, known: StatisticsSnapshot, margin: float
+) -> Iterator[tuple[list[int], EventUnit]]:
+    """Yield the units that should take the place of those of a stream, with the places of their patterns among the plans."""
+    streams: dict[StreamName, dict[int, EventUnit]] = {}
+    numbers: dict[tuple[int, int], int] = {}
+    for number, plan in plans.items():
+        streams.setdefault(plan.pattern.stream, {})[id(plan.unit)] = plan.unit
+        numbers[id(plan.unit), plan.place] = number
+    for running in streams.values():
+        own = tuple(running.values())
+        found = regrouped(own, unit, known, margin=margin)
+        if found is not None:
+            yield [numbers[id(own[which]), place] for which, place in found.before], found.unit
 
 
 def _cost(own: EventUnit, unit: TimeUnit, known: StatisticsSnapshot) -> float:
