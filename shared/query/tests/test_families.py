@@ -117,6 +117,22 @@ def test_what_runs_gives_way_to_what_is_better_and_to_nothing_else(name: str) ->
             family.hosted(pattern, foreign)
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_patterns_that_run_are_planned_anew_together_only_where_they_are_units(name: str) -> None:
+    family, context = FAMILIES[name], PlanningContext()
+    patterns = [PATTERNS[name], replace(PATTERNS[name], name=PatternName("second"))]
+    hosted = [family.hosted(each, family.assign(each, Wish(), context).physical) for each in patterns]
+    assert family.company(hosted[0]) == family.company(hosted[1])
+    apart = [family.united([each], context.unit)[0] for each in hosted]
+    found = family.regrouped(list(zip(hosted, apart, strict=True)), context.unit)
+    together = family.united(hosted, context.unit)
+    assert family.is_united == (name == "events") == (found is not None)
+    if found is not None:
+        places, together = found
+        assert [patterns[place] for place in places] == [each.pattern for each in together]
+    assert [each.pattern for each in family.without(together, 0)] == [together[1].pattern]
+
+
 def test_a_pass_is_explained_in_its_order_and_each_unit_after_it_once() -> None:
     texts = [PATTERNS[name] for name in ("events", "algebra", "simulation", "isomorphism")]
     second = replace(PATTERNS["events"], name=PatternName("again"))

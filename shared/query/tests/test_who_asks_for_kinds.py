@@ -37,7 +37,6 @@ ALLOWED: Final = {
     "shared/query/src/graphtide_query/language/binder.py": 1,
     "shared/query/src/graphtide_query/language/printer.py": 3,
     "shared/query/src/graphtide_query/views.py": 1,
-    "shared/runtime/src/graphtide_runtime/matcher_host/grouping.py": 2,
 }
 """How often a file looks at a kind; each says beside it why. Fewer is better: a file that needs no more leaves the list."""
 

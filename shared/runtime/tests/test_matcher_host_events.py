@@ -20,9 +20,9 @@ from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.time import EventTime
 from graphtide_query import print_pattern
-from graphtide_query.families.events.regrouping import regrouped
+from graphtide_query.families.events import regrouping as units
 from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.matcher_host import grouping, host, joining, regrouping
+from graphtide_runtime.matcher_host import host, joining, regrouping
 from graphtide_testing.host_world import World, planned
 from graphtide_testing.parsing import parse_matched
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
@@ -89,7 +89,7 @@ def at_once() -> Iterator[None]:
         patch.object(regrouping, "FIRST_SECONDS", 0),
         patch.object(regrouping, "PAUSE", 0),
         patch.object(regrouping, "in_background", now),
-        patch.object(grouping, "regrouped", partial(regrouped, margin=math.inf)),
+        patch.object(units, "regrouped", partial(units.regrouped, margin=math.inf)),
     ):
         yield
 
@@ -271,7 +271,7 @@ def test_patterns_that_came_one_by_one_get_a_plan_in_common_while_the_host_goes_
     patterns = [pattern for text in texts for pattern in parse_matched(text)]
     with (
         patch.multiple(regrouping, FIRST_SECONDS=0, PAUSE=0),
-        patch.object(grouping, "regrouped", partial(regrouped, margin=math.inf)),
+        patch.object(units, "regrouped", partial(units.regrouped, margin=math.inf)),
     ):
         world.send([event(0, "A")])
         for place, pattern in enumerate(patterns):

@@ -260,6 +260,28 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         """
         ...
 
+    def regrouped(
+        self, members: Sequence[tuple[Hosted, PlanT]], unit: TimeUnit, /
+    ) -> tuple[list[int], tuple[PlanT, ...]] | None:
+        """Plan patterns of one company that run anew, as one unit.
+
+        Args:
+            members: how each is to be matched, and how it is.
+            unit: what a tick of the stream's time is.
+
+        Returns:
+            Their places among the members and their plans, in the order of the unit; None where that is not worth the change,
+            or patterns are matched by themselves.
+
+        Raises:
+            InvalidPatternError: as `united`.
+        """
+        ...
+
+    def without(self, plans: Sequence[PlanT], place: int, /) -> tuple[PlanT, ...]:
+        """Return the plans of one unit without that in a place."""
+        ...
+
     @property
     def begins_anew(self) -> bool:
         """Whether another plan of a running pattern takes the records of its windows again, which are kept for it."""

@@ -18,7 +18,6 @@ from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.families.engine import AnyEngine, engine_among, foreign_plan
 from graphtide_query.families.variants import RUN_COUNTS
 from graphtide_query.families.wish import AUTO
-from graphtide_query.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
+    from graphtide_query.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,8 @@ class SubgraphFamily:
 
     def layout(self, pattern: SubgraphPattern, /) -> Layout:
         """Return its edges and vertices; a component has many of each."""
+        from graphtide_query.layout import Layout  # noqa: PLC0415 - not every run lays matches out
+
         has_lists = not pattern.morphism.is_mapping
         return Layout(
             edges={edge.name: has_lists for edge in pattern.edges},
@@ -236,6 +238,13 @@ class SubgraphFamily:
     ) -> Explanation:
         """Lay the plan open as it is."""
         return self.explain((self.assigned(pattern, physical, considered),), (seen,), unit, lambda _: None)[0]
+
+    def regrouped(self, _members: Sequence[tuple[Plan, Plan]], _unit: TimeUnit, /) -> None:
+        """Return None: each is matched by itself."""
+
+    def without(self, plans: Sequence[Plan], place: int, /) -> tuple[Plan, ...]:
+        """Return the others as they are."""
+        return (*plans[:place], *plans[place + 1 :])
 
     @property
     def begins_anew(self) -> bool:

@@ -10,19 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import EventPlan, EventUnit, GroupedPlan
 from graphtide_native.matcher import flaw
 from graphtide_query.families import family_of
-from graphtide_query.families.events.adaptation import without_pattern
-from graphtide_query.families.events.grouping import statistics_of
-from graphtide_query.families.events.regrouping import regrouped
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from graphtide_core.ids import PatternName
-    from graphtide_core.plans import AnyPlan
-    from graphtide_core.statistics import StatisticsSnapshot
+    from graphtide_core.plans import AnyPlan, HostedPlan
     from graphtide_core.time import TimeUnit
 
     from graphtide_runtime.matcher_host.assignment import Assignment
@@ -59,55 +54,26 @@ def _company(assignment: Assignment) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Event patterns of a pass that one unit may have, by name, with the plans that they are matched by."""
+    """Patterns of a pass that one unit may have, by name, with how each is to be matched, and how it is."""
 
-    plans: Mapping[PatternName, EventPlan]
-    known: StatisticsSnapshot
+    names: tuple[PatternName, ...]
+    members: tuple[tuple[HostedPlan, AnyPlan], ...]
 
 
 def groups(assignments: Iterable[tuple[Assignment, AnyPlan]]) -> list[Group]:
-    """Return the event patterns among what runs, with the plans they are matched by, as far as they may be together."""
-    together: dict[Hashable, list[tuple[Assignment, EventPlan, GroupedPlan]]] = {}
+    """Return the patterns that are matched in units among what runs, as far as they may be together."""
+    together: dict[Hashable, list[tuple[PatternName, tuple[HostedPlan, AnyPlan]]]] = {}
     for assignment, plan in assignments:
-        # Only event patterns are planned anew in groups.
-        if isinstance(plan, EventPlan) and isinstance(assignment.plan, GroupedPlan):
-            together.setdefault(_company(assignment), []).append((assignment, plan, assignment.plan))
-    return [
-        Group(
-            {assignment.name: plan for assignment, plan, _ in members},
-            statistics_of(told.physical.rates for _, _, told in members),
-        )
-        for members in together.values()
-    ]
+        if family_of(plan.pattern).is_united:
+            together.setdefault(_company(assignment), []).append((assignment.name, (assignment.plan, plan)))
+    return [Group(tuple(name for name, _ in members), tuple(member for _, member in members)) for members in together.values()]
 
 
-def planned_anew(group: Group, unit: TimeUnit) -> tuple[list[PatternName], EventUnit] | None:
-    """Return the unit that should take the place of those of a group, and the names of its patterns, in their order.
+def planned_anew(group: Group, unit: TimeUnit) -> tuple[list[PatternName], tuple[AnyPlan, ...]] | None:
+    """Return the plans of the unit that should take the place of those of a group, and the names of its patterns, in order.
 
     Returns:
         None where that is not worth the change.
     """
-    members: dict[int, list[tuple[int, PatternName]]] = {}
-    units: dict[int, EventUnit] = {}
-    for name, plan in group.plans.items():
-        units[id(plan.unit)] = plan.unit
-        members.setdefault(id(plan.unit), []).append((plan.place, name))
-    running = [_remaining(units[of], sorted(places)) for of, places in members.items()]
-    found = regrouped([own for _, own in running], unit, group.known)
-    if found is None:
-        return None
-    return [running[which][0][place] for which, place in found.before], found.unit
-
-
-def without(own: EventUnit, place: int) -> EventUnit:
-    """Return a unit without the pattern in a place."""
-    patterns = own.patterns[:place] + own.patterns[place + 1 :]
-    return EventUnit(patterns, without_pattern(own.aggregation, place))
-
-
-def _remaining(own: EventUnit, places: Sequence[tuple[int, PatternName]]) -> tuple[list[PatternName], EventUnit]:
-    """Return a unit without the patterns that went, with the names of those in it."""
-    kept = {place for place, _ in places}
-    for gone in reversed(range(len(own.patterns))):
-        own = own if gone in kept else without(own, gone)
-    return [name for _, name in places], own
+    found = family_of(group.members[0][1].pattern).regrouped(group.members, unit)
+    return None if found is None else ([group.names[place] for place in found[0]], found[1])

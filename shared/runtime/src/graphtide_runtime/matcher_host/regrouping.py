@@ -14,6 +14,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
+from graphtide_core.any_pattern import ordered_stream
 
 from graphtide_runtime.matcher_host.grouping import planned_anew
 from graphtide_runtime.telemetry import events
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from graphtide_core.ids import PatternName
-    from graphtide_core.plans import EventUnit
+    from graphtide_core.plans import AnyPlan
 
     from graphtide_runtime.matcher_host.stream_pass import StreamPass
 
@@ -34,8 +35,8 @@ FIRST_SECONDS: Final = 2.0
 PAUSE: Final = 20
 """Times as long as making a plan took that pass until the next is made."""
 
-Found = list[tuple[list["PatternName"], "EventUnit"]]
-"""Units with the names of their patterns."""
+Found = list[tuple[list["PatternName"], tuple["AnyPlan", ...]]]
+"""The plans of units with the names of their patterns."""
 
 
 class _UnderWay(NamedTuple):
@@ -80,9 +81,9 @@ class Regrouping:
             return
         if made.of is not of:
             return
-        for names, own in found:
-            if of.regroup(names, own):
-                _LOG.info(events.UNITS_REGROUPED, stream=own.patterns[0].stream, patterns=len(names))
+        for names, plans in found:
+            if of.regroup(names, plans):
+                _LOG.info(events.UNITS_REGROUPED, stream=ordered_stream(plans[0].pattern), patterns=len(names))
 
 
 def in_background(work: Callable[[], Found]) -> Future[Found]:

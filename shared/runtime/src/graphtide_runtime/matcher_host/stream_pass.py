@@ -22,12 +22,12 @@ from graphtide_native.spec import columns
 from graphtide_query.families import family_of
 
 from graphtide_runtime.faults import is_foreseen, reason_of
-from graphtide_runtime.matcher_host.grouping import groups, matched_by, without
+from graphtide_runtime.matcher_host.grouping import groups, matched_by
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from graphtide_core.plans import EventUnit
+    from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.log import Record
     from graphtide_core.residue import Frontier
     from graphtide_native.matcher import MatchBatch, MatchRecord, PatternReport
@@ -361,23 +361,23 @@ class StreamPass:
         self._is_stirred = False
         return groups((each.assignment, self._matcher.plan(place)) for place, each in self._running.items())
 
-    def regroup(self, names: Sequence[PatternName], own: EventUnit) -> bool:
+    def regroup(self, names: Sequence[PatternName], plans: Sequence[AnyPlan]) -> bool:
         """Match event patterns by a plan in common from the next record on, if it is still for what runs; says whether it is.
 
         Args:
             names: of the patterns of the unit, in their order; of such as went meanwhile the unit keeps nothing.
-            own: the patterns with the plan.
+            plans: of the unit, in the same order.
         """
-        places = [self._places.get(name) for name in names]
+        places, family = [self._places.get(name) for name in names], family_of(plans[0].pattern)
         for place in reversed(range(len(names))):
             number = places[place]
-            if number is None or self._matcher.plan(number).pattern != own.patterns[place]:
-                own = without(own, place)
+            if number is None or self._matcher.plan(number).pattern != plans[place].pattern:
+                plans = family.without(plans, place)
                 del places[place]
         found = [place for place in places if place is not None]
         if not found or not self._are_whole_units(found):
             return False
-        return self._matcher.regroup(found, own)
+        return bool(self._matcher.exchange(dict(zip(found, plans, strict=True))))
 
     def _are_whole_units(self, numbers: Sequence[int]) -> bool:
         """Return whether patterns are all that run of the units that they are of."""

@@ -20,7 +20,6 @@ from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES, RUN_COUNTS
 from graphtide_query.language import print_pattern
-from graphtide_query.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
+    from graphtide_query.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,8 @@ class AlgebraFamily:
 
     def layout(self, query: GraphQuery, /) -> Layout:
         """Return its outputs; their columns are vertices."""
+        from graphtide_query.layout import Layout  # noqa: PLC0415 - not every run lays matches out
+
         vertices = {column: False for output in query.outputs for column in output.columns}
         return Layout(vertices=vertices, outputs=query.outputs)
 
@@ -207,6 +209,13 @@ class AlgebraFamily:
         from graphtide_query.families.algebra.explaining import explain_query  # noqa: PLC0415
 
         return explain_query(laid_open(self.assigned(query, physical, considered)), seen.actuals, seen.counts)
+
+    def regrouped(self, _members: Sequence[tuple[GraphPlan, GraphPlan]], _unit: TimeUnit, /) -> None:
+        """Return None: each is matched by itself."""
+
+    def without(self, plans: Sequence[GraphPlan], place: int, /) -> tuple[GraphPlan, ...]:
+        """Return the others as they are."""
+        return (*plans[:place], *plans[place + 1 :])
 
     @property
     def begins_anew(self) -> bool:

@@ -16,13 +16,12 @@ from graphtide_core.reads import Reach, Reads
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import BUILDERS
 from graphtide_query.language import print_pattern
-from graphtide_query.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.event_pattern import EventPattern
-    from graphtide_core.plans import AssignedPlan, Candidate
+    from graphtide_core.plans import AssignedPlan, Candidate, EventUnit
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from graphtide_query.explanation import Asked, Explanation, Seen
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
+    from graphtide_query.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,8 @@ class EventFamily:
 
     def layout(self, pattern: EventPattern, /) -> Layout:
         """Return its events; one that is repeated has lists."""
+        from graphtide_query.layout import Layout  # noqa: PLC0415 - not every run lays matches out
+
         events = positive_events(pattern.root)
         return Layout(
             events={event.name: event.repeat is not None for event in events},
@@ -198,6 +200,21 @@ class EventFamily:
 
         return explain_grouped(self.assigned(pattern, physical, considered), unit, seen.counts)
 
+    def regrouped(
+        self, members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUnit, /
+    ) -> tuple[list[int], tuple[EventPlan, ...]] | None:
+        """Return the plans of one unit in place of theirs, with what is known of the events of all."""
+        from graphtide_query.families.events.regrouping import planned_anew  # noqa: PLC0415 - as above
+
+        found = planned_anew(members, unit)
+        return None if found is None else (found[0], _plans_of(found[1]))
+
+    def without(self, plans: Sequence[EventPlan], place: int, /) -> tuple[EventPlan, ...]:
+        """Return the plans of a unit of the other patterns, which keeps nothing of that one."""
+        from graphtide_query.families.events.regrouping import without  # noqa: PLC0415 - as above
+
+        return _plans_of(without(plans[0].unit, place))
+
     @property
     def begins_anew(self) -> bool:
         """False: units hold the events that another takes."""
@@ -230,3 +247,7 @@ class EventFamily:
 
 
 EVENTS: Final = EventFamily()
+
+
+def _plans_of(unit: EventUnit) -> tuple[EventPlan, ...]:
+    return tuple(EventPlan(unit, place) for place in range(len(unit.patterns)))

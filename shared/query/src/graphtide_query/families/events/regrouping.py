@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.plans import EventUnit
 
-from graphtide_query.families.events.adaptation import RebuildPolicy, with_pattern
+from graphtide_query.families.events.adaptation import RebuildPolicy, with_pattern, without_pattern
 from graphtide_query.families.events.costs import cost, kept, sizes
+from graphtide_query.families.events.grouping import statistics_of
 from graphtide_query.families.events.units import joined, units
 from graphtide_query.families.wish import AUTO
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
-    from graphtide_core.plans import EventPlan
+    from graphtide_core.plans import EventPlan, GroupedPlan
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
@@ -91,6 +92,38 @@ def regroupings(
         found = regrouped(own, unit, known, margin=margin)
         if found is not None:
             yield [numbers[id(own[which]), place] for which, place in found.before], found.unit
+
+
+def planned_anew(members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUnit) -> tuple[list[int], EventUnit] | None:
+    """Return the unit that should take the place of those of running patterns, and the places of its patterns among them.
+
+    Returns:
+        None where that is not worth the change.
+    """
+    places: dict[int, list[tuple[int, int]]] = {}
+    units: dict[int, EventUnit] = {}
+    for number, (_, plan) in enumerate(members):
+        units[id(plan.unit)] = plan.unit
+        places.setdefault(id(plan.unit), []).append((plan.place, number))
+    running = [_remaining(units[of], sorted(own)) for of, own in places.items()]
+    found = regrouped([own for _, own in running], unit, statistics_of(told.physical.rates for told, _ in members))
+    if found is None:
+        return None
+    return [running[which][0][place] for which, place in found.before], found.unit
+
+
+def without(own: EventUnit, place: int) -> EventUnit:
+    """Return a unit without the pattern in a place."""
+    patterns = own.patterns[:place] + own.patterns[place + 1 :]
+    return EventUnit(patterns, without_pattern(own.aggregation, place))
+
+
+def _remaining(own: EventUnit, places: Sequence[tuple[int, int]]) -> tuple[list[int], EventUnit]:
+    """Return a unit without the patterns that went, with the numbers of those in it."""
+    kept = {place for place, _ in places}
+    for gone in reversed(range(len(own.patterns))):
+        own = own if gone in kept else without(own, gone)
+    return [number for _, number in places], own
 
 
 def _cost(own: EventUnit, unit: TimeUnit, known: StatisticsSnapshot) -> float:
