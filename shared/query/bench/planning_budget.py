@@ -25,9 +25,9 @@ from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, St
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.families import AUTO, FAMILIES
+from graphtide_query.estimates.crowd import Company
+from graphtide_query.families import AUTO, FAMILIES, engine_of
 from graphtide_query.planner import plan
-from graphtide_query.worth import cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,9 @@ def main() -> None:
                     report(ratios)
                     return
                 made = [plan(pattern, engine, statistics=statistics, budget=budget) for budget in (PlanningBudget(), UNBOUNDED)]
-                bounded, unbounded = [cost(model, each.physical).nanoseconds for each in made]
+                bounded, unbounded = [
+                    engine_of(each.physical).cost(model, each.physical, Company()).nanoseconds for each in made
+                ]
                 ratios[engine].append((bounded / unbounded, case))
 
 

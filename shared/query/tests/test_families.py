@@ -15,7 +15,7 @@ from graphtide_core.plans import Derivation, Grouping
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.cost import Cost, Part
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.estimates.crowd import Crowd
+from graphtide_query.estimates.crowd import Company, Crowd
 from graphtide_query.explain import Seen, explain, explain_all, to_html, to_json, to_text
 from graphtide_query.families import AUTO, ENGINES, FAMILIES, Wish, engine_of, family_of
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
@@ -24,7 +24,6 @@ from graphtide_query.families.simulation.family import SIMULATION
 from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.layout import Layout
 from graphtide_query.planner import plan, plan_all
-from graphtide_query.worth import cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,7 +190,7 @@ def test_an_engine_plans_costs_and_lays_open_a_pattern_of_its_family(family: str
         physical = plan(pattern, name).physical
         engine = engine_of(physical)
         assert (physical.name, engine.name) == (name, name)
-        assert cost(CostModel(pattern), physical).nanoseconds > 0
+        assert engine.cost(CostModel(pattern), physical, Company()).nanoseconds > 0
         steps = engine.nodes(pattern, physical, None)
         assert {put for step in steps for put in step.inputs} <= {step.name for step in steps}
         assert engine.settings(pattern, physical)

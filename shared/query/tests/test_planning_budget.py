@@ -16,9 +16,9 @@ from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, St
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.families import AUTO, FAMILIES, Wish
+from graphtide_query.estimates.crowd import Company
+from graphtide_query.families import AUTO, FAMILIES, Wish, engine_of
 from graphtide_query.planner import plan
-from graphtide_query.worth import cost
 from graphtide_testing.strategies import PatternShape, patterns
 from graphtide_testing.wishes import wishes
 from hypothesis import given
@@ -142,7 +142,7 @@ def test_a_plan_made_within_a_small_allowance_costs_about_as_much_as_the_best(sh
 
         bounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000))
 
-        costs = [cost(model, made.physical).nanoseconds for made in (bounded, unbounded)]
+        costs = [engine_of(made.physical).cost(model, made.physical, Company()).nanoseconds for made in (bounded, unbounded)]
         assert costs[0] <= 1.2 * costs[1]
 
 
@@ -158,7 +158,7 @@ def test_search_orders_are_as_good_where_the_allowance_is_spent_at_once(shape: s
 
         grown = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=0))
 
-        costs = [cost(model, made.physical).nanoseconds for made in (grown, unbounded)]
+        costs = [engine_of(made.physical).cost(model, made.physical, Company()).nanoseconds for made in (grown, unbounded)]
         assert costs[0] <= 1.2 * costs[1]
 
 
@@ -170,7 +170,7 @@ def test_a_decomposition_is_as_good_where_the_allowance_is_spent(shape: str, see
 
     bounded = plan(pattern, "timing", statistics=statistics, budget=PlanningBudget(search=20_000))
 
-    costs = [cost(model, made.physical).nanoseconds for made in (bounded, unbounded)]
+    costs = [engine_of(made.physical).cost(model, made.physical, Company()).nanoseconds for made in (bounded, unbounded)]
     assert costs[0] <= 1.2 * costs[1]
 
 
