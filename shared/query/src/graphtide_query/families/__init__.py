@@ -16,8 +16,12 @@ from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.event_pattern import EventPattern
+    from graphtide_core.graph_query import GraphQuery
+    from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.plans import EventPlan, GraphPlan, GroupedPlan, Plan
 
-    from graphtide_query.families.family import AnyFamily
+    from graphtide_query.families.family import AnyFamily, Family
 
 __all__ = [
     "AGGREGATION",
@@ -37,6 +41,12 @@ FAMILIES: Final = {
     for each in (ISOMORPHISM, SIMULATION, EVENTS, ALGEBRA)
 }
 """All families, by name."""
+
+if TYPE_CHECKING:
+    # What is cast above has every question, with the types of its own patterns and plans.
+    _SUBGRAPHS: Final[tuple[Family[SubgraphPattern, Plan, Plan], ...]] = (ISOMORPHISM, SIMULATION)
+    _OF_EVENTS: Final[Family[EventPattern, EventPlan, GroupedPlan]] = EVENTS
+    _OF_QUERIES: Final[Family[GraphQuery, GraphPlan, GraphPlan]] = ALGEBRA
 
 ENGINES: Final = {engine.name: engine for family in (ISOMORPHISM, SIMULATION) for engine in family.engines}
 """All engines of patterns of edges, by name."""
