@@ -186,10 +186,11 @@ def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Plann
 
 
 def crowd_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Crowd:
-    """Return the company that a pattern has or would have by each engine: where it runs, else at the least loaded shard."""
+    """Return the company that a pattern has or would have by each of its engines: where it runs, else at the least loaded shard."""
     running = known.plans.get(pattern.name)
     found, stream = {}, ordered_stream(pattern)
-    for engine, service in SERVICES.items():
+    for engine in family_of(pattern).names:
+        service = SERVICES.get(engine, "")
         if policy.shards.get(service, 0) > 0:
             stays = running is not None and running.desired == "running" and running.service == service
             shard = running.shard if running is not None and stays else least_loaded(service, known, policy)
