@@ -80,7 +80,7 @@ class Pass:
 
     def replan(self, plans: dict[int, GraphPlan], now: int) -> set[int]:
         past = [batch for batch in self._past if batch.last_ts is not None and batch.last_ts > now - self.reach]
-        return self.matcher.replan_graph_queries(plans, past)
+        return self.matcher.exchange(plans, past)
 
 
 def check(queries: Sequence[GraphQuery], edges: Sequence[Edge], rng: random.Random) -> int:
@@ -207,6 +207,14 @@ def test_counts_go_on_and_a_deletion_after_the_change_withdraws_what_was_told_be
     assert [each.kind for each in gone] == [MatchKind.RETRACT] * 4
     (report,) = own.matcher.patterns()
     assert (report.matches, report.retractions) == (6, 4)
+
+
+def test_a_query_keeps_its_plan_where_its_records_were_not_kept() -> None:
+    own, other = Pass([planned(NEAR)]), planned(NEAR, PathEngine.DELTA_TREE)
+    assert own.matcher.exchange({0: other}) == set()
+    assert own.matcher.plan(0).engine == "s-path"
+    assert own.matcher.exchange({0: other}, past=[]) == {0}
+    assert own.matcher.plan(0).engine == "delta-tree"
 
 
 def test_there_is_no_query_of_a_number() -> None:

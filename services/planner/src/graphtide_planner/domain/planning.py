@@ -186,7 +186,7 @@ def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Plann
 
 
 def crowd_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Crowd:
-    """Return the company that a pattern has or would have by each of its engines: where it runs, else at the least loaded shard."""
+    """Return the company of a pattern by each engine of its family: where it runs, else at the least loaded shard."""
     running = known.plans.get(pattern.name)
     found, stream = {}, ordered_stream(pattern)
     for engine in family_of(pattern).names:
