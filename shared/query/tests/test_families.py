@@ -138,11 +138,11 @@ def test_a_pass_is_explained_in_its_order_and_each_unit_after_it_once() -> None:
     plans = plan_all([*texts, second], Wish())
     asked: list[Sequence[str]] = []
 
-    def told(names: Sequence[str]) -> None:
+    def unit_funnel(names: Sequence[str]) -> None:
         asked.append(names)
 
     seen = [Seen(counts={"matches": place}) for place in range(len(plans))]
-    shown = explain_all(plans, seen, told=told)
+    shown = explain_all(plans, seen, unit_funnel=unit_funnel)
     assert [each.pattern for each in shown] == ["near", "simulated", "chain", "event patterns"]
     assert [each.counts.get("matches") for each in shown] == [1, 2, 3, None]
     assert asked == [["logins", "again"]]

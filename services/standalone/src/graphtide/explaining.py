@@ -205,11 +205,11 @@ def explained(run: Run) -> Explanations:
     reports, funnels = matcher.patterns(), matcher.funnel_of_each()
     reported = {plan.pattern.name: report for plan, report in zip(plans, reports, strict=True)}
 
-    def told(names: Sequence[PatternName]) -> EventTold | None:
+    def unit_funnel(names: Sequence[PatternName]) -> EventTold | None:
         return None if pipeline.events is None else pipeline.events.told({name: reported[name] for name in names})
 
     seen = [_seen(plan.pattern, report, funnel) for plan, report, funnel in zip(plans, reports, funnels, strict=True)]
-    return Explanations(explain_all(plans, seen, pipeline.time_unit, told))
+    return Explanations(explain_all(plans, seen, pipeline.time_unit, unit_funnel))
 
 
 def _seen(pattern: AnyPattern, report: PatternReport, funnel: Funnel | None) -> Seen:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
     from graphtide_core.plans import AnyPlan, Candidate
 
-    from graphtide_query.explanation import Asked
+    from graphtide_query.explanation import UnitFunnel
     from graphtide_query.nodes import Actual, Node
 
 __all__ = ["Explanation", "Seen", "explain", "explain_all", "to_dot", "to_html", "to_json", "to_mermaid", "to_svg", "to_text"]
@@ -41,7 +41,7 @@ def explain_all(
     plans: Sequence[AnyPlan],
     seen: Sequence[Seen | None],
     unit: TimeUnit = TimeUnit.MILLISECOND,
-    told: Asked | None = None,
+    unit_funnel: UnitFunnel | None = None,
 ) -> tuple[Explanation, ...]:
     """Lay the plans of a pass open: first those of patterns that are matched by themselves, then units, each once.
 
@@ -49,9 +49,9 @@ def explain_all(
         plans: the plans.
         seen: what a run saw of each; None where it did not run.
         unit: what times of the stream count.
-        told: says of patterns of a unit, by their names, what was told of a run that was traced.
+        unit_funnel: says of patterns of a unit, by their names, what a traced run saw of them.
     """
-    told = told or _nothing
+    unit_funnel = unit_funnel or _nothing
     found: list[Explanation] = []
     united: dict[str, list[int]] = {}
     for place, plan in enumerate(plans):
@@ -59,14 +59,16 @@ def explain_all(
         if family.is_united:
             united.setdefault(family.name, []).append(place)
         else:
-            found += family.explain([plan], [seen[place]], unit, told)
+            found += family.explain([plan], [seen[place]], unit, unit_funnel)
     for name, places in united.items():
-        found += FAMILIES[name].explain([plans[place] for place in places], [seen[place] for place in places], unit, told)
+        found += FAMILIES[name].explain(
+            [plans[place] for place in places], [seen[place] for place in places], unit, unit_funnel
+        )
     return tuple(found)
 
 
 def _nothing(_names: Sequence[PatternName]) -> None:
-    """Say that nothing was told."""
+    """Return nothing: no run was traced."""
 
 
 def to_text(explanations: Sequence[Explanation]) -> str:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from graphtide_query.nodes import Actual, Node
     from graphtide_query.query_told import PlanTold
 
-    Asked = Callable[[Sequence[PatternName]], EventTold | None]
-    """Says of patterns of one unit, by their names, what was told of a run that was traced."""
+    UnitFunnel = Callable[[Sequence[PatternName]], EventTold | None]
+    """Says of patterns of one unit, by their names, what a traced run saw of them."""
 
 
 @dataclass(frozen=True, slots=True)

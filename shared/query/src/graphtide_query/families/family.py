@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphtide_core.window import Window
 
     from graphtide_query.estimates.bursts import Burst
-    from graphtide_query.explanation import Asked, Explanation, Seen
+    from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.wish import Wish
     from graphtide_query.layout import Layout
 
@@ -243,10 +243,10 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         plans: Sequence[PlanT],
         seen: Sequence[Seen | None],
         unit: TimeUnit,
-        told: Asked,
+        unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
-        """Lay plans open, with what a run saw of each; of those of one unit, `told` says more by the names of its patterns."""
+        """Lay plans open, with what a run saw of each; `unit_funnel` says more of those of one unit."""
         ...
 
     def explain_assigned(

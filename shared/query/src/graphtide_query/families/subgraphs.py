@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.estimates.cost import Cost
     from graphtide_query.estimates.crowd import Crowd
-    from graphtide_query.explanation import Asked, Explanation, Seen
+    from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
     from graphtide_query.layout import Layout
@@ -215,7 +215,7 @@ class SubgraphFamily:
         plans: Sequence[Plan],
         seen: Sequence[Seen | None],
         unit: TimeUnit,
-        _told: Asked,
+        _unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
         """Lay each open by itself, by the engine that runs it."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
 
     from graphtide_query.estimates.bursts import Burst
-    from graphtide_query.explanation import Asked, Explanation, Seen
+    from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
     from graphtide_query.layout import Layout
@@ -185,7 +185,7 @@ class AlgebraFamily:
         plans: Sequence[GraphPlan],
         seen: Sequence[Seen | None],
         _unit: TimeUnit,
-        _told: Asked,
+        _unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
         """Lay each open by itself, a node an operator."""

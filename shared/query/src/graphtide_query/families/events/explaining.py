@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
     from graphtide_query.event_told import EventTold
-    from graphtide_query.explanation import Asked, Seen
+    from graphtide_query.explanation import Seen, UnitFunnel
     from graphtide_query.nodes import Actual
 
 
-def explain_units(plans: Iterable[EventPlan], seen: Iterable[Seen | None], told: Asked) -> Iterator[Explanation]:
-    """Lay open the plan of each unit, once, with what a run saw of its patterns; `told` says more of patterns by name."""
+def explain_units(plans: Iterable[EventPlan], seen: Iterable[Seen | None], unit_funnel: UnitFunnel) -> Iterator[Explanation]:
+    """Lay open the plan of each unit, once, with what a run saw of its patterns."""
     units: dict[int, list[tuple[EventPlan, Seen | None]]] = {}
     for plan, each in zip(plans, seen, strict=True):
         units.setdefault(id(plan.unit), []).append((plan, each))
@@ -33,7 +33,7 @@ def explain_units(plans: Iterable[EventPlan], seen: Iterable[Seen | None], told:
         names = [pattern.name for pattern in unit.patterns]
         known = [each for _, each in members if each is not None]
         actuals = {name: actual for each in known for name, actual in each.actuals.items()}
-        yield explain_events(unit.aggregation, names, actuals, told(names) if known else None)
+        yield explain_events(unit.aggregation, names, actuals, unit_funnel(names) if known else None)
 
 
 def explain_events(

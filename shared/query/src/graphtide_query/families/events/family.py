@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import Duration, TimeUnit
 
     from graphtide_query.estimates.bursts import Burst
-    from graphtide_query.explanation import Asked, Explanation, Seen
+    from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
     from graphtide_query.families.wish import Wish
     from graphtide_query.layout import Layout
@@ -178,13 +178,13 @@ class EventFamily:
         plans: Sequence[EventPlan],
         seen: Sequence[Seen | None],
         _unit: TimeUnit,
-        told: Asked,
+        unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
         """Lay the plan of each unit open, once."""
         from graphtide_query.families.events.explaining import explain_units  # noqa: PLC0415 - not every run explains
 
-        return tuple(explain_units(plans, seen, told))
+        return tuple(explain_units(plans, seen, unit_funnel))
 
     def explain_assigned(
         self,
