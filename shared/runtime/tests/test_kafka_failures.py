@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 from graphtide_core.errors import FatalError, FencedError, TransientError
 from graphtide_core.ports.log import Position, TopicPartition, TopicSpec
+from graphtide_runtime.doubts import recorded_positions
 from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_runtime.kafka.errors import translate
 from graphtide_runtime.kafka.producing import Producing
@@ -18,6 +19,8 @@ from graphtide_testing.contracts.log import PATIENCE, messages, new_topic, read,
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphtide_core.ports.log import LogReader
     from graphtide_testing.servers import KafkaServer
 
@@ -137,6 +140,22 @@ def test_a_transactor_that_could_not_open_leaves_no_producer_that_goes_on_trying
     assert [each() for each in Watched.made] == [None]
     assert held.value.__traceback__ is not None
     transactor.close()
+
+
+def test_positions_of_a_cluster_that_never_had_any_are_none(kafka_to_crash: KafkaServer) -> None:
+    log = KafkaLog(KafkaConnection(kafka_to_crash.bootstrap))
+    place = TopicPartition(new_topic(log), 0)
+    reader = log.reader("first")
+    wait_until(lambda: _positions(reader, place) == {place: None}, PATIENCE, pause=0.05)
+    reader.close()
+
+
+def _positions(reader: LogReader, place: TopicPartition) -> Mapping[TopicPartition, Position | None] | None:
+    """Return the recorded positions, as a worker does that opens again after a `TransientError`."""
+    try:
+        return recorded_positions(reader, [place])
+    except TransientError:
+        return None
 
 
 def test_without_a_broker_calls_end_in_time(kafka_to_crash: KafkaServer) -> None:

@@ -10,6 +10,7 @@ load again. After that it believes the position: what contradicts it may have be
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -96,7 +97,13 @@ def recorded_positions(reader: LogReader, places: Collection[TopicPartition]) ->
     """Return where a group goes on by the records of commits, or by its coordinator where the log does not show these.
 
     For a worker that opens seldom and has nothing else to compare with.
+
+    Raises:
+        TransientError: neither can be read.
     """
+    # Kafka makes its topic of commits when a coordinator is first asked for.
+    with suppress(TransientError):
+        reader.committed(places)
     try:
         return reader.recorded(places)
     except FatalError as error:
