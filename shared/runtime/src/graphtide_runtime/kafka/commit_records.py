@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 TOPIC: Final = "__consumer_offsets"
 
 _DOING: Final = f"reading commits in {TOPIC}"
-_AT_ONCE: Final = 10_000
+_AT_ONCE: Final = 1_000
+
+_LITTLE_AHEAD: Final = {"queued.min.messages": _AT_ONCE, "queued.max.messages.kbytes": 2_048}
+"""What is fetched ahead of so many records: a process stays as large as it once was."""
 _KEYS: Final = (0, 1)
 _VALUES: Final = range(5)
 _FIRST_WITH_EPOCH: Final = 3
@@ -49,6 +52,7 @@ def positions(config: Config, group: str, seconds: float) -> dict[TopicPartition
         TransientError: there is no answer in time.
         FatalError: the cluster does not let the client read the topic.
     """
+    config = {**config, **_LITTLE_AHEAD}
     end_of_all = Consumer({**config, "isolation.level": "read_uncommitted"}, logger=LOGGER)
     try:
         place = KafkaPartition(TOPIC, _partition(end_of_all, group, seconds))
