@@ -32,7 +32,6 @@ ALLOWED: Final = {
     "services/standalone/src/graphtide/event_watch.py": 1,
     "shared/core/src/graphtide_core/any_pattern.py": 2,
     "shared/native/python/graphtide_native/kinds.py": 2,
-    "shared/native/python/graphtide_native/matcher.py": 2,
     "shared/native/python/graphtide_native/spec.py": 2,
     "shared/query/src/graphtide_query/language/binder.py": 1,
     "shared/query/src/graphtide_query/language/printer.py": 3,
