@@ -15,6 +15,7 @@ import pytest
 import yaml
 from graphtide_core.ids import StreamName
 from graphtide_runtime.kafka.admin import KafkaAdmin
+from graphtide_runtime.kafka.commit_records import TOPIC as COMMITS
 from graphtide_runtime.kafka.connection import KafkaConnection
 from graphtide_runtime.kafka.reader import NO_GROUP
 from graphtide_testing.charts import CHART, ROOT, TOOLS, Manifest, helm
@@ -225,11 +226,12 @@ def test_nodes_and_topics_belong_to_the_cluster() -> None:
                 assert each["metadata"]["labels"] == {"strimzi.io/cluster": one(overlay(name), "Kafka")["metadata"]["name"]}
 
 
-def test_the_user_of_kafka_may_do_what_services_do_under_the_prefix_alone() -> None:
+def test_the_user_of_kafka_may_do_what_services_do_under_the_prefix_and_read_commits() -> None:
     rules = one(overlay("kafka"), "KafkaUser")["spec"]["authorization"]["acls"]
     prefix = f"{values('production')['topicPrefix']}."
     assert {(*rule["resource"].values(), *rule["operations"]) for rule in rules} == {
         (prefix, "prefix", "topic", "Create", "Delete", "Describe", "Read", "Write"),
+        (COMMITS, "literal", "topic", "Describe", "Read"),
         (prefix, "prefix", "group", "Describe", "Read"),
         (NO_GROUP, "literal", "group", "Describe"),
         (prefix, "prefix", "transactionalId", "Describe", "Write"),

@@ -57,6 +57,9 @@ def test_a_stream_is_written_in_transactions_with_positions_and_read(log: KafkaL
     transactor.begin()
     transactor.write([Message(ORDERED, None, b"edges")])
     transactor.commit(GROUP, {RAW: Position(3)})
+    asking = log.reader(GROUP)
+    assert asking.recorded([RAW]) == asking.committed([RAW]) == {RAW: Position(3)}
+    asking.close()
     for group in (GROUP, None):
         reader = log.reader(group)
         reader.assign({TopicPartition(ORDERED, 0): 0})
