@@ -533,14 +533,20 @@ def test_the_second_host_of_an_identity_shuts_the_first_out() -> None:
     assert world.matches() == world.expected(edge_pattern(), 0)
 
 
-@pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
-def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position | None) -> None:
+def world_after_five() -> World:
+    """Return a world whose pattern has reported on five records."""
     world = World(StreamName("s"))
     world.plan(edge_pattern(), "timing", start=0)
     world.settle()
     for number in range(5):
         world.send([path(number)])
     world.settle()
+    return world
+
+
+@pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
+def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position | None) -> None:
+    world = world_after_five()
     told = world.matches()
     assert len(told) == 4
 
@@ -560,12 +566,7 @@ def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position
 
 @pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
 def test_a_host_goes_on_from_the_records_of_commits_where_the_log_forgot_its_position_for_good(answer: Position | None) -> None:
-    world = World(StreamName("s"))
-    world.plan(edge_pattern(), "timing", start=0)
-    world.settle()
-    for number in range(5):
-        world.send([path(number)])
-    world.settle()
+    world = world_after_five()
     told = world.matches()
 
     world.log, world.host = ForgetfulLog(world.log, answer, times=1_000, shows_commits=True), None
@@ -579,12 +580,7 @@ def test_a_host_goes_on_from_the_records_of_commits_where_the_log_forgot_its_pos
 def test_a_host_goes_on_from_the_records_of_commits_where_the_log_waits_for_a_transaction_that_ended(
     shows_commits: bool,
 ) -> None:
-    world = World(StreamName("s"))
-    world.plan(edge_pattern(), "timing", start=0)
-    world.settle()
-    for number in range(5):
-        world.send([path(number)])
-    world.settle()
+    world = world_after_five()
 
     log = ForgetfulLog(world.log, None, times=1_000, shows_commits=shows_commits)
     log.waits = True
@@ -621,12 +617,7 @@ def test_a_newcomer_misses_nothing_that_the_others_take_after_it_found_an_end_of
 
 
 def test_what_somebody_else_said_in_the_name_of_a_host_does_not_stop_it_for_good() -> None:
-    world = World(StreamName("s"))
-    world.plan(edge_pattern(), "timing", start=0)
-    world.settle()
-    for number in range(5):
-        world.send([path(number)])
-    world.settle()
+    world = world_after_five()
 
     world.log = ForgetfulLog(world.log, Position(2), times=1_000)
     host = world.new_host()
