@@ -166,9 +166,9 @@ class TransactionContract(LogFixtures):
     def to_the_end(self, reader: LogReader) -> list[Record]:
         """Poll until the end is reached, or patience ends; return what came."""
         deadline = time.monotonic() + PATIENCE
-        found = reader.poll(PATIENCE, 1)
+        found = reader.poll(0.5, 1)
         while not reader.at_end() and time.monotonic() < deadline:
-            found += reader.poll(PATIENCE, 1)
+            found += reader.poll(0.5, 1)
         assert reader.at_end()
         return found
 
