@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import EncodedMatch
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Running
@@ -55,7 +55,7 @@ class Built:
     recorder: Recorder = field(default_factory=Recorder)
     missed: list[Missed] = field(default_factory=list)
 
-    def take(self, record: Record, figures: OrderedFigures) -> list[MatchRecord]:
+    def take(self, record: Record, figures: OrderedFigures) -> list[EncodedMatch]:
         """Let the pass take a record, whose headers say this, noting what its state depends on; return the matches to report.
 
         With a record of another epoch of the stream it begins anew: no match has edges of two.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphtide_core.match import MatchKind
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Record
-    from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_native.matcher import EncodedMatch, PatternReport
 
     from graphtide_runtime.matcher_host.assignment import Standing
     from graphtide_runtime.matcher_host.stream_work import StreamWork
@@ -70,7 +70,7 @@ class HostFigures:
         """Take note of edges that were matched in the transaction under way."""
         self._edges[stream] += edges
 
-    def reported(self, matches: Sequence[MatchRecord]) -> None:
+    def reported(self, matches: Sequence[EncodedMatch]) -> None:
         """Take note of matches in the transaction under way."""
         self._matches.update((match.pattern.name, match.kind) for match in matches)
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
-    from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_native.matcher import EncodedMatch, PatternReport
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Assignment
@@ -461,7 +461,7 @@ class MatcherHost:
         figures = ordered.figures(record.headers)
         self._records.matches(record, figures, built.take(record, figures))
 
-    def _reported(self, record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
+    def _reported(self, record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch]) -> list[Message]:
         self._telemetry.reported(matches)
         edges = self._needed().views.tell(self._records.stream_of(record), figures, matches, self._clock.monotonic())
         return [*self._records.matches(record, figures, matches), *edges]

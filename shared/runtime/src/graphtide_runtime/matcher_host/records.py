@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Record, TopicSpec
-    from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_native.matcher import EncodedMatch, PatternReport
     from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
 
@@ -206,7 +206,7 @@ class HostRecords:
         said = host_records.HostRecord(self.service, self.shard, self.clock.now(), busy, memory_bytes, tuple(streams))
         return Message(self.topics.hosts, host_records.host_key(said), host_records.encode_host(said))
 
-    def matches(self, record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
+    def matches(self, record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch]) -> list[Message]:
         """Return the matches that an ordered record completed, each in the trace of the edge that ended it.
 
         Raises:
@@ -237,7 +237,7 @@ class HostRecords:
         return f"{self.topics.prefix}.{host.service}.{host.shard}"
 
 
-def _head(of: MatchRecord) -> match_events.MatchHead:
+def _head(of: EncodedMatch) -> match_events.MatchHead:
     return match_events.MatchHead(
         of.match_id,
         of.pattern.name,

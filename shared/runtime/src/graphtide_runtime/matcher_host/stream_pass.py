@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.log import Record
     from graphtide_core.residue import Frontier
-    from graphtide_native.matcher import MatchBatch, MatchRecord, PatternReport
+    from graphtide_native.matcher import EncodedMatch, MatchBatch, PatternReport
     from graphtide_native.records import EdgeBatch
     from graphtide_native.spec import Limits
     from graphtide_wire.ordered import OrderedFigures
@@ -197,7 +197,7 @@ class StreamPass:
         """
         return self._decoded(record.value or b"")
 
-    def push(self, batch: EdgeBatch, offset: int, figures: OrderedFigures) -> Iterator[list[MatchRecord]]:
+    def push(self, batch: EdgeBatch, offset: int, figures: OrderedFigures) -> Iterator[list[EncodedMatch]]:
         """Take the edges of the record at an offset, and its watermark; yield what is to be reported in parts.
 
         Raises:

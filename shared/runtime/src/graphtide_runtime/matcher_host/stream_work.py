@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import MatchRecord, PatternReport
+    from graphtide_native.matcher import EncodedMatch, PatternReport
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_runtime.matcher_host.assignment import Running, Standing
@@ -239,7 +239,7 @@ class StreamWork:
             if next(records, None) is None:
                 self.position = self.built.stream_pass.position = end
 
-    def take(self, record: Record, figures: OrderedFigures) -> list[MatchRecord]:
+    def take(self, record: Record, figures: OrderedFigures) -> list[EncodedMatch]:
         """Take the next record, whose headers say this; return the matches to report.
 
         Raises:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import EncodedMatch
     from graphtide_wire.ordered import OrderedFigures
     from opentelemetry.trace import SpanContext
 
@@ -39,7 +39,7 @@ def matching(record: Record, figures: OrderedFigures, stream: StreamName) -> Abs
     return _matching(record, figures, stream) if figures.traces else nullcontext()
 
 
-def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord], topic: str) -> list[str | None]:
+def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch], topic: str) -> list[str | None]:
     """Return, for each match that an ordered record brought about, the span that its record carries.
 
     A match is in the trace of the edge or event that ended it. A result of a graph query that names no edge is in that of the
@@ -56,7 +56,7 @@ def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[Matc
         return [None] * len(matches)
 
 
-def _traceparents(record: Record, figures: OrderedFigures, matches: Sequence[MatchRecord], topic: str) -> Iterator[str | None]:
+def _traceparents(record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch], topic: str) -> Iterator[str | None]:
     traced = figures.traces
     batch = ArrowDecoder(Symbols(), [], {}).decode(record.value or b"")
     rows: dict[str, int] = {}
@@ -83,7 +83,7 @@ def _matching(record: Record, figures: OrderedFigures, stream: StreamName) -> It
         yield
 
 
-def _reported(origin: SpanContext, match: MatchRecord, topic: str) -> str:
+def _reported(origin: SpanContext, match: EncodedMatch, topic: str) -> str:
     """Make the span of a match: below the record's span where that is in the same trace, else linked to it."""
     around = sampled_now()
     is_same = around is not None and around.trace_id == origin.trace_id

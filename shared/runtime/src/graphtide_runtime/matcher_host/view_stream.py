@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import LogReader, Message, TopicPartition
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import EncodedMatch
     from graphtide_native.records import EdgeBatch
     from graphtide_wire.ordered import OrderedFigures
 
@@ -132,7 +132,7 @@ class ViewStream:
                     _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         return stream
 
-    def tell(self, figures: OrderedFigures, matches: Iterable[MatchRecord]) -> list[Message]:
+    def tell(self, figures: OrderedFigures, matches: Iterable[EncodedMatch]) -> list[Message]:
         """Return the ordered records of what a record of the view's own stream brought about, which says this of itself."""
         matches = [match for match in matches if match.kind in _TOLD]
         if not matches:
@@ -179,7 +179,7 @@ class ViewStream:
         self._edges.clear()
         return self.epoch > 0
 
-    def _line(self, match: MatchRecord) -> bytes | None:
+    def _line(self, match: EncodedMatch) -> bytes | None:
         """Return the edge that a match is as a line of JSON, or the deletion of the edge that it was; None if it is neither."""
         if match.kind is MatchKind.MATCH:
             told = msgspec.json.decode(match.json, type=_Result)

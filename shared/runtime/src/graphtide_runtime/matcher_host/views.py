@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, Message
-    from graphtide_native.matcher import MatchRecord
+    from graphtide_native.matcher import EncodedMatch
     from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
 
@@ -84,7 +84,7 @@ class Views:
                 if known is not None and (longest.ticks > known.reach.ticks or longest.edges > known.reach.edges):
                     del self._streams[name]
 
-    def tell(self, stream: StreamName, figures: OrderedFigures, matches: Sequence[MatchRecord], now: float) -> list[Message]:
+    def tell(self, stream: StreamName, figures: OrderedFigures, matches: Sequence[EncodedMatch], now: float) -> list[Message]:
         """Return the edges that a record of a stream, which says this, brought about by these matches; or that time has passed.
 
         Raises:
@@ -94,7 +94,7 @@ class Views:
         views = self._running.get(stream)
         if not views:
             return []
-        told: dict[PatternName, list[MatchRecord]] = {}
+        told: dict[PatternName, list[EncodedMatch]] = {}
         for match in matches:
             if match.pattern.name in views:
                 told.setdefault(match.pattern.name, []).append(match)
@@ -105,7 +105,7 @@ class Views:
             messages += [each for view in views.values() for each in self._stream(view).pass_time(figures)]
         return messages
 
-    def _told(self, view: Assignment, figures: OrderedFigures, matches: Sequence[MatchRecord]) -> list[Message]:
+    def _told(self, view: Assignment, figures: OrderedFigures, matches: Sequence[EncodedMatch]) -> list[Message]:
         written = self._stream(view)
         try:
             messages = written.tell(figures, matches)
