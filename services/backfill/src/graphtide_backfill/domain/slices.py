@@ -25,8 +25,8 @@ every match, extension and retraction is reported by one slice alone:
   a - WINDOW - 1 tells of a result what one pass tells; that tick is what graph queries need beyond their longest window.
   Results that ended before a may differ, and have no say. Nothing is told of when a result began, nor of its end as time alone
   brings it about: a result that is valid across slices is told where it begins, extended and withdrawn where that happens.
-* What REPORT INSTANCES and REPORT CHANGES tell follows from all that they told before, so with such a pattern all that is to be
-  reported is one slice. Where it has a window before it, the pattern begins at its start as one that is registered there does.
+* What REPORT INSTANCES and REPORT CHANGES report follows from all they reported before, so with such a pattern there is one
+  slice. Where it has a window before it, the pattern begins at its start as one that is registered there does.
 * Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.
 
 One thing reaches back further: whether a record is a duplicate. A dropped record does not hide the next one, so which of a
