@@ -284,10 +284,11 @@ $(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
 
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
 	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/runtime \
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/telemetry \
+	  --editable shared/log --editable shared/serving --editable shared/ordering --editable shared/matcher_host \
 	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/admin_api \
 	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
 	  --editable services/matcher_timing --editable services/matcher_sjtree \
 	  --editable services/matcher_simulation --editable services/matcher_event_pattern --editable services/matcher_algebra \
-	  --editable services/standalone --editable shared/bench
+	  --editable services/graphtide --editable shared/bench
 	@touch $@

@@ -12,17 +12,17 @@ from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.ids import StreamName
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_log.checkpoints.memory import MemoryCheckpoints
+from graphtide_log.checkpoints.redis import RedisCheckpoints
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_log.memory import MemoryLog
 from graphtide_matcher_sjtree.bootstrap import matcher as sjtree
 from graphtide_matcher_sjtree.settings import Settings as SjtreeSettings
 from graphtide_matcher_timing.bootstrap import matcher as timing
 from graphtide_matcher_timing.settings import Settings as TimingSettings
 from graphtide_planner.bootstrap import planner
 from graphtide_planner.settings import PlannerSettings
-from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.checkpoints.redis import RedisCheckpoints
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.process import Workers
+from graphtide_serving.process import Workers
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
 from graphtide_testing.serving import served

@@ -52,7 +52,7 @@ from importlib.abc import MetaPathFinder
 
 class Paused(MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if name == "graphtide_runtime.telemetry":
+        if name == "graphtide_telemetry":
             os.write(1, b"importing")
             time.sleep(60)
 

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from graphtide_runtime.telemetry import alerts
-from graphtide_runtime.telemetry.names import Alert, entries
+from graphtide_telemetry import alerts
+from graphtide_telemetry.names import Alert, entries
 
 FILE: Final = Path(__file__).parents[1] / "charts" / "graphtide" / "alerts" / "graphtide.json"
 

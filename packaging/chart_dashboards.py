@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.exposed import exposed, label
-from graphtide_runtime.telemetry.names import Kind, Metric, entries
+from graphtide_telemetry import metrics
+from graphtide_telemetry.exposed import exposed, label
+from graphtide_telemetry.names import Kind, Metric, entries
 
 FILE: Final = Path(__file__).parents[1] / "charts" / "graphtide" / "dashboards" / "graphtide.json"
 

@@ -19,8 +19,8 @@ from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings as IngestionSettings
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.access.keys import hashed
 from graphtide_testing.serving import served
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

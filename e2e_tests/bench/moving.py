@@ -25,13 +25,13 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime
+from graphtide_log.checkpoints.redis import RedisCheckpoints
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_matcher_host.host import HostSettings, MatcherHost
+from graphtide_matcher_host.records import HostRecords
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_runtime.checkpoints.redis import RedisCheckpoints
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.records import HostRecords
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.watched import WatchedLog

@@ -26,13 +26,13 @@ from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime
+from graphtide_log.checkpoints.memory import MemoryCheckpoints
+from graphtide_log.memory import MemoryLog
+from graphtide_matcher_host.host import HostSettings, MatcherHost
+from graphtide_matcher_host.records import HostRecords
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.records import HostRecords
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
 from graphtide_wire.plan_forms import form_of

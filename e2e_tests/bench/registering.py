@@ -21,20 +21,20 @@ import structlog
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.time import Duration, EventTime
+from graphtide_log.checkpoints.memory import MemoryCheckpoints
+from graphtide_log.memory import MemoryLog
+from graphtide_matcher_host.host import HostSettings, MatcherHost
+from graphtide_matcher_host.records import HostRecords
 from graphtide_planner.application.planner import Planner, Rounds
 from graphtide_planner.domain.planning import SJ_TREE, TIMING, PlanningPolicy
-from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.records import HostRecords
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.registrations import registering, registration
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
-    from graphtide_runtime.loop import Worker
+    from graphtide_serving.loop import Worker
 
 TOPICS: Final = Topics("bench")
 STREAM: Final = StreamName("s")

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import msgspec
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_planner.application import scaler
 from graphtide_planner.bootstrap import workers
 from graphtide_planner.domain.scaling import History, decide
 from graphtide_planner.settings import PlannerSettings
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.loop import run
+from graphtide_serving.loop import run
 from graphtide_testing.servers.kubernetes import NAMESPACE, KubernetesApi, KubernetesServer
 from graphtide_testing.whole import Whole
 

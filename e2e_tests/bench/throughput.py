@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphtide_core.ports.log import TopicPartition
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.crowd import SERVICE, STREAM, fill, register
 from graphtide_testing.deployment import Deployment
 

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.exposed import exposed, label
-from graphtide_runtime.telemetry.names import Metric, entries
+from graphtide_telemetry import metrics
+from graphtide_telemetry.exposed import exposed, label
+from graphtide_telemetry.names import Metric, entries
 from graphtide_testing.charts import ROOT, rendered
 
 RUNBOOKS = ROOT / "docs" / "runbooks"

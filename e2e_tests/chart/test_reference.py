@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 import pytest
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.names import Metric, entries
+from graphtide_telemetry import metrics
+from graphtide_telemetry.names import Metric, entries
 from graphtide_testing.charts import CHART, ROOT
 
 

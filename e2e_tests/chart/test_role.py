@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import pytest
+from graphtide_log.memory import MemoryLog
 from graphtide_planner.bootstrap import workers
 from graphtide_planner.settings import PlannerSettings
-from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.charts import rendered
 from graphtide_testing.servers.kubernetes import NAMESPACE as THERE
 from graphtide_testing.servers.kubernetes import Call, KubernetesApi, KubernetesServer

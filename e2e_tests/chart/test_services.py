@@ -5,8 +5,8 @@ from __future__ import annotations
 from inspect import signature
 
 import pytest
-from graphtide_runtime.process import Workers
-from graphtide_runtime.serving import running
+from graphtide_serving import running
+from graphtide_serving.process import Workers
 from graphtide_testing.charts import CHART, NAMESPACE, RELEASE, SETS, Manifest, helm, rendered
 
 SERVICES = ("admin-api", "backfill", "ingestion", "planner", "sequencer", "statistics")

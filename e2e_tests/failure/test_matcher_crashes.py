@@ -17,11 +17,11 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import parse_subgraphs, print_pattern
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.oracles.subgraph import SubgraphOracle

@@ -20,15 +20,15 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import Duration
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_log.checkpoints.memory import MemoryCheckpoints
+from graphtide_log.memory import MemoryLog
+from graphtide_matcher_host.checkpointing import Checkpointer
+from graphtide_matcher_host.host import HostSettings, MatcherHost
+from graphtide_matcher_host.records import HostRecords
+from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_planner.application.planner import Planner, Rounds
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
-from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.matcher_host.checkpointing import Checkpointer
-from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.records import HostRecords
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_serving.clock import SystemClock
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_testing.flawed import FLAWED, FlawedLog
 from graphtide_testing.poison import damaged, strange_record
@@ -41,7 +41,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Record
-    from graphtide_runtime.loop import Worker
+    from graphtide_serving.loop import Worker
 
 TOPICS, STREAM = Topics("test"), StreamName("s")
 CONTROL = (TOPICS.patterns, TOPICS.plans, TOPICS.status, TOPICS.statistics, TOPICS.matches)

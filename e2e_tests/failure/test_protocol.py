@@ -18,14 +18,14 @@ from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_log.checkpoints.memory import MemoryCheckpoints
+from graphtide_log.memory import MemoryLog
+from graphtide_matcher_host.host import HostSettings, MatcherHost
+from graphtide_matcher_host.records import HostRecords
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_planner.application.planner import Planner, Rounds
 from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
-from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.records import HostRecords
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.accounting import Account, completed_by
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.records import to_json_lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.ids import StreamName
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.sequenced import letters, ordered_edges
 from graphtide_testing.whole import Whole
 

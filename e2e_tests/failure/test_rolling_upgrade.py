@@ -25,9 +25,9 @@ VERSIONS: Final = ("0.1.0", "99.0.0")
 
 def next_version(folder: Path) -> dict[str, str]:
     """Return what makes a process say that it is the next version; its code is at hand in one version alone."""
-    metadata = folder / f"graphtide_runtime-{VERSIONS[1]}.dist-info/METADATA"
+    metadata = folder / f"graphtide_telemetry-{VERSIONS[1]}.dist-info/METADATA"
     metadata.parent.mkdir(parents=True)
-    metadata.write_text(f"Metadata-Version: 2.1\nName: graphtide-runtime\nVersion: {VERSIONS[1]}\n")
+    metadata.write_text(f"Metadata-Version: 2.1\nName: graphtide-telemetry\nVersion: {VERSIONS[1]}\n")
     return {"PYTHONPATH": str(folder)}
 
 

@@ -14,8 +14,8 @@ import pytest
 from confluent_kafka import Producer
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_serving.access.keys import hashed
 from graphtide_testing.whole import QUICK, Whole
 from graphtide_wire import control, dead_letters
 from redis import Redis

@@ -14,10 +14,10 @@ import kubernetes_validate
 import pytest
 import yaml
 from graphtide_core.ids import StreamName
-from graphtide_runtime.kafka.admin import KafkaAdmin
-from graphtide_runtime.kafka.commit_records import TOPIC as COMMITS
-from graphtide_runtime.kafka.connection import KafkaConnection
-from graphtide_runtime.kafka.reader import NO_GROUP
+from graphtide_log.kafka.admin import KafkaAdmin
+from graphtide_log.kafka.commit_records import TOPIC as COMMITS
+from graphtide_log.kafka.connection import KafkaConnection
+from graphtide_log.kafka.reader import NO_GROUP
 from graphtide_testing.charts import CHART, ROOT, TOOLS, Manifest, helm
 from graphtide_testing.servers.security import REDIS_RULES
 from graphtide_wire.topics import Topics

@@ -8,8 +8,8 @@ import pytest
 from graphtide_core.errors import GraphtideError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
-from graphtide_runtime.kafka import KafkaLog
-from graphtide_runtime.kafka.settings import KafkaSettings
+from graphtide_log.kafka import KafkaLog
+from graphtide_log.kafka.settings import KafkaSettings
 from graphtide_testing.charts import ROOT
 from graphtide_testing.contracts.log import read, values
 from graphtide_testing.servers import KafkaServer

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.command_line import by_command_line, ids
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges
 from graphtide_testing.servers.spark import environment

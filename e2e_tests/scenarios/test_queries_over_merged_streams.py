@@ -16,13 +16,13 @@ from graphtide_core.time import TimeUnit
 from graphtide_core.window import longest
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_log.memory import MemoryLog
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.spec import columns
+from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_query.families.algebra.planning import plan_graph_query
 from graphtide_query.families.wish import Wish
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.graph_results import reported
 from graphtide_testing.records import to_json_lines
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.graph_query import GraphQuery
     from graphtide_core.match import Match
-    from graphtide_runtime.loop import Worker
+    from graphtide_serving.loop import Worker
 
 TOPICS = Topics("test")
 UNIT = TimeUnit.MILLISECOND

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from graphtide.dev.deployment import DevOptions, application
 from graphtide_core.ports.log import Message
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.telemetry import attributes, metrics, spans
-from graphtide_runtime.telemetry.names import Metric, Name, SpanName, entries
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_telemetry import attributes, metrics, spans
+from graphtide_telemetry.names import Metric, Name, SpanName, entries
 from graphtide_testing.serving import served
 from graphtide_testing.telemetry import OtlpReceiver, count_figures, figures, spans_in_memory
 from graphtide_testing.waiting import wait_until

@@ -586,10 +586,10 @@ spec:
     {{- end }}
 {{- end }}
 
-{{/* Seconds in which a program over HTTP ends after a signal, whatever still runs (graphtide_runtime.serving.running), and some. */}}
+{{/* Seconds in which a program over HTTP ends after a signal, whatever still runs (graphtide_serving.running), and some. */}}
 {{- define "graphtide.httpEndSeconds" -}}30{{- end }}
 
-{{/* Seconds in which one worker ends its round at most (graphtide_runtime.process), and the server of health with it, and some. */}}
+{{/* Seconds in which one worker ends its round at most (graphtide_serving.process), and the server of health with it, and some. */}}
 {{- define "graphtide.workerEndSeconds" -}}20{{- end }}
 
 

@@ -13,11 +13,11 @@ from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_log.memory import MemoryLog
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.access.settings import KeySettings
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, matches
 from graphtide_wire.plan_forms import form_of

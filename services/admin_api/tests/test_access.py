@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.access.settings import KeySettings
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.serving import raw, served
 
 if TYPE_CHECKING:

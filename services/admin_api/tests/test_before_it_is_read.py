@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.errors import TransientError
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.memory.reader import MemoryReader
+from graphtide_log.memory import MemoryLog
+from graphtide_log.memory.reader import MemoryReader
 from graphtide_testing.telemetry import count_figures
 from graphtide_wire.topics import Topics
 

@@ -12,12 +12,12 @@ from graphtide_admin_api.application.following import FollowingAll
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
-from graphtide_runtime.access.callers import READ_MATCHES, Caller
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.access.settings import KeySettings
-from graphtide_runtime.access.tickets import Tickets
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.access.callers import READ_MATCHES, Caller
+from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.settings import KeySettings
+from graphtide_serving.access.tickets import Tickets
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.serving import served
 from graphtide_testing.telemetry import spans_in_memory

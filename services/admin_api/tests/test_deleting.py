@@ -10,7 +10,7 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
-from graphtide_runtime.sequencing.standing import sequencer_of
+from graphtide_ordering.standing import sequencer_of
 from graphtide_testing.registrations import registration
 from graphtide_wire import control, statistics
 from graphtide_wire.reads_form import ReachForm, ReadsForm

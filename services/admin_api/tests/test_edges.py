@@ -8,7 +8,7 @@ import pytest
 from graphtide_admin_api.application.edges import Edges
 from graphtide_core.ids import StreamName
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
 from graphtide_wire import matches, ordered, ordered_body
 from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics

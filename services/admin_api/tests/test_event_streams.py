@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.access.settings import KeySettings
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.serving import served
 from graphtide_testing.waiting import wait_until
 

@@ -12,11 +12,11 @@ from graphtide_admin_api.entrypoints.events import EventStreams
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.positions import PartitionPosition
-from graphtide_runtime.sequencing.standing import sequencer_of
-from graphtide_runtime.sequencing.stream_figures import Counted, StreamFigures
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.positions import PartitionPosition
+from graphtide_ordering.standing import sequencer_of
+from graphtide_ordering.stream_figures import Counted, StreamFigures
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.telemetry import count_figures, figures
 from graphtide_wire import dead_letters, matches, statistics
 from graphtide_wire.place import Place

@@ -9,8 +9,8 @@ from graphtide_admin_api.application.matches import MatchFeed, RecentMatches, Wa
 from graphtide_admin_api.application.pages import Extent, page_of
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicSpec
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_wire import dead_letters, matches
 from graphtide_wire.dead_letters import DeadLetterRecord, Source
 from graphtide_wire.place import Places

@@ -21,9 +21,9 @@ from graphtide_core.match import result_id
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_log.memory import MemoryLog
 from graphtide_query import parse, print_pattern
 from graphtide_query.reads import hindsight
-from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.registrations import registration
 from graphtide_testing.strategies import StreamShape, random_stream

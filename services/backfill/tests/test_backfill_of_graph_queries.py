@@ -26,8 +26,8 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
+from graphtide_log.memory import MemoryLog
 from graphtide_query import parse
-from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.records import to_csv, to_json_lines
 from graphtide_testing.strategies.streams import StreamShape, random_stream

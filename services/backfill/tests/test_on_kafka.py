@@ -20,10 +20,10 @@ from graphtide_backfill.domain.task import Task
 from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.ids import StreamName
 from graphtide_core.time import TimeUnit
+from graphtide_log.follower import Follower
+from graphtide_log.kafka import KafkaConnection
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.kafka import KafkaConnection
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.ordered_records import ordered_records

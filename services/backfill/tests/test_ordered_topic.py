@@ -7,8 +7,8 @@ from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.application.pieces import Reading
 from graphtide_core.ids import StreamName
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_log.memory import MemoryLog
 from graphtide_native.records import Symbols
-from graphtide_runtime.memory import MemoryLog
 from graphtide_wire import ordered, ordered_body
 from graphtide_wire.topics import Topics
 

@@ -22,9 +22,9 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ids import EdgeId, StreamName
 from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_log.memory import MemoryLog
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.ordered_records import ordered_records

@@ -18,10 +18,10 @@ from graphtide_backfill.domain.sizing import Machine
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_log.memory import MemoryLog
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.feeding import Feed
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.ordered_records import ordered_records

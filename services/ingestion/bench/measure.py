@@ -27,10 +27,10 @@ from graphtide_ingestion.application.merging_worker import Merging, MergingWorke
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.serving.running import configuration
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
+from graphtide_serving.running import configuration
 from graphtide_testing.flow_lines import flow_lines
 from graphtide_testing.registrations import registering, registration
 from graphtide_wire import ordered, raw

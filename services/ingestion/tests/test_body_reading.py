@@ -9,8 +9,8 @@ from graphtide_core.ports.log import Record
 from graphtide_ingestion.domain.body_reading import BodyReader, events_as_lines
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
-from graphtide_runtime.sequencing.raw_decoding import RawDecoder
-from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_ordering.raw_decoding import RawDecoder
+from graphtide_ordering.raw_groups import grouped
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges
 from hypothesis import example, given
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from graphtide_ingestion.domain.body_reading import Passage
     from graphtide_native.records import EdgeBatch
-    from graphtide_runtime.sequencing.raw_decoding import Refused
+    from graphtide_ordering.raw_decoding import Refused
 
 HEADER = b"ts,src,dst,label,id\n"
 JSON_PARTS = [

@@ -9,11 +9,11 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
+from graphtide_log.memory import MemoryLog
+from graphtide_log.profile import Profile
 from graphtide_native.records import ArrowDecoder, Symbols
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.profile import Profile
-from graphtide_runtime.sequencing.lateness import lateness_of
-from graphtide_runtime.sequencing.standing import standing_of
+from graphtide_ordering.lateness import lateness_of
+from graphtide_ordering.standing import standing_of
 from graphtide_testing.waiting import wait_until
 from graphtide_wire.topics import Topics
 

@@ -15,11 +15,11 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.access.settings import KeySettings
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.raw_decoding import RawDecoder
-from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.raw_decoding import RawDecoder
+from graphtide_ordering.raw_groups import grouped
+from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
 from graphtide_testing.waiting import wait_until

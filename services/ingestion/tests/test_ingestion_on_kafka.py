@@ -15,10 +15,10 @@ from graphtide_core.ports.log import Message
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.profile import Profile
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_log.profile import Profile
+from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.contracts.log import PATIENCE
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_wire import dead_letters, ordered_body

@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 from graphtide_core.ids import StreamName
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_wire.topics import Topics
 
 

@@ -15,8 +15,8 @@ from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.streams import DerivedStreamError, StreamOptions, Streams
 from graphtide_ingestion.bootstrap import bootstrap, make_topics
 from graphtide_ingestion.settings import Settings
+from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, Symbols
-from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.waiting import wait_until
 from graphtide_wire.reads_form import ReachForm, ReadsForm

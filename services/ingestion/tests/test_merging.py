@@ -13,10 +13,10 @@ from graphtide_core.merged_streams import merged
 from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
 from graphtide_core.time import MIN_EVENT_TIME, EventTime, TimeUnit
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
+from graphtide_log.doubts import MOST_DOUBTS
+from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
-from graphtide_runtime.doubts import MOST_DOUBTS
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
@@ -315,7 +315,7 @@ def test_an_epoch_begins_when_all_streams_have_begun_it() -> None:
 
 
 def test_a_stream_that_is_ahead_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphtide_ingestion.domain.stream_merger.MOST_WAITING_RECORDS", 4)
+    monkeypatch.setattr("graphtide_ordering.merging.stream_merger.MOST_WAITING_RECORDS", 4)
     stage = Stage(most_records=2)
     for ts in range(40):
         stage.sources[A].send(ts)

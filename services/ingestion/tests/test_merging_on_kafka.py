@@ -14,8 +14,8 @@ from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.merged_streams import merged
 from graphtide_core.time import EventTime
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.contracts.log import PATIENCE
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.ordered_records import ordered_records

@@ -17,17 +17,17 @@ from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.streams import StreamOptions, Streams
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
+from graphtide_log.memory import MemoryLog
 from graphtide_native.records import JsonLinesDecoder, Symbols
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.health import Finding
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.ordered_records import Packing, Stretch
-from graphtide_runtime.sequencing.positions import PartitionPosition, remembered
-from graphtide_runtime.sequencing.progress import Progress
-from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
-from graphtide_runtime.sequencing.raw_groups import UnreadableRecord, grouped
-from graphtide_runtime.sequencing.stream_figures import StreamFigures
-from graphtide_runtime.sequencing.tracing import Onward
+from graphtide_ordering.ordered_records import Packing, Stretch
+from graphtide_ordering.positions import PartitionPosition, remembered
+from graphtide_ordering.progress import Progress
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
+from graphtide_ordering.raw_groups import UnreadableRecord, grouped
+from graphtide_ordering.stream_figures import StreamFigures
+from graphtide_ordering.tracing import Onward
+from graphtide_serving.clock import SystemClock
+from graphtide_telemetry.health import Finding
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import ordered

@@ -12,10 +12,10 @@ from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.access.settings import KeySettings
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.standing import standing_of
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.standing import standing_of
+from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.sequenced import letters, ordered_edges, records_of
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import raw

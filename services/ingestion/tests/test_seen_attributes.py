@@ -10,7 +10,7 @@ from graphtide_core.formats import CSV, JSON_LINES, StreamFormat
 from graphtide_core.ports.log import Message
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.domain.body_reading import BodyReader
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
 from graphtide_testing.wire_examples import PATTERN
 from graphtide_wire import control
 from graphtide_wire.reads_form import ReachForm, ReadsForm

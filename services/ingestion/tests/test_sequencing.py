@@ -16,16 +16,16 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME, TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_log.doubts import MOST_DOUBTS
+from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, CsvDecoder, Sequencer, Symbols, take_dead_letters
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.doubts import MOST_DOUBTS
-from graphtide_runtime.health import CURRENT, Pulse
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing import raw_decoding
-from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES, Ahead
-from graphtide_runtime.sequencing.standing import standing_of
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
-from graphtide_runtime.telemetry import events
+from graphtide_ordering import raw_decoding
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, Ahead
+from graphtide_ordering.standing import standing_of
+from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_serving.clock import SystemClock
+from graphtide_telemetry import events
+from graphtide_telemetry.health import CURRENT, Pulse
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.mortal import Fuse, KilledError, Mortal

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import httpx2
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.access.settings import KeySettings
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.serving import Raw, raw, served
 from graphtide_testing.waiting import wait_until
 

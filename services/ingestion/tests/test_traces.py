@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
-from graphtide_runtime.sequencing.traces import MOST_RECORDS
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_ordering.traces import MOST_RECORDS
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import spans_in_memory
 from graphtide_wire import headers, ordered, ordered_body

@@ -15,6 +15,7 @@ from graphtide_core.plans import AGGREGATION, Derivation, EventRates, Grouping, 
 from graphtide_core.ports.log import Message, Record, TopicPartition
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime
+from graphtide_log.memory import MemoryLog
 from graphtide_planner.application.board import Board
 from graphtide_planner.application.planner import Planner, Rounds
 from graphtide_planner.domain.decisions import decide
@@ -26,8 +27,7 @@ from graphtide_query import parse
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.families import FAMILIES, VARIANTS
 from graphtide_query.reads import reads_of
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registration
 from graphtide_testing.work import calls
@@ -179,7 +179,7 @@ class World:
         return control.decode_status(said[-1]).reason if said and said[-1] is not None else None
 
     def host(self, service: str, shard: int) -> None:
-        """Let a host go on to the stream's end and then do as plans say, as `graphtide_runtime.matcher_host` does."""
+        """Let a host go on to the stream's end and then do as plans say, as `graphtide_matcher_host` does."""
         said = self.hosts.setdefault((service, shard), {})
         wanted = {name: plan for name, plan in self.plans().items() if (plan.service, plan.shard) == (service, shard)}
         for name, status in said.items():

@@ -11,6 +11,7 @@ import pytest
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_log.memory import MemoryLog
 from graphtide_planner.application.board import Board
 from graphtide_planner.application.cluster import ConflictError, Replicas, ThrottledError
 from graphtide_planner.application.planner import Planner, Rounds
@@ -19,8 +20,7 @@ from graphtide_planner.bootstrap import workers
 from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_planner.domain.scaling import Aims, Bounds
 from graphtide_planner.settings import PlannerSettings
-from graphtide_runtime.loop import run
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.loop import run
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.registrations import registration
 from graphtide_testing.servers.kubernetes import NAMESPACE, KubernetesApi, KubernetesServer

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
 from graphtide_preprocess.application.offsets import Pace
 from graphtide_preprocess.application.turn import Task
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.flow_lines import flow_lines
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges

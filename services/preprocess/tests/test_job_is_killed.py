@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.sequenced import letters, ordered_edges
 from graphtide_testing.servers.spark import SparkCluster, environment
 from graphtide_testing.waiting import wait_until

@@ -20,16 +20,16 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.standing import standing_of
+from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import RELIED_ON
 from graphtide_preprocess.application.offsets import Offsets, Pace
 from graphtide_preprocess.application.turn import Counting, Task
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.standing import standing_of
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream

@@ -12,14 +12,14 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
+from graphtide_ordering.standing import standing_of
+from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_preprocess.application.committing import TurnWriter
 from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
 from graphtide_preprocess.application.turn import Arrived, Counting, StreamOrder, Task
 from graphtide_preprocess.domain.blocks import BlockReader
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
-from graphtide_runtime.sequencing.standing import standing_of
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream

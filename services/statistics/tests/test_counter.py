@@ -14,11 +14,11 @@ from graphtide_core.reads import Reach, Reads
 from graphtide_core.statistics import EdgeType
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_core.window import EdgeCount
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.health import CURRENT, Pulse
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_statistics.domain.windows import Windows
+from graphtide_telemetry.health import CURRENT, Pulse
 from graphtide_testing.registrations import registering, registration
 from graphtide_wire import ordered, ordered_body, statistics
 from graphtide_wire.reads_form import ReachForm, ReadsForm

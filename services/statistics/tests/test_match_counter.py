@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from graphtide_core.errors import FencedError
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.memory import MemoryLog
 from graphtide_statistics.application.match_counter import MOST_VERSIONS, MatchCounter
 from graphtide_testing import registrations
 from graphtide_testing.clock import ManualClock

@@ -28,8 +28,8 @@ KINDS: Final = {
 
 ALLOWED: Final = {
     "services/admin_api/src/graphtide_admin_api/application/results.py": 1,
-    "services/standalone/src/graphtide/event_questions.py": 1,
-    "services/standalone/src/graphtide/event_watch.py": 1,
+    "services/graphtide/src/graphtide/event_questions.py": 1,
+    "services/graphtide/src/graphtide/event_watch.py": 1,
     "shared/core/src/graphtide_core/any_pattern.py": 2,
     "shared/native/python/graphtide_native/kinds.py": 2,
     "shared/native/python/graphtide_native/spec.py": 2,

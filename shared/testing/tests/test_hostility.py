@@ -8,9 +8,9 @@ from random import Random
 import pytest
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_log.memory import MemoryLog
 from graphtide_query import parse
 from graphtide_query.bursts import burst_of
-from graphtide_runtime.memory import MemoryLog
 from graphtide_testing.hostility import Fates, Hostility, fates
 from graphtide_wire import control
 from graphtide_wire.topics import Topics

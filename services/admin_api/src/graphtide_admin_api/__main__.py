@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from graphtide_native.allocator import stay_small
-from graphtide_runtime.starting import end_at_once
+from graphtide_serving.starting import end_at_once
 
 stay_small()
 end_at_once()
@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 from graphtide_core.errors import FatalError
-from graphtide_runtime.access.keys import checked, hashed, new_key
-from graphtide_runtime.serving.running import run
-from graphtide_runtime.telemetry.logs import to_standard_error
-from graphtide_runtime.telemetry.setup import set_up
+from graphtide_serving.access.keys import checked, hashed, new_key
+from graphtide_serving.running import run
+from graphtide_telemetry.logs import to_standard_error
+from graphtide_telemetry.setup import set_up
 
 from graphtide_admin_api.bootstrap import admin_api, description
 from graphtide_admin_api.settings import AdminApiSettings

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.deployment_topics import topics_on
-from graphtide_runtime.kafka import KafkaLog
-from graphtide_runtime.memory import MemoryLog
-from graphtide_runtime.process import Workers
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.instruments import observed
+from graphtide_log.deployment_topics import topics_on
+from graphtide_log.kafka import KafkaLog
+from graphtide_log.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
+from graphtide_serving.process import Workers
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import metrics
+from graphtide_telemetry.instruments import observed
 
 from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
     from graphtide_core.ports.log import Log
-    from graphtide_runtime.health import Look
-    from graphtide_runtime.telemetry.instruments import Observed
+    from graphtide_telemetry.health import Look
+    from graphtide_telemetry.instruments import Observed
 
 
 @dataclass(frozen=True, slots=True)

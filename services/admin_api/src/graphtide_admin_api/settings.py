@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphtide_runtime.access.settings import AccessSettings
-from graphtide_runtime.kafka.settings import KafkaSettings
+from graphtide_log.kafka.settings import KafkaSettings
+from graphtide_serving.access.settings import AccessSettings
 from graphtide_wire.topics import DEFAULT_PREFIX
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict

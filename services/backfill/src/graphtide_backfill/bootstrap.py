@@ -12,11 +12,11 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.installing import line_for
 from graphtide_core.ports.log import TopicSpec
+from graphtide_log.deployment_topics import topics_on
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_native.spec import Limits
 from graphtide_query import parse
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.deployment_topics import topics_on
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_serving.clock import SystemClock
 
 from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.java import refuse_without_java

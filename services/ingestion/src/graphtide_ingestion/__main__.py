@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from graphtide_native.allocator import stay_small
-from graphtide_runtime.starting import end_at_once
+from graphtide_serving.starting import end_at_once
 
 stay_small()
 end_at_once()
@@ -12,10 +12,10 @@ end_at_once()
 import sys
 
 from graphtide_core.errors import GraphtideError, InvalidQueryError
-from graphtide_runtime.kafka import KafkaLog
-from graphtide_runtime.serving.running import run
-from graphtide_runtime.telemetry.logs import to_standard_error
-from graphtide_runtime.telemetry.setup import set_up
+from graphtide_log.kafka import KafkaLog
+from graphtide_serving.running import run
+from graphtide_telemetry.logs import to_standard_error
+from graphtide_telemetry.setup import set_up
 
 from graphtide_ingestion.bootstrap import bootstrap, make_topics
 from graphtide_ingestion.settings import Settings

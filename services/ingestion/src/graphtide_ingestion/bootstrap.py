@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Final
 from fastapi import FastAPI
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.merged_streams import is_merged, sources
+from graphtide_log.deployment_topics import topics_on
+from graphtide_log.profile import Profile
 from graphtide_native.records import ticks_per_second
-from graphtide_runtime.api_pages import serve_page
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.deployment_topics import topics_on
-from graphtide_runtime.health import Finding, checked
-from graphtide_runtime.http import answer_with_problems, health_routes
-from graphtide_runtime.process import Workers
-from graphtide_runtime.profile import Profile
-from graphtide_runtime.routes import SERVERS, operation_id
-from graphtide_runtime.sequencing.lateness import lateness_of
-from graphtide_runtime.sequencing.raw_decoding import Ahead
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
-from graphtide_runtime.serving.protecting import protect
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.instruments import Gauges
-from graphtide_runtime.telemetry.requests import REQUESTS
-from graphtide_runtime.version import version_of
+from graphtide_ordering.lateness import lateness_of
+from graphtide_ordering.raw_decoding import Ahead
+from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_serving.api_pages import serve_page
+from graphtide_serving.clock import SystemClock
+from graphtide_serving.http import answer_with_problems, health_routes
+from graphtide_serving.process import Workers
+from graphtide_serving.protection.protecting import protect
+from graphtide_serving.routes import SERVERS, operation_id
+from graphtide_telemetry import metrics
+from graphtide_telemetry.health import Finding, checked
+from graphtide_telemetry.instruments import Gauges
+from graphtide_telemetry.requests import REQUESTS
+from graphtide_telemetry.version import version_of
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
-    from graphtide_runtime.loop import Worker
-    from graphtide_runtime.serving.room import Room
+    from graphtide_serving.loop import Worker
+    from graphtide_serving.protection.room import Room
     from graphtide_wire.topics import Topics
 
     from graphtide_ingestion.settings import Settings

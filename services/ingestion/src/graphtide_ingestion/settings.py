@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from graphtide_core.time import TimeUnit
-from graphtide_runtime.access.settings import AccessSettings
-from graphtide_runtime.kafka.settings import KafkaSettings
-from graphtide_runtime.profile import Profile
-from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS
-from graphtide_runtime.sequencing.raw_decoding import MAX_AHEAD_SECONDS
+from graphtide_log.kafka.settings import KafkaSettings
+from graphtide_log.profile import Profile
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS
+from graphtide_ordering.raw_decoding import MAX_AHEAD_SECONDS
+from graphtide_serving.access.settings import AccessSettings
 from graphtide_wire.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict

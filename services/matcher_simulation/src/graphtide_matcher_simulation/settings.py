@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphtide_runtime.health_server import HealthSettings
-from graphtide_runtime.matcher_host.settings import MatcherSettings
+from graphtide_matcher_host.settings import MatcherSettings
+from graphtide_serving.health_server import HealthSettings
 from pydantic_settings import SettingsConfigDict
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_runtime.matcher_host.settings import host
+from graphtide_matcher_host.settings import host
 
 if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import Log
-    from graphtide_runtime.matcher_host.host import MatcherHost
-    from graphtide_runtime.matcher_host.settings import MatcherSettings
+    from graphtide_matcher_host.host import MatcherHost
+    from graphtide_matcher_host.settings import MatcherSettings
 
 SERVICE: Final = "matcher_sjtree"
 """What plans call it."""

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from graphtide_native.allocator import stay_small
-from graphtide_runtime.starting import end_at_once
+from graphtide_serving.starting import end_at_once
 
 stay_small()
 end_at_once()
 
-from graphtide_runtime.service import run_service
+from graphtide_serving.service import run_service
 
 from graphtide_planner.bootstrap import workers
 from graphtide_planner.settings import PlannerSettings

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError
 from graphtide_core.installing import line_for
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.deployment_topics import topics_on
+from graphtide_log.deployment_topics import topics_on
+from graphtide_serving.clock import SystemClock
 
 from graphtide_planner.application.board import Board
 from graphtide_planner.application.planner import Planner
@@ -18,7 +18,7 @@ from graphtide_planner.domain.scaling import Aims, Bounds
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
-    from graphtide_runtime.loop import Worker
+    from graphtide_serving.loop import Worker
 
     from graphtide_planner.settings import PlannerSettings, ScalingSettings
 

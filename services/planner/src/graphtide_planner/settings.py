@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from graphtide_core.time import TimeUnit
-from graphtide_runtime.health_server import HealthSettings
-from graphtide_runtime.service import ServiceSettings
+from graphtide_serving.health_server import HealthSettings
+from graphtide_serving.service import ServiceSettings
 from pydantic import BaseModel, Field, model_validator
 from pydantic_settings import SettingsConfigDict
 

@@ -3,15 +3,15 @@
 # ruff: noqa: E402 - what is imported takes its time, in which a signal may come
 from __future__ import annotations
 
-from graphtide_runtime.starting import end_at_once
+from graphtide_serving.starting import end_at_once
 
 end_at_once()
 
 from graphtide_core.errors import GraphtideError
-from graphtide_runtime.kafka import KafkaLog
-from graphtide_runtime.process import serve
-from graphtide_runtime.telemetry.logs import to_standard_error
-from graphtide_runtime.telemetry.setup import set_up
+from graphtide_log.kafka import KafkaLog
+from graphtide_serving.process import serve
+from graphtide_telemetry.logs import to_standard_error
+from graphtide_telemetry.setup import set_up
 
 from graphtide_preprocess.bootstrap import NAME, bootstrap
 from graphtide_preprocess.settings import Settings

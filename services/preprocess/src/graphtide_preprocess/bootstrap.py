@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.time import Duration
-from graphtide_runtime.sequencing.lateness import lateness_of
-from graphtide_runtime.sequencing.raw_decoding import Ahead
-from graphtide_runtime.sequencing.stream_sequencer import Ordering
+from graphtide_ordering.lateness import lateness_of
+from graphtide_ordering.raw_decoding import Ahead
+from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_wire.topics import Topics, check_stream
 
 from graphtide_preprocess.adapters.metrics import BatchMetrics

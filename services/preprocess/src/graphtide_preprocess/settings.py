@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from graphtide_core.time import TimeUnit
-from graphtide_runtime.health_server import HealthSettings
-from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS
-from graphtide_runtime.sequencing.raw_decoding import MAX_AHEAD_SECONDS
-from graphtide_runtime.service import ServiceSettings
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS
+from graphtide_ordering.raw_decoding import MAX_AHEAD_SECONDS
+from graphtide_serving.health_server import HealthSettings
+from graphtide_serving.service import ServiceSettings
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 

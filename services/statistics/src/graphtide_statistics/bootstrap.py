@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.time import Duration
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.deployment_topics import topics_on
+from graphtide_log.deployment_topics import topics_on
+from graphtide_serving.clock import SystemClock
 
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_statistics.application.match_counter import MatchCounter

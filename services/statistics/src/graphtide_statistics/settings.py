@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphtide_runtime.health_server import HealthSettings
-from graphtide_runtime.service import ServiceSettings
+from graphtide_serving.health_server import HealthSettings
+from graphtide_serving.service import ServiceSettings
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 

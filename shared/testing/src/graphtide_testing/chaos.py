@@ -39,10 +39,10 @@ from graphtide_core.ids import StreamName
 from graphtide_core.match import MatchKind
 from graphtide_core.merged_streams import merged
 from graphtide_core.plans import PathEngine
+from graphtide_log.follower import Follower
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_query.families import AUTO, FAMILIES
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 from graphtide_wire import control, matches
 
 from graphtide_testing import hostility

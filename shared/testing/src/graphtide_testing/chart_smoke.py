@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import yaml
-from graphtide_runtime.access.callers import SCOPES
-from graphtide_runtime.access.keys import hashed, new_key
+from graphtide_serving.access.callers import SCOPES
+from graphtide_serving.access.keys import hashed, new_key
 
 from graphtide_testing.chart_errands import backfilled
 from graphtide_testing.cluster.kubelet import Kubelet

@@ -19,8 +19,8 @@ import httpx2
 import redis
 from graphtide_core.errors import GraphtideError
 from graphtide_core.ids import StreamName
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_query.families import AUTO, FAMILIES
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 
 from graphtide_testing.adversary import star
 from graphtide_testing.fleet import KAFKA, REDIS, TWIN

@@ -13,17 +13,17 @@ from graphtide_core.graph_query import GraphQuery
 from graphtide_core.pattern import Report
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_log.checkpoints.memory import MemoryCheckpoints
+from graphtide_log.memory import MemoryLog
+from graphtide_matcher_host.host import HostSettings, MatcherHost
+from graphtide_matcher_host.records import HostRecords
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import print_pattern
 from graphtide_query.families import Wish
 from graphtide_query.families.algebra.planning import chosen
 from graphtide_query.families.events.grouping import grouped
 from graphtide_query.planner import plan
-from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.matcher_host.host import HostSettings, MatcherHost
-from graphtide_runtime.matcher_host.records import HostRecords
-from graphtide_runtime.memory import MemoryLog
+from graphtide_serving.clock import SystemClock
 from graphtide_wire import control, ordered, ordered_body
 from graphtide_wire.plan_forms import form_of
 from graphtide_wire.topics import Topics

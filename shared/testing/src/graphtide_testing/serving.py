@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import uvicorn
-from graphtide_runtime.serving.connections import BoundedConnection
-from graphtide_runtime.serving.running import configuration
+from graphtide_serving.protection.connections import BoundedConnection
+from graphtide_serving.running import configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 from graphtide_core.ids import StreamName
-from graphtide_runtime.access.keys import hashed
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_serving.access.keys import hashed
 from graphtide_wire import dead_letters
 from graphtide_wire.ordered import RECORDS
 

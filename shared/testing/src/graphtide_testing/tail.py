@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
-from graphtide_runtime.follower import to_the_end
+from graphtide_log.follower import to_the_end
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, Record

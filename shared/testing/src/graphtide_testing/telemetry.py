@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from graphtide_runtime.telemetry.settings import TelemetrySettings
-from graphtide_runtime.telemetry.setup import set_up
-from graphtide_runtime.telemetry.tracing import KINDS
+from graphtide_telemetry.settings import TelemetrySettings
+from graphtide_telemetry.setup import set_up
+from graphtide_telemetry.tracing import KINDS
 from opentelemetry import trace
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest

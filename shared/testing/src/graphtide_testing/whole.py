@@ -11,9 +11,9 @@ import httpx2
 from confluent_kafka import Consumer, Message
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
+from graphtide_log.follower import Follower
+from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_native.records import ArrowDecoder, Symbols
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
 
 from graphtide_testing.deployment import Deployment, Program
 from graphtide_testing.servers.process import free_ports

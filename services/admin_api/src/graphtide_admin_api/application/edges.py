@@ -17,7 +17,7 @@ from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME
-from graphtide_runtime.window_log import Instant, between, first_since, newest_before
+from graphtide_log.window_log import Instant, between, first_since, newest_before
 from graphtide_wire import matches, ordered
 from graphtide_wire.ordered import MADE, MARKS
 

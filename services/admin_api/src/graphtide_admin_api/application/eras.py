@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.time import MIN_EVENT_TIME
-from graphtide_runtime.window_log import Instant, between, first_since, last_before
+from graphtide_log.window_log import Instant, between, first_since, last_before
 from graphtide_wire import ordered
 
 if TYPE_CHECKING:

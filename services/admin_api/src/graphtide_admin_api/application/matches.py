@@ -14,8 +14,8 @@ import msgspec
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
-from graphtide_runtime.follower import to_the_end
-from graphtide_runtime.telemetry import events
+from graphtide_log.follower import to_the_end
+from graphtide_telemetry import events
 from graphtide_wire import matches
 from graphtide_wire.place import Place, Places
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
-from graphtide_runtime.follower import Follower
+from graphtide_log.follower import Follower
 from graphtide_wire import operations
 from graphtide_wire.operations import OperationRecord, OperationStatus
 from msgspec.structs import replace

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from graphtide_core.errors import FatalError
-from graphtide_runtime.window_log import between
+from graphtide_log.window_log import between
 from graphtide_wire.place import Places
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from graphtide_core.errors import FatalError, PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged
 from graphtide_core.ports.log import TopicPartition
-from graphtide_runtime.sequencing.standing import standing_of
-from graphtide_runtime.window_log import edges_between
+from graphtide_log.window_log import edges_between
+from graphtide_ordering.standing import standing_of
 from graphtide_wire import dead_letters
 from graphtide_wire.place import Place, Places
 
@@ -19,7 +19,7 @@ from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, Record
-    from graphtide_runtime.sequencing.stream_figures import StreamFigures
+    from graphtide_ordering.stream_figures import StreamFigures
     from graphtide_wire.dead_letters import DeadLetterRecord
     from graphtide_wire.topics import Topics
 

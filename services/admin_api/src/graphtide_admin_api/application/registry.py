@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FencedError, PoisonRecordError, TransientError
 from graphtide_core.ports.log import Message
-from graphtide_runtime.follower import Follower
+from graphtide_log.follower import Follower
 from graphtide_wire import control
 
 from graphtide_admin_api.domain.registration import readers, refuse_circle, refuse_if_read

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import FatalError, PoisonRecordError
 from graphtide_core.match import Completeness
-from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import between
+from graphtide_log.window_log import between
+from graphtide_telemetry import events
 from graphtide_wire import graph_results, matches
 
 from graphtide_admin_api.application.pages import backwards

@@ -12,11 +12,11 @@ import structlog
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError, TransientError
 from graphtide_core.time import TimeUnit
+from graphtide_log.follower import Follower
 from graphtide_query import parse, print_pattern
 from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream, notes
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.telemetry import events
+from graphtide_telemetry import events
 from graphtide_wire import control, hosts, match_counts, statistics, stream_schema
 from graphtide_wire.control import PlanRecord
 from graphtide_wire.hosts import HostRecord

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI
-from graphtide_runtime.api_pages import serve_page
-from graphtide_runtime.http import described
-from graphtide_runtime.routes import SERVERS, operation_id
-from graphtide_runtime.serving.bodies import WholeBodies
-from graphtide_runtime.serving.protecting import protect
-from graphtide_runtime.telemetry.requests import REQUESTS
-from graphtide_runtime.version import version_of
+from graphtide_serving.api_pages import serve_page
+from graphtide_serving.http import described
+from graphtide_serving.protection.bodies import WholeBodies
+from graphtide_serving.protection.protecting import protect
+from graphtide_serving.routes import SERVERS, operation_id
+from graphtide_telemetry.requests import REQUESTS
+from graphtide_telemetry.version import version_of
 
 from graphtide_admin_api.entrypoints import (
     health,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractContextManager
 
-    from graphtide_runtime.serving.protecting import Protection
+    from graphtide_serving.protection.protecting import Protection
 
     from graphtide_admin_api.entrypoints.parts import Parts
 

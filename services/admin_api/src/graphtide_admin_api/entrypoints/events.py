@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from fastapi.responses import StreamingResponse
 from graphtide_core.errors import TransientError
-from graphtide_runtime.access.guard import caller_of
+from graphtide_serving.access.guard import caller_of
 from starlette.concurrency import run_in_threadpool
 
 from graphtide_admin_api.domain.problems import ProblemError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fastapi import APIRouter
-from graphtide_runtime.health import Finding, checked
-from graphtide_runtime.http import health_routes
+from graphtide_serving.http import health_routes
+from graphtide_telemetry.health import Finding, checked
 
 from graphtide_admin_api.entrypoints.parts import Parts
 

@@ -11,8 +11,8 @@ from graphtide_core.time import TimeUnit
 from graphtide_query.explain import Seen, to_dot, to_json, to_text
 from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
-from graphtide_runtime.access.callers import READ_PATTERNS
-from graphtide_runtime.routes import StrictRoute
+from graphtide_serving.access.callers import READ_PATTERNS
+from graphtide_serving.routes import StrictRoute
 from graphtide_wire.plan_forms import plan_of
 
 from graphtide_admin_api.domain.problems import ProblemError

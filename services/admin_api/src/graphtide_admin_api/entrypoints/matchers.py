@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import msgspec
 from fastapi import APIRouter, Depends
-from graphtide_runtime.access.callers import READ_PATTERNS
-from graphtide_runtime.routes import JsonRoute
+from graphtide_serving.access.callers import READ_PATTERNS
+from graphtide_serving.routes import JsonRoute
 from graphtide_wire.hosts import HostRecord
 
 from graphtide_admin_api.entrypoints.forms import MatcherOut, MatchersOut, ScalingOut, ShardOut

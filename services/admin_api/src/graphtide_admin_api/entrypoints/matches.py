@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from graphtide_runtime.access.callers import READ_MATCHES
-from graphtide_runtime.access.guard import caller_of
-from graphtide_runtime.routes import StrictRoute
+from graphtide_serving.access.callers import READ_MATCHES
+from graphtide_serving.access.guard import caller_of
+from graphtide_serving.routes import StrictRoute
 from graphtide_wire.place import Place, Places
 from pydantic.json_schema import SkipJsonSchema
 

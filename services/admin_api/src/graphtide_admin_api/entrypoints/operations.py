@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
 from graphtide_query.families import AUTO
-from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
-from graphtide_runtime.routes import JsonRoute
+from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
+from graphtide_serving.routes import JsonRoute
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphtide_admin_api.application.operations import Operation

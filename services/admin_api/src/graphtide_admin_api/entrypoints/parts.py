@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
-    from graphtide_runtime.access.tickets import Tickets
-    from graphtide_runtime.health import Look
-    from graphtide_runtime.http import Authorize
+    from graphtide_serving.access.tickets import Tickets
+    from graphtide_serving.http import Authorize
+    from graphtide_telemetry.health import Look
     from graphtide_wire.topics import Topics
 
     from graphtide_admin_api.application.deleting import Deleting

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from graphtide_core.time import TimeUnit
-from graphtide_runtime.access.callers import READ_PATTERNS, WRITE_PATTERNS
-from graphtide_runtime.access.guard import caller_of
-from graphtide_runtime.routes import JsonRoute
+from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
+from graphtide_serving.access.guard import caller_of
+from graphtide_serving.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema

@@ -5,8 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
-from graphtide_runtime import http
-from graphtide_runtime.http import answer_with_problems
+from graphtide_serving import http
+from graphtide_serving.http import answer_with_problems
 
 from graphtide_admin_api.domain.problems import ProblemError
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, Query
-from graphtide_runtime.access.callers import READ_MATCHES
-from graphtide_runtime.routes import StrictRoute
+from graphtide_serving.access.callers import READ_MATCHES
+from graphtide_serving.routes import StrictRoute
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.results import Asked, ResultsCursor

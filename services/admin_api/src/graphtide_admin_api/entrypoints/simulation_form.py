@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from fastapi import Request
 from graphtide_query.families import AUTO, VARIANTS
-from graphtide_runtime.routes import refuse_but_json
+from graphtide_serving.routes import refuse_but_json
 
 from graphtide_admin_api.application.simulating import MOST_EDGES
 from graphtide_admin_api.domain.problems import ProblemError

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from graphtide_runtime.http import ProblemError
+from graphtide_serving.http import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Depends
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_runtime.access.callers import ADMIN, READ_PATTERNS
-from graphtide_runtime.routes import JsonRoute
+from graphtide_serving.access.callers import ADMIN, READ_PATTERNS
+from graphtide_serving.routes import JsonRoute
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.forms import AttributeOut, SchemaIn, SchemaOut, StreamPath

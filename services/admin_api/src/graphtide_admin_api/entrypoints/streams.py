@@ -8,8 +8,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
-from graphtide_runtime.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
-from graphtide_runtime.routes import JsonRoute
+from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
+from graphtide_serving.routes import JsonRoute
 from graphtide_wire.control import PatternRecord
 from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place

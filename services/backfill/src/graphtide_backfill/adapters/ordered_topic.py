@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_log.window_log import Instant, between, first_since, newest_before
 from graphtide_native.records import ArrowDecoder, ticks_per_second
-from graphtide_runtime.window_log import Instant, between, first_since, newest_before
 from graphtide_wire import ordered
 
 from graphtide_backfill.application.pieces import Told

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import Message
-from graphtide_runtime.follower import Follower
+from graphtide_log.follower import Follower
 from graphtide_wire import matches, operations
 from graphtide_wire.operations import RunCut, SliceMarker
 

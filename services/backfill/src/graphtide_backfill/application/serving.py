@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 import structlog
 from graphtide_core.errors import GraphtideError, PoisonRecordError
 from graphtide_core.ports.log import Message
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.telemetry import events
+from graphtide_log.follower import Follower
+from graphtide_telemetry import events
 from graphtide_wire import operations
 from graphtide_wire.operations import OperationRecord, OperationStatus
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from graphtide_core.errors import GraphtideError, TransientError
-from graphtide_runtime.telemetry import events
+from graphtide_telemetry import events
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError, UnreadableStreamError
 from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_log.window_log import Instant, first_since, last_before, last_numbered
 from graphtide_native.records import ArrowDecoder, Duplicates, Symbols
-from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import Instant, first_since, last_before, last_numbered
+from graphtide_telemetry import events
 from graphtide_wire import ordered
 
 if TYPE_CHECKING:

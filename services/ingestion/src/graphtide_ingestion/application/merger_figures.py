@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from graphtide_runtime.lag import Lag
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.instruments import Gauges, add
+from graphtide_log.lag import Lag
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import metrics
+from graphtide_telemetry.instruments import Gauges, add
 from graphtide_wire.dead_letters import ErrorCode
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
-    from graphtide_runtime.telemetry.instruments import Observed
-
-    from graphtide_ingestion.domain.stream_merger import Merged, StreamMerger
+    from graphtide_ordering.merging.stream_merger import Merged, StreamMerger
+    from graphtide_telemetry.instruments import Observed
 
 
 class MergerFigures:

@@ -1,6 +1,6 @@
 """The work of one merged stream: ordered records of its streams in, their edges in one order out, each exactly once.
 
-A round reads, lets `graphtide_ingestion.domain.stream_merger` decide, where the argument stands, and commits what is to go out
+A round reads, lets `graphtide_ordering.merging.stream_merger` decide, where the argument stands, and commits what is to go out
 together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
 Where a log has forgotten the positions for good, merging goes on at the time of the last edge that went out: none is lost, and
 those of that one time may come again.
@@ -16,15 +16,17 @@ from graphtide_core.errors import TransientError
 from graphtide_core.merged_streams import sources
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
-from graphtide_runtime.doubts import Doubts
-from graphtide_runtime.sequencing.dead_letters import letter
-from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
-from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
-from graphtide_runtime.sequencing.raw_decoding import Refused
-from graphtide_runtime.sequencing.standing import sequencer_of
-from graphtide_runtime.sequencing.tracing import sequencing
-from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import Instant, first_since, last_before, newest_before
+from graphtide_log.doubts import Doubts
+from graphtide_log.window_log import Instant, first_since, last_before, newest_before
+from graphtide_ordering.dead_letters import letter
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
+from graphtide_ordering.merging.merged_position import MergedPosition, merged_position
+from graphtide_ordering.merging.stream_merger import StreamMerger
+from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ordering.raw_decoding import Refused
+from graphtide_ordering.standing import sequencer_of
+from graphtide_ordering.tracing import sequencing
+from graphtide_telemetry import events
 from graphtide_wire.dead_letters import ErrorCode, Source
 from graphtide_wire.ordered import ARROW_STREAM
 from graphtide_wire.reads_form import reads_of
@@ -34,8 +36,6 @@ from msgspec import UnsetType
 from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.merger_figures import MergerFigures
 from graphtide_ingestion.application.registered_merges import readers_of
-from graphtide_ingestion.domain.merged_position import MergedPosition, merged_position
-from graphtide_ingestion.domain.stream_merger import StreamMerger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,11 +43,10 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
+    from graphtide_ordering.merging.source_stream import PutAside
     from graphtide_wire.control import PatternRecord
     from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
-
-    from graphtide_ingestion.domain.source_stream import PutAside
 
 _LOG = structlog.get_logger()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, TransientError
-from graphtide_runtime.sequencing.dead_letters import letter
+from graphtide_ordering.dead_letters import letter
 from graphtide_wire import dead_letters, raw
 from graphtide_wire.raw import RawEdges
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Message
-    from graphtide_runtime.sequencing.raw_decoding import Refused
+    from graphtide_ordering.raw_decoding import Refused
     from graphtide_wire.dead_letters import DeadLetterRecord
     from graphtide_wire.stream_schema import Kind
     from graphtide_wire.topics import Topics

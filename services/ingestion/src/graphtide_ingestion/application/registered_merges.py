@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError
 from graphtide_core.merged_streams import is_merged
-from graphtide_runtime.follower import Follower
+from graphtide_log.follower import Follower
 from graphtide_wire import control
 from graphtide_wire.reads_form import reads_of
 

@@ -6,12 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import structlog
-from graphtide_runtime.health import note
-from graphtide_runtime.lag import Lag
-from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import events, metrics
-from graphtide_runtime.telemetry.instruments import Gauges, add
+from graphtide_log.lag import Lag
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import events, metrics
+from graphtide_telemetry.health import note
+from graphtide_telemetry.instruments import Gauges, add
 from graphtide_wire.dead_letters import ErrorCode
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
-    from graphtide_runtime.sequencing.stream_sequencer import Output, StreamSequencer
-    from graphtide_runtime.telemetry.instruments import Observed
+    from graphtide_ordering.stream_sequencer import Output, StreamSequencer
+    from graphtide_telemetry.instruments import Observed
 
 _LOG = structlog.get_logger()
 

@@ -1,6 +1,6 @@
 """The work of one stream's sequencer: raw records in, ordered records and dead letters out, each exactly once.
 
-A round reads, lets `graphtide_runtime.sequencing.stream_sequencer` decide, where the argument stands, and commits what is
+A round reads, lets `graphtide_ordering.stream_sequencer` decide, where the argument stands, and commits what is
 to go out together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
 """
 
@@ -13,19 +13,19 @@ import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
-from graphtide_runtime.doubts import Doubts
-from graphtide_runtime.registered_reaches import RegisteredReaches
-from graphtide_runtime.sequencing.dead_letters import letter, letter_of
-from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
-from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
-from graphtide_runtime.sequencing.positions import remembered
-from graphtide_runtime.sequencing.raw_decoding import Refused
-from graphtide_runtime.sequencing.raw_groups import grouped
-from graphtide_runtime.sequencing.standing import sequencer_of
-from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
-from graphtide_runtime.sequencing.tracing import sequencing
-from graphtide_runtime.telemetry import events
-from graphtide_runtime.window_log import between, last_before
+from graphtide_log.doubts import Doubts
+from graphtide_log.registered_reaches import RegisteredReaches
+from graphtide_log.window_log import between, last_before
+from graphtide_ordering.dead_letters import letter, letter_of
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
+from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ordering.positions import remembered
+from graphtide_ordering.raw_decoding import Refused
+from graphtide_ordering.raw_groups import grouped
+from graphtide_ordering.standing import sequencer_of
+from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.tracing import sequencing
+from graphtide_telemetry import events
 from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ingestion.application.commit_timer import CommitTimer

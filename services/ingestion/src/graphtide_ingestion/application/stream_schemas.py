@@ -10,9 +10,9 @@ import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.registered_reaches import RegisteredReaches
-from graphtide_runtime.telemetry import events
+from graphtide_log.follower import Follower
+from graphtide_log.registered_reaches import RegisteredReaches
+from graphtide_telemetry import events
 from graphtide_wire import stream_schema
 from graphtide_wire.stream_schema import MOST_ATTRIBUTES, SchemaRecord, merged
 

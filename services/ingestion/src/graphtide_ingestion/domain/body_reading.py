@@ -18,7 +18,7 @@ from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ports.log import Record
 from graphtide_native.decoders import Decoding, decoder_of
 from graphtide_native.records import SUBSTITUTE, take_dead_letters
-from graphtide_runtime.sequencing.raw_decoding import Refused, code_of
+from graphtide_ordering.raw_decoding import Refused, code_of
 from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
 

@@ -11,10 +11,10 @@ from typing import Final
 from fastapi import Request
 from graphtide_core import formats
 from graphtide_core.errors import PoisonRecordError
-from graphtide_runtime.http import ProblemError
-from graphtide_runtime.routes import JSON, media_type
-from graphtide_runtime.sequencing.progress import LONGEST_NAME
-from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_ordering.progress import LONGEST_NAME
+from graphtide_ordering.raw_decoding import Refused
+from graphtide_serving.http import ProblemError
+from graphtide_serving.routes import JSON, media_type
 from graphtide_wire.headers import TRACEPARENT_FORM
 from starlette.requests import ClientDisconnect
 

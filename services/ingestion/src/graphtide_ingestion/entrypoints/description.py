@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Path, Query
 from graphtide_core import formats
-from graphtide_runtime.http import described
-from graphtide_runtime.routes import JSON
+from graphtide_serving.http import described
+from graphtide_serving.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema

@@ -17,14 +17,14 @@ from graphtide_core.errors import InvalidQueryError, PoisonRecordError, Transien
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.clock import Clock
 from graphtide_core.ports.log import Log, Message
-from graphtide_runtime.access.callers import WRITE_EDGES
-from graphtide_runtime.access.guard import caller_of
-from graphtide_runtime.http import Authorize, ProblemError
-from graphtide_runtime.routes import JSON, StrictRoute, has_body, media_type
-from graphtide_runtime.sequencing.raw_decoding import Refused
-from graphtide_runtime.serving.bodies import held_by
-from graphtide_runtime.telemetry import attributes, metrics
-from graphtide_runtime.telemetry.instruments import add
+from graphtide_ordering.raw_decoding import Refused
+from graphtide_serving.access.callers import WRITE_EDGES
+from graphtide_serving.access.guard import caller_of
+from graphtide_serving.http import Authorize, ProblemError
+from graphtide_serving.protection.bodies import held_by
+from graphtide_serving.routes import JSON, StrictRoute, has_body, media_type
+from graphtide_telemetry import attributes, metrics
+from graphtide_telemetry.instruments import add
 from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics
 from starlette.requests import ClientDisconnect

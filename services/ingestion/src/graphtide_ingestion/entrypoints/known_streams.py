@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import CollidingTopicError, InvalidQueryError
 from graphtide_core.ids import StreamName
-from graphtide_runtime.http import ProblemError
+from graphtide_serving.http import ProblemError
 
 from graphtide_ingestion.application.streams import DerivedStreamError, UnknownStreamError
 

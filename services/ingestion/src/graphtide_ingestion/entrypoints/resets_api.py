@@ -12,12 +12,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Log
-from graphtide_runtime.access.callers import WRITE_PATTERNS
-from graphtide_runtime.access.guard import caller_of
-from graphtide_runtime.http import Authorize, ProblemError
-from graphtide_runtime.routes import StrictRoute
-from graphtide_runtime.sequencing.standing import standing_of
-from graphtide_runtime.telemetry import events
+from graphtide_ordering.standing import standing_of
+from graphtide_serving.access.callers import WRITE_PATTERNS
+from graphtide_serving.access.guard import caller_of
+from graphtide_serving.http import Authorize, ProblemError
+from graphtide_serving.routes import StrictRoute
+from graphtide_telemetry import events
 from graphtide_wire import raw
 from graphtide_wire.raw import Reset
 from graphtide_wire.topics import Topics

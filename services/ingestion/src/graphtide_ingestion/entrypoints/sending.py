@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fastapi import Request
-from graphtide_runtime.telemetry import spans
-from graphtide_runtime.telemetry.tracing import of_messaging, sampled_now, span, traceparent_of
+from graphtide_telemetry import spans
+from graphtide_telemetry.tracing import of_messaging, sampled_now, span, traceparent_of
 
 from graphtide_ingestion.entrypoints import bodies
 

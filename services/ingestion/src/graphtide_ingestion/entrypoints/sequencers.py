@@ -12,10 +12,10 @@ from contextlib import contextmanager
 import structlog
 from graphtide_core.errors import GraphtideError
 from graphtide_core.ids import StreamName
-from graphtide_runtime.clock import SystemClock
-from graphtide_runtime.health import STUCK_SECONDS, Finding, Pulse
-from graphtide_runtime.loop import Worker, run
-from graphtide_runtime.telemetry import events
+from graphtide_serving.clock import SystemClock
+from graphtide_serving.loop import Worker, run
+from graphtide_telemetry import events
+from graphtide_telemetry.health import STUCK_SECONDS, Finding, Pulse
 
 _LOG = structlog.get_logger()
 

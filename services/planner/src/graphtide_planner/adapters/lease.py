@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import structlog
 from graphtide_core.errors import FatalError, GraphtideError, TransientError
-from graphtide_runtime.telemetry import events
+from graphtide_telemetry import events
 
 from graphtide_planner.adapters.api import MissingError
 from graphtide_planner.application.cluster import ConflictError, ThrottledError

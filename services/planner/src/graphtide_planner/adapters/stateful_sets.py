@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 import structlog
 from graphtide_core.errors import FatalError, TransientError
-from graphtide_runtime.telemetry import events
+from graphtide_telemetry import events
 from urllib3.exceptions import HTTPError
 
 from graphtide_planner.adapters.api import MERGE_PATCH, GoneError, MissingError

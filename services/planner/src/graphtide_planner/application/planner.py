@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 from graphtide_core.errors import GraphtideError, TransientError
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import events, metrics
-from graphtide_runtime.telemetry.instruments import add
+from graphtide_log.follower import Follower
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import events, metrics
+from graphtide_telemetry.instruments import add
 
 from graphtide_planner.application.board import Answer
 from graphtide_planner.application.records import settle, take, take_own

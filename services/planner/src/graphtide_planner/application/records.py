@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ports.log import Message
-from graphtide_runtime.telemetry import events
+from graphtide_telemetry import events
 from graphtide_wire import control, statistics
 
 from graphtide_planner.domain.decisions import Forgive, Publish, Refuse, Withdraw

@@ -18,10 +18,10 @@ import structlog
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import events, metrics
-from graphtide_runtime.telemetry.instruments import Gauges, add
+from graphtide_log.follower import Follower
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import events, metrics
+from graphtide_telemetry.instruments import Gauges, add
 from graphtide_wire import hosts
 
 from graphtide_planner.application.cluster import ConflictError, Replicas, ThrottledError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogWriter, Record
-    from graphtide_runtime.telemetry.instruments import Observed
+    from graphtide_telemetry.instruments import Observed
     from graphtide_wire.topics import Topics
 
     from graphtide_planner.application.board import Answer, Board

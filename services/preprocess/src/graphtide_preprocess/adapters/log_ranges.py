@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from graphtide_runtime.kafka import KafkaConnection, KafkaLog
-from graphtide_runtime.window_log import between
+from graphtide_log.kafka import KafkaConnection, KafkaLog
+from graphtide_log.window_log import between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import metrics
-from graphtide_runtime.telemetry.instruments import observe, record
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import metrics
+from graphtide_telemetry.instruments import observe, record
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphtide_runtime.telemetry.instruments import Observed
-    from graphtide_runtime.telemetry.names import Metric
+    from graphtide_telemetry.instruments import Observed
+    from graphtide_telemetry.names import Metric
     from pyspark.sql.streaming.listener import (
         QueryIdleEvent,
         QueryProgressEvent,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from graphtide_core.ids import StreamName
-    from graphtide_runtime.kafka import KafkaConnection
+    from graphtide_log.kafka import KafkaConnection
     from graphtide_wire.topics import Topics
     from pyspark.sql.types import StructType
 

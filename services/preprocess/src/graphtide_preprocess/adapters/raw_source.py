@@ -18,7 +18,7 @@ import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.reaches import Reaches
-from graphtide_runtime.window_log import between
+from graphtide_log.window_log import between
 from graphtide_wire import control
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import LogReader
-    from graphtide_runtime.kafka import KafkaConnection
-    from graphtide_runtime.sequencing.raw_decoding import Ahead
+    from graphtide_log.kafka import KafkaConnection
+    from graphtide_ordering.raw_decoding import Ahead
     from graphtide_wire.topics import Topics
     from pyspark.sql.types import StructType
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ports.log import Position, TopicPartition
-from graphtide_runtime.doubts import recorded_positions
-from graphtide_runtime.sequencing.standing import sequencer_of, turns_of
+from graphtide_log.doubts import recorded_positions
+from graphtide_ordering.standing import sequencer_of, turns_of
 
 from graphtide_preprocess.application.turn import Turn
 

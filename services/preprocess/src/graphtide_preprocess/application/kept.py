@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
-from graphtide_runtime.sequencing.heartbeats import Told
-from graphtide_runtime.sequencing.stream_sequencer import FrozenSequencer
+from graphtide_ordering.heartbeats import Told
+from graphtide_ordering.stream_sequencer import FrozenSequencer
 
 from graphtide_preprocess.domain.registered import Wish
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from graphtide_runtime.sequencing.dead_letters import letter, letter_of
-from graphtide_runtime.sequencing.raw_decoding import Refused
+from graphtide_ordering.dead_letters import letter, letter_of
+from graphtide_ordering.raw_decoding import Refused
 from graphtide_wire.dead_letters import ErrorCode
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Message
-    from graphtide_runtime.sequencing.stream_sequencer import PutAside
+    from graphtide_ordering.stream_sequencer import PutAside
     from graphtide_wire.topics import Topics
 
 

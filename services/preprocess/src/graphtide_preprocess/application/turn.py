@@ -4,7 +4,7 @@ The job may be killed between any two steps, and a turn is then taken again from
 process. So what a turn gives must depend on what was kept, on its blocks and on its instants alone. What is in memory is a copy
 of what is kept: `StreamOrder` uses it if it is the one of the turn before, and makes it anew otherwise, to the same effect.
 
-Decisions about order, lateness and duplicates are those of `graphtide_runtime.sequencing`, as in the built-in sequencer.
+Decisions about order, lateness and duplicates are those of `graphtide_ordering`, as in the built-in sequencer.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Message
 from graphtide_core.time import TimeUnit
 from graphtide_native.records import EdgeBatch, Symbols
-from graphtide_runtime.sequencing.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
-from graphtide_runtime.sequencing.ordered_records import DEFAULT_MOST_EDGES, Packing
-from graphtide_runtime.sequencing.raw_decoding import MOST_ATTRIBUTES
-from graphtide_runtime.sequencing.stream_figures import StreamFigures
-from graphtide_runtime.sequencing.stream_sequencer import Ordering, StreamSequencer
-from graphtide_runtime.sequencing.tracing import Onward
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
+from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
+from graphtide_ordering.stream_figures import StreamFigures
+from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.tracing import Onward
 
 from graphtide_preprocess.application.kept import FORM, Head, KeptWaiting, SentBlock, WaitingBlock, later
 from graphtide_preprocess.application.letters import Letters
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
-    from graphtide_runtime.sequencing.stream_sequencer import Output
+    from graphtide_ordering.stream_sequencer import Output
     from graphtide_wire.topics import Topics
 
     from graphtide_preprocess.application.kept import Kept

@@ -15,8 +15,8 @@ from graphtide_core import formats
 from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Record
 from graphtide_native.records import EdgeBatch
-from graphtide_runtime.sequencing.raw_decoding import Decoded, Piece, RawDecoder, Refused
-from graphtide_runtime.sequencing.raw_groups import grouped
+from graphtide_ordering.raw_decoding import Decoded, Piece, RawDecoder, Refused
+from graphtide_ordering.raw_groups import grouped
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawOrigin
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from graphtide_native.records import Symbols
-    from graphtide_runtime.sequencing.raw_decoding import Ahead
-    from graphtide_runtime.sequencing.raw_groups import RawGroup, ResetRecord, UnreadableRecord
+    from graphtide_ordering.raw_decoding import Ahead
+    from graphtide_ordering.raw_groups import RawGroup, ResetRecord, UnreadableRecord
 
 _MOST_RECORDS: Final = 4_096
 """Of a block: those of several partitions take turns by blocks."""

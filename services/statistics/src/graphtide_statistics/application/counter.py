@@ -21,12 +21,12 @@ from graphtide_core.errors import (
 )
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.health import note
-from graphtide_runtime.telemetry import attributes as key
-from graphtide_runtime.telemetry import events, metrics
-from graphtide_runtime.telemetry.instruments import add
-from graphtide_runtime.window_log import between, first_since, newest_before
+from graphtide_log.follower import Follower
+from graphtide_log.window_log import between, first_since, newest_before
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import events, metrics
+from graphtide_telemetry.health import note
+from graphtide_telemetry.instruments import add
 from graphtide_wire import control, ordered, statistics
 
 from graphtide_statistics.domain.counting import Counting, DeletionsBeganError

@@ -14,9 +14,9 @@ import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Message, Position, TopicPartition
-from graphtide_runtime.doubts import recorded_positions
-from graphtide_runtime.follower import Follower
-from graphtide_runtime.telemetry import events
+from graphtide_log.doubts import recorded_positions
+from graphtide_log.follower import Follower
+from graphtide_telemetry import events
 from graphtide_wire import control, match_counts, matches
 from graphtide_wire.match_counts import CountsRecord
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_runtime.checkpoints.memory import MemoryCheckpoints
-from graphtide_runtime.memory import MemoryLog
+from graphtide_log.checkpoints.memory import MemoryCheckpoints
+from graphtide_log.memory import MemoryLog
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pytest
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import Log
-    from graphtide_runtime.matcher_host.host import MatcherHost
-    from graphtide_runtime.matcher_host.settings import MatcherSettings
+    from graphtide_matcher_host.host import MatcherHost
+    from graphtide_matcher_host.settings import MatcherSettings
 
 
 class Parts(NamedTuple):

@@ -1,0 +1,90 @@
+"""`graphtide dev`: a deployment on this machine, to try things."""
+
+import errno
+import os
+import socket
+from math import inf
+from typing import Annotated, Final
+
+import typer
+from graphtide_core.errors import FatalError
+from graphtide_core.time import TimeUnit
+
+from graphtide.cli.arguments import MOST, bounded_duration
+from graphtide.cli.signals import starting
+from graphtide.extras import needing
+
+_HOST: Final = "127.0.0.1"
+
+app = typer.Typer(help="Run all services in one process, to try things.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def dev() -> None:
+    """Run all services in one process, to try things."""
+
+
+@app.command("up")
+def up(
+    *,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of 127.0.0.1 for HTTP.")] = 8080,
+    kafka: Annotated[str | None, typer.Option(help="host:port of a Kafka; the log is in memory if not given.")] = None,
+    redis: Annotated[str | None, typer.Option(help="URL of a Redis for checkpoints; in memory if not given.")] = None,
+    lateness: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST,
+            help="Ticks by which an edge may come later than a newer one; 1000, a second, if not given, 0 with --low-latency.",
+        ),
+    ] = None,
+    max_ahead: Annotated[
+        str | None, typer.Option(help="How far ahead of the clock an edge may be, such as 5m, or inf; 5m if not given.")
+    ] = None,
+    low_latency: Annotated[bool, typer.Option("--low-latency", help="Let edges go on at once, one by one.")] = False,
+) -> None:
+    """Serve patterns, edges and matches over HTTP until interrupted; nothing else has to run, and everyone may do everything.
+
+    Without --kafka everything is gone when it ends. It ends with status 0 on SIGINT (Ctrl-C) and SIGTERM.
+    """
+    ahead = None if max_ahead is None else _seconds(max_ahead)
+    with _listening(port) as bound:
+        # The port is ours before anything is loaded that takes its time; who connects meanwhile waits.
+        with starting(), needing("server", "dev up"):
+            from graphtide_serving.running import run  # noqa: PLC0415 - only this verb needs the services
+            from graphtide_telemetry.logs import to_standard_error  # noqa: PLC0415
+            from graphtide_telemetry.settings import TelemetrySettings  # noqa: PLC0415
+            from graphtide_telemetry.setup import set_up  # noqa: PLC0415
+
+            from graphtide.dev.deployment import DevOptions, application  # noqa: PLC0415
+        to_standard_error()
+        set_up("graphtide-dev", TelemetrySettings())
+        own = bound.getsockname()[1]
+        run(
+            application(DevOptions(kafka, redis, lateness, low_latency, ahead)),
+            _HOST,
+            own,
+            bound=bound,
+            on_started=lambda: typer.echo(
+                f"serving at http://{_HOST}:{own}  (no authentication: for development alone)", err=True
+            ),
+        )
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server((_HOST, port))
+    except OSError as error:
+        is_used = error.errno == errno.EADDRINUSE
+        reason = "is in use" if is_used else f"cannot be listened to ({os.strerror(error.errno or 0)})"
+        message = f"port {port} of {_HOST} {reason}: name another by --port NUMBER, or let --port 0 take a free one"
+        raise FatalError(message) from error
+
+
+def _seconds(max_ahead: str) -> float:
+    """Return a length of time in seconds; a number alone counts milliseconds, as streams here do."""
+    return inf if max_ahead == "inf" else _milliseconds(max_ahead) / 1000
+
+
+def _milliseconds(max_ahead: str) -> int:
+    return bounded_duration(max_ahead, "--max-ahead", TimeUnit.MILLISECOND).ticks_at_least(TimeUnit.MILLISECOND)

@@ -1,0 +1,132 @@
+"""The description of the whole API is the one in the documentation, of the use that generators want, and a page of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fastapi.testclient import TestClient
+from graphtide.dev.deployment import DevOptions, application, description
+from graphtide_admin_api.entrypoints import forms
+from graphtide_admin_api.entrypoints.operations import BackfillIn
+from graphtide_ingestion.entrypoints.description import Accepted
+from graphtide_serving.api_pages import merged, page_of
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOCUMENTED = Path(__file__).parents[3] / "docs/reference/openapi.json"
+PLACES = {"name": "p", "stream": "s", "place": "0-0", "id": "0"}
+
+
+@cache
+def whole() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(description())
+    return found
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in whole()["paths"].items():
+        for method, operation in item.items():
+            yield method, path, operation
+
+
+def test_the_description_has_not_drifted() -> None:
+    assert DOCUMENTED.read_text("utf-8") == description(), "python -m graphtide.dev.description FILE writes it anew"
+
+
+def test_all_routes_are_in_it() -> None:
+    paths = set(whole()["paths"])
+    assert {"/api/v1/streams/{stream}/edges", "/api/v1/dead-letters/{stream}/{place}:replay", "/api/v1/patterns"} <= paths
+    assert {"/api/v1/streams/{stream}:reset-watermark", "/api/v1/matches:stream", "/api/v1/tickets"} <= paths
+
+
+def test_operations_have_names_that_stay_and_say_who_may_call() -> None:
+    names = [operation["operationId"] for _, _, operation in operations()]
+    assert len(names) == len(set(names))
+    assert all(re.fullmatch("[a-z]+(_[a-z]+)+", name) for name in names), names
+    schemes = whole()["components"]["securitySchemes"]
+    assert {each["type"] for each in schemes.values()} == {"apiKey", "http"}
+    for method, path, operation in operations():
+        shown = {name: scopes for each in operation["security"] for name, scopes in each.items()}
+        assert set(shown) <= set(schemes)
+        assert len(shown["APIKeyHeader"]) == len(shown["HTTPBearer"]) == 1, (method, path)
+        assert ("Ticket" in shown) == path.endswith(":stream")
+        assert operation["summary"], (method, path)
+        assert operation["tags"], (method, path)
+
+
+def test_bodies_have_examples() -> None:
+    schemas = whole()["components"]["schemas"]
+    for method, path, operation in operations():
+        for kind, body in operation.get("requestBody", {}).get("content", {}).items():
+            name = body["schema"].get("$ref", "").rpartition("/")[2]
+            assert "example" in body or schemas[name]["examples"], (method, path, kind)
+
+
+def models() -> list[type[BaseModel]]:
+    found: list[type[BaseModel]] = [
+        each for each in vars(forms).values() if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
+    found += [BackfillIn, Accepted]
+    return [each for each in found if each.model_config.get("json_schema_extra")]
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
+def test_examples_are_what_they_are_examples_of(model: type[BaseModel]) -> None:
+    extra = model.model_config["json_schema_extra"]
+    assert isinstance(extra, dict)
+    examples = extra["examples"]
+    assert isinstance(examples, list)
+    for example in examples:
+        model.model_validate(example)
+
+
+@pytest.fixture(scope="module")
+def http() -> Iterator[TestClient]:
+    with TestClient(application(DevOptions())) as http:
+        yield http
+
+
+def test_dev_up_serves_it_and_a_page_of_it_that_loads_nothing(http: TestClient) -> None:
+    assert http.get("/openapi.json").json() == whole()
+    page = http.get("/docs")
+    assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    for _, path, operation in operations():
+        assert f"<code>{path}</code>" in page.text
+        assert f"id='{operation['operationId']}'" in page.text
+    assert not re.search(r"<script|<link|src=|https?://(?!localhost)", re.sub("<pre>.*?</pre>", "", page.text, flags=re.DOTALL))
+
+
+def test_dev_up_answers_head_wherever_it_answers_get(http: TestClient) -> None:
+    for path in ("/livez", "/metrics", "/docs", "/openapi.json", "/api/v1/patterns", "/api/v1/operations"):
+        got, head = http.get(path), http.head(path)
+        assert (head.status_code, head.headers["Content-Type"], head.content) == (200, got.headers["Content-Type"], b"")
+
+
+def test_every_route_that_is_described_is_served_by_dev_up(http: TestClient) -> None:
+    for method, path, _ in operations():
+        refused = http.request("TRACE", path.format(**PLACES))
+        assert refused.status_code == 405, (method, path)
+        assert method.upper() in refused.headers["Allow"], (method, path)
+
+
+def test_descriptions_that_contradict_each_other_are_not_merged() -> None:
+    one = {"paths": {"/a": {}}, "components": {"schemas": {"A": {"type": "string"}}}}
+    two = {"paths": {"/b": {}}, "components": {"schemas": {"A": {"type": "integer"}}}}
+    with pytest.raises(ValueError, match="differ in A"):
+        merged(one, two)
+    assert set(merged(one, {"paths": {"/b": {}}})["paths"]) == {"/a", "/b"}
+
+
+def test_a_page_shows_what_it_is_told_as_text() -> None:
+    bad = "<script>alert('1')</script>"
+    operation = {"operationId": bad, "summary": bad, "description": f"`{bad}`", "responses": {bad: {"description": bad}}}
+    page = page_of({"info": {"title": bad, "version": bad}, "paths": {f"/{bad}": {"get": operation}}})
+    assert "<script" not in page

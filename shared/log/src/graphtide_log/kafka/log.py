@@ -1,0 +1,50 @@
+"""`KafkaLog`: the log on a Kafka cluster, and who works on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from confluent_kafka.admin import AdminClient
+
+from graphtide_log.kafka.admin import KafkaAdmin
+from graphtide_log.kafka.errors import LOGGER, translated
+from graphtide_log.kafka.reader import KafkaReader
+from graphtide_log.kafka.transactor import KafkaTransactor
+from graphtide_log.kafka.writer import KafkaWriter
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import LogAdmin, LogReader, LogTransactor, LogWriter
+
+    from graphtide_log.kafka.connection import KafkaConnection
+
+_PING_SECONDS = 5.0
+
+
+class KafkaLog:
+    """A `Log` on a Kafka cluster. Every reader, writer and transactor has its own connections and threads."""
+
+    def __init__(self, connection: KafkaConnection) -> None:
+        """Reach the cluster this way."""
+        self._connection = connection
+        self._client = AdminClient(connection.common(), logger=LOGGER)
+
+    def reader(self, group: str | None) -> LogReader:
+        """Return a new reader."""
+        return KafkaReader(self._connection, group)
+
+    def writer(self) -> LogWriter:
+        """Return a new writer."""
+        return KafkaWriter(self._connection)
+
+    def transactor(self, id: str) -> LogTransactor:
+        """Return a new transactor."""
+        return KafkaTransactor(self._connection, id)
+
+    def admin(self) -> LogAdmin:
+        """Return what makes topics."""
+        return KafkaAdmin(self._client, self._connection)
+
+    def ping(self) -> None:
+        """Return if a broker answers within a few seconds."""
+        with translated("looking for a broker"):
+            self._client.list_topics(timeout=_PING_SECONDS)

@@ -1,0 +1,45 @@
+"""How a process is told where its log is."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, SecretStr
+
+from graphtide_log.kafka.connection import KafkaConnection, SaslLogin, TlsFiles
+from graphtide_log.profile import Profile
+
+
+class KafkaSettings(BaseModel):
+    """What an operator says of the Kafka cluster.
+
+    Attributes:
+        bootstrap: `host:port`, several separated by commas.
+        tls: speak TLS.
+        authorities: file in PEM of the authorities to trust; the system's own if not given.
+        certificate: file in PEM of the client's certificate.
+        key: file in PEM of its key.
+        key_password: of that file; empty if it has none.
+        mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`.
+        username: who logs in by SASL; nobody does if not given.
+        password: of that user.
+        replication: replicas of topics that are made; -1 takes the cluster's default.
+    """
+
+    bootstrap: str = "localhost:9092"
+    tls: bool = False
+    authorities: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    key_password: SecretStr = SecretStr("")
+    mechanism: str = "SCRAM-SHA-512"
+    username: str | None = None
+    password: SecretStr = SecretStr("")
+    replication: int = -1
+
+    def connection(self, client_id: str, profile: Profile = Profile.THROUGHPUT) -> KafkaConnection:
+        """Return the connection for a program of this name."""
+        tls = self._tls() if self.tls else None
+        login = SaslLogin(self.mechanism, self.username, self.password.get_secret_value()) if self.username else None
+        return KafkaConnection(self.bootstrap, client_id, tls=tls, login=login, replication=self.replication, profile=profile)
+
+    def _tls(self) -> TlsFiles:
+        return TlsFiles(self.authorities, self.certificate, self.key, self.key_password.get_secret_value() or None)

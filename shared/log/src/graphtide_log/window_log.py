@@ -1,0 +1,182 @@
+"""The way back into the ordered log: where a window begins, and reading from there.
+
+Ordered records stand in the order of their epochs, and within each of their edges' times, so the first one that a window
+reaches is found by bisection. No window reaches behind the beginning of its epoch.
+Whoever looked leaves the reader without a partition: one that is assigned is fetched ahead, whether anybody polls or not.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_telemetry.health import beat
+from graphtide_wire import ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from graphtide_core.ports.log import LogReader, Record, TopicPartition
+    from graphtide_wire.ordered import OrderedFigures
+
+_MOST = 16
+_PATIENCE = 10.0
+
+
+class Instant(NamedTuple):
+    """A time of an epoch of a stream; what comes later in the stream is not less."""
+
+    epoch: int
+    ts: int
+
+    def back(self, ticks: int) -> Instant:
+        """Return the first instant of the window that ends here and is `ticks` long."""
+        return Instant(self.epoch, self.ts - ticks + 1)
+
+
+def first_since(reader: LogReader, partition: TopicPartition, instant: Instant, end: int) -> int:
+    """Return an offset at or before that of the first record below `end` whose newest edge is not before an instant.
+
+    Complexity: O(log end) reads.
+    """
+    low, high = reader.ends([partition])[partition][0], end
+    with _given_back(reader):
+        while low < high:
+            middle = (low + high) // 2
+            found = _at(reader, partition, middle, high)
+            if found is not None and found.newest < instant:
+                low = found.offset + 1
+            else:
+                high = middle
+    return low
+
+
+def last_numbered(reader: LogReader, partition: TopicPartition, number: int, start: int, end: int) -> int:
+    """Return the offset of the last record from `start` to below `end` whose first edge has at most this number, else `start`.
+
+    Records that do not tell their number come before those that do. Complexity: O(log(end - start)) reads.
+    """
+    low, high, last = start, end, start
+    with _given_back(reader):
+        while low < high:
+            middle = (low + high) // 2
+            found = _at(reader, partition, middle, high)
+            if found is None or (found.figures.number or 0) > number:
+                high = middle
+            else:
+                last, low = found.offset, found.offset + 1
+    return last
+
+
+def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> Instant | None:
+    """Return the instant of the newest edge of the records below `end`; None if there is none. Complexity: O(log end) reads."""
+    last = _last_before(reader, partition, end)
+    return None if last is None else last.newest
+
+
+def last_before(reader: LogReader, partition: TopicPartition, end: int) -> OrderedFigures | None:
+    """Return what the last record below `end` says; None if there is none. Complexity: O(log end) reads."""
+    last = _last_before(reader, partition, end)
+    return None if last is None else last.figures
+
+
+def edges_between(reader: LogReader, partition: TopicPartition, start: int, end: int) -> int:
+    """Return how many edges the records from offset `start` to below `end` have. Complexity: O(log (end - start)) reads."""
+    if start >= end:
+        return 0
+    with _given_back(reader):
+        first = _at(reader, partition, start, end)
+        last = first and (_last_before(reader, partition, end, first.offset + 1) or first)
+    return 0 if first is None or last is None else max(0, last.edges - first.figures.ordinal)
+
+
+def between(
+    reader: LogReader, partition: TopicPartition, start: int, end: int, most: int = _MOST
+) -> Generator[Record, None, None]:
+    """Yield the records from offset `start` to below `end`, of which `most` are read at once; the reader reads nothing else.
+
+    The log could be read to `end` before; a broker that comes back may show less of it for a moment.
+
+    Close it where it is not read to its end.
+
+    Raises:
+        TransientError: the log gives none, and does not say that there are none.
+    """
+    if start >= end:
+        return
+    with _given_back(reader):
+        reader.assign({partition: start})
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            records = reader.poll(max(0.0, deadline - time.monotonic()), most)
+            beat()
+            for record in records:
+                if record.offset >= end:
+                    return
+                yield record
+                if record.offset == end - 1:
+                    return
+            ended_at = reader.ended_at(partition)
+            if ended_at is not None and ended_at >= end:
+                return
+            if not records and time.monotonic() >= deadline:
+                found = "gave nothing" if ended_at is None else f"could be read to {ended_at}, of {end},"
+                message = f"{partition.topic} {found} within {_PATIENCE:g} seconds"
+                raise TransientError(message)
+            if records:
+                deadline = time.monotonic() + _PATIENCE
+
+
+@contextmanager
+def _given_back(reader: LogReader) -> Iterator[None]:
+    """Let the reader read nothing afterwards."""
+    try:
+        yield
+    finally:
+        reader.assign({})
+
+
+class _Found(NamedTuple):
+    offset: int
+    figures: OrderedFigures
+
+    @property
+    def newest(self) -> Instant:
+        return Instant(self.figures.epoch, self.figures.last_ts)
+
+    @property
+    def edges(self) -> int:
+        return self.figures.ordinal + self.figures.records
+
+
+def _last_before(reader: LogReader, partition: TopicPartition, end: int, start: int = 0) -> _Found | None:
+    """Return the last record from offset `start` to below `end` whose headers can be read."""
+    low, high = max(start, reader.ends([partition])[partition][0]), end
+    last = None
+    with _given_back(reader):
+        while low < high:
+            middle = (low + high) // 2
+            found = _at(reader, partition, middle, high)
+            if found is None:
+                high = middle
+            else:
+                last, low = found, found.offset + 1
+    return last
+
+
+def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> _Found | None:
+    """Return the first record at or after an offset whose headers can be read, if it is below `end`."""
+    reader.assign({partition: offset})
+    while True:
+        records = reader.poll(_PATIENCE, 1)
+        if not records and not reader.at_end():
+            message = f"{partition.topic} gave nothing within {_PATIENCE:g} seconds"
+            raise TransientError(message)
+        if not records or records[0].offset >= end:
+            return None
+        with suppress(PoisonRecordError):
+            return _Found(records[0].offset, ordered.figures(records[0].headers))
+        if reader.at_end():
+            return None

@@ -1,0 +1,87 @@
+"""What an operator says of a matcher service, and the host that follows from it; each service adds its name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_log.checkpoints.redis import RedisCheckpoints, RedisLogin
+from graphtide_log.deployment_topics import topics_on
+from graphtide_log.profile import Profile
+from graphtide_serving.clock import SystemClock
+from graphtide_serving.service import ServiceSettings
+from pydantic import Field, SecretStr
+
+from graphtide_matcher_host.host import HostSettings, MatcherHost
+from graphtide_matcher_host.records import HostRecords
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.checkpoints import CheckpointStore
+    from graphtide_core.ports.log import Log
+
+
+class MatcherSettings(ServiceSettings):
+    """Settings of one shard of a matcher service.
+
+    Attributes:
+        redis: URL of the Redis that keeps checkpoints: `redis://`, `redis+cluster://` or `redis+sentinel://`, or with TLS
+            `rediss…`; it may hold a name and a password.
+        redis_username: of the ACL user who logs in; Redis' default user if not given.
+        redis_password: of that user; empty logs nobody in.
+        redis_authorities: file in PEM of the authorities to trust, for `rediss://`; the system's own if not given.
+        redis_certificate: file in PEM of the client's certificate.
+        redis_key: file in PEM of its key.
+        redis_sentinel_username: of the ACL user of sentinels, for `redis+sentinel://`; their default user if not given.
+        redis_sentinel_password: of that user; empty logs nobody in there.
+        shard: 0-based; no two processes at once have one.
+        profile: `low-latency` or `throughput`, as for ingestion.
+        linger_seconds: how long a round waits for records.
+        most_records: ordered records that a round takes at most.
+        checkpoint_seconds: time between two checkpoints of a stream.
+        figures_seconds: time between two reports of counts.
+    """
+
+    redis: SecretStr = SecretStr("redis://localhost:6379/0")
+    redis_username: str | None = None
+    redis_password: SecretStr = SecretStr("")
+    redis_authorities: str | None = None
+    redis_certificate: str | None = None
+    redis_key: str | None = None
+    redis_sentinel_username: str | None = None
+    redis_sentinel_password: SecretStr = SecretStr("")
+    shard: int = Field(default=0, ge=0)
+    profile: Profile = Profile.THROUGHPUT
+    linger_seconds: float = Field(default=0.2, ge=0, le=10)
+    most_records: int = Field(default=16, ge=1, le=1000)
+    checkpoint_seconds: float = Field(default=5.0, ge=0)
+    figures_seconds: float = Field(default=2.0, ge=0)
+
+    def checkpoints(self) -> CheckpointStore:
+        """Return where checkpoints are kept."""
+        login = RedisLogin(
+            self.redis_username,
+            self.redis_password.get_secret_value() or None,
+            self.redis_authorities,
+            self.redis_certificate,
+            self.redis_key,
+            self.redis_sentinel_username,
+            self.redis_sentinel_password.get_secret_value() or None,
+        )
+        return RedisCheckpoints(self.redis.get_secret_value(), prefix=self.prefix, login=login)
+
+
+def host(service: str, settings: MatcherSettings, log: Log, checkpoints: CheckpointStore | None = None) -> MatcherHost:
+    """Return the host of a shard on a log, and on the checkpoints that the settings name unless others are given."""
+    clock = SystemClock()
+    working = HostSettings(
+        linger_seconds=settings.linger_seconds,
+        most_records=settings.most_records,
+        checkpoint_seconds=settings.checkpoint_seconds,
+        figures_seconds=settings.figures_seconds,
+    )
+    return MatcherHost(
+        log,
+        checkpoints or settings.checkpoints(),
+        HostRecords(topics_on(log, settings.prefix), service, settings.shard, clock),
+        clock,
+        working,
+    )

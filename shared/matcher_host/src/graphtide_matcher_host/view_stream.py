@@ -1,0 +1,229 @@
+"""The stream of a view: what the view tells, as ordered edges of a stream that is called as the view is.
+
+Which edge a result is, and when it comes and is deleted, is as in `graphtide_core.result_edges`.
+The host writes edges in the transaction of the matches that they follow from. Where the stream stands is in its last record;
+which edge a result has that is withdrawn is in the records of its reach: the longest of the patterns that read the stream, and
+the view's own, for who may come. What was there before is not deleted, for nobody has it any more. So a host that comes back
+goes on as the one did that was killed.
+Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times
+of the view's own stream begin anew, so do those of the view's, and readers are told so at once: who reads both waits for both.
+Cost: a look-up an edge, and what expires; memory: the edges of the reach.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+import structlog
+from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
+from graphtide_core.match import MatchKind
+from graphtide_core.result_edges import edge_id
+from graphtide_core.time import MIN_EVENT_TIME, EventTime
+from graphtide_log.window_log import Instant, between, first_since, last_before, last_numbered
+from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols, ticks_per_second
+from graphtide_ordering.heartbeats import Told
+from graphtide_ordering.ordered_records import Packing, Stretch
+from graphtide_ordering.tracing import Onward
+from graphtide_telemetry import events
+from graphtide_wire import ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.ports.log import LogReader, Message, TopicPartition
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.records import EdgeBatch
+    from graphtide_wire.ordered import OrderedFigures
+
+_LOG = structlog.get_logger()
+
+_ID: Final = 32
+"""Characters of a result's id."""
+
+_TOLD: Final = (MatchKind.MATCH, MatchKind.RETRACT)
+"""What of a result its view's stream is told."""
+
+
+class _Result(msgspec.Struct):
+    """What a match record says of a result that is an edge."""
+
+    src: str
+    dst: str
+    label: str
+    valid: tuple[int, int | None]
+
+
+class _Edge(NamedTuple):
+    """The edge of a result: its id, its time, and how many edges came before it."""
+
+    id: str
+    ts: int
+    number: int
+
+
+class Reach(NamedTuple):
+    """How far back a stream is read: in ticks, while ts > now - ticks, one at least; and how many of the newest edges."""
+
+    ticks: int
+    edges: int
+
+
+@dataclass(slots=True)
+class ViewStream:
+    """The stream of a view, as far as it is written.
+
+    Attributes:
+        topic: of its ordered edges.
+        unit: what its times count.
+        reach: of those who read it, as it was when this was made.
+        ordinal: how many records of edges there are.
+        number: how many edges, deletions not counted.
+        epoch: of the stream.
+        source_epoch: of the stream that the view reads, from which the newest edges follow; None before the first.
+        newest: time of the newest edge of the epoch.
+        passed: no edge of the epoch before this time follows, as readers know.
+        too_large: edges that no record takes, to be put aside.
+    """
+
+    topic: str
+    unit: TimeUnit
+    reach: Reach
+    ordinal: int = 0
+    number: int = 0
+    epoch: int = 0
+    source_epoch: int | None = None
+    newest: int = MIN_EVENT_TIME
+    passed: int = MIN_EVENT_TIME
+    too_large: list[bytes] = field(default_factory=list)
+    _edges: OrderedDict[str, _Edge] = field(default_factory=OrderedDict)
+
+    @classmethod
+    def read(cls, reader: LogReader, partition: TopicPartition, unit: TimeUnit, reach: Reach) -> ViewStream:
+        """Return the stream as the log has it; records that somebody else wrote, and nobody can read, are passed over.
+
+        Complexity: O(log records) reads, and those of the reach.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        stream = cls(partition.topic, unit, reach)
+        end = reader.ends([partition])[partition][1]
+        last = last_before(reader, partition, end)
+        if last is None:
+            return stream
+        stream.epoch, stream.source_epoch = last.epoch, last.source_epoch
+        start = first_since(reader, partition, Instant(last.epoch, last.last_ts).back(reach.ticks), end)
+        if reach.edges and last.number is not None:
+            counted = last_numbered(reader, partition, max(0, last.number - reach.edges), 0, end)
+            start = min(start, counted)
+        decoder = ArrowDecoder(Symbols(), (), {}, ticks_per_second(unit))
+        with closing(between(reader, partition, start, end)) as records:
+            for record in records:
+                try:
+                    figures = ordered.figures(record.headers)
+                    stream._recall(figures, decoder.decode(record.value or b""))
+                except (UnreadableStreamError, PoisonRecordError) as error:
+                    _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
+        return stream
+
+    def tell(self, figures: OrderedFigures, matches: Iterable[EncodedMatch]) -> list[Message]:
+        """Return the ordered records of what a record of the view's own stream brought about, which says this of itself."""
+        matches = [match for match in matches if match.kind in _TOLD]
+        if not matches:
+            return []
+        goes_on = self.source_epoch == figures.epoch and matches[0].detected_at >= self.newest
+        if not goes_on:
+            # No edge of before is in the epoch that begins with the first result.
+            matches = [match for match in matches if match.kind is MatchKind.MATCH]
+            if not matches:
+                return []
+            goes_on = not self._begin(figures.epoch)
+        lines = [line for match in matches if (line := self._line(match)) is not None]
+        if not lines:
+            return []
+        decoder = JsonLinesDecoder(Symbols(), (), {})
+        decoder.start_at(self.ordinal)
+        batch = decoder.decode(b"".join(lines))
+        watermark = max(figures.watermark, self.newest)
+        stretch = Stretch(self.epoch, not goes_on, [batch], watermark, self.number - batch.edges)
+        messages, packed, too_large = self._packing(figures.epoch).pack([stretch], self.ordinal, Onward())
+        self.ordinal += packed
+        self.too_large += too_large
+        self.passed = self.newest
+        return messages
+
+    def pass_time(self, figures: OrderedFigures) -> list[Message]:
+        """Return what tells readers that no edge comes before the watermark of the view's own stream, if they do not know."""
+        begins = figures.epoch != self.source_epoch and self._begin(figures.epoch)
+        if not begins and figures.watermark <= self.passed:
+            return []
+        self.passed = figures.watermark
+        told = Told(self.epoch, self.newest, self.passed)
+        return [self._packing(figures.epoch).heartbeat(told, self.passed, self.ordinal, self.number)]
+
+    def _begin(self, source_epoch: int) -> bool:
+        """Begin an epoch, since times do not go on from those before; the first is that of the view's own stream.
+
+        Returns:
+            Whether readers have to be told.
+        """
+        self.epoch = source_epoch if self.source_epoch is None else self.epoch + 1
+        self.source_epoch = source_epoch
+        self.newest = self.passed = MIN_EVENT_TIME
+        self._edges.clear()
+        return self.epoch > 0
+
+    def _line(self, match: EncodedMatch) -> bytes | None:
+        """Return the edge that a match is as a line of JSON, or the deletion of the edge that it was; None if it is neither."""
+        if match.kind is MatchKind.MATCH:
+            told = msgspec.json.decode(match.json, type=_Result)
+            id = edge_id(match.match_id, match.detected_at, match.nth)
+            self._insert(_Edge(id, match.detected_at, self.number))
+            return _line({"ts": match.detected_at, "src": told.src, "dst": told.dst, "label": told.label, "id": id})
+        if match.kind is MatchKind.RETRACT:
+            told = msgspec.json.decode(match.json, type=_Result)
+            edge = self._edges.pop(match.match_id, None) if told.valid[0] == match.detected_at else None
+            if edge is not None and self._is_read(edge, match.detected_at):
+                self.newest = match.detected_at
+                return _line({"ts": match.detected_at, "op": "delete", "id": edge.id})
+        return None
+
+    def _insert(self, edge: _Edge) -> None:
+        """Note the edge of a result, and forget those that nobody has any more."""
+        self._edges.pop(edge.id[:_ID], None)
+        self._edges[edge.id[:_ID]] = edge
+        self.newest, self.number = edge.ts, edge.number + 1
+        while not self._is_read(next(iter(self._edges.values())), self.newest):
+            self._edges.popitem(last=False)
+
+    def _is_read(self, edge: _Edge, now: int) -> bool:
+        """Whether somebody may have an edge still."""
+        return edge.ts > now - self.reach.ticks or edge.number >= self.number - self.reach.edges
+
+    def _recall(self, figures: OrderedFigures, batch: EdgeBatch) -> None:
+        """Take what is written already."""
+        if figures.epoch != self.epoch:
+            # Of an epoch before the last.
+            return
+        self.number = figures.number or 0
+        for record in batch.to_records():
+            self.newest = record["ts"]
+            if record.get("op") == "delete":
+                self._edges.pop(record["id"][:_ID], None)
+            else:
+                self._insert(_Edge(record["id"], record["ts"], self.number))
+        self.ordinal = figures.ordinal + figures.records
+        self.newest = max(self.newest, figures.last_ts)
+        self.passed = max(self.newest, figures.watermark)
+
+    def _packing(self, source_epoch: int) -> Packing:
+        return Packing(self.topic, self.unit, source_epoch=source_epoch)
+
+
+def _line(edge: dict[str, EventTime | int | str]) -> bytes:
+    return msgspec.json.encode(edge) + b"\n"

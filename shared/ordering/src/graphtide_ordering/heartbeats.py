@@ -1,0 +1,104 @@
+"""A heartbeat is an ordered record without edges that tells how far the watermark is while no edge goes out that would tell it.
+
+So readers learn that time has passed where nothing came, or nothing that anybody wants, and tell what follows from time alone,
+as that something left its component, then and not with the next edge.
+Invariant: a heartbeat tells more than the record before it, which was written so many seconds before at least. It carries the
+time of the newest edge before it, so what readers know of edges, and where windows begin, is as it would be without heartbeats.
+An epoch has none before its first edge: nothing is there to leave.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_wire import ordered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.ports.log import Message
+    from graphtide_wire.ordered import OrderedFigures
+
+    from graphtide_ordering.ordered_records import Packing
+
+DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
+"""How long a stream may be quiet before its readers are told what time it is."""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What the last ordered record told of time.
+
+    Attributes:
+        epoch: of the stream.
+        newest: time of the newest edge of the epoch; the least time before the first.
+        passed: no edge before this time follows, as readers know.
+    """
+
+    epoch: int
+    newest: int
+    passed: int
+
+    @classmethod
+    def by(cls, figures: OrderedFigures) -> Told:
+        """Return what a record told. A watermark past the record's edges is told again by a heartbeat."""
+        return cls(figures.epoch, figures.last_ts, figures.last_ts if figures.records else figures.watermark)
+
+
+class Passing(Protocol):
+    """A stream whose time passes: its epoch, watermark, edges that went out, and the number of the next one."""
+
+    @property
+    def epoch(self) -> int:
+        """How often times began anew."""
+        ...
+
+    @property
+    def watermark(self) -> int | None:
+        """No earlier edge will go out; None before the first."""
+        ...
+
+    @property
+    def ordered(self) -> int:
+        """Edges that went out so far."""
+        ...
+
+    @property
+    def numbered(self) -> int:
+        """Number of the next edge."""
+        ...
+
+
+class Heartbeats:
+    """When a stream's readers are told of time.
+
+    Attributes:
+        told: what they know; None before the first record.
+        at: since when they know it, in seconds of the caller's clock.
+    """
+
+    def __init__(self, packing: Packing, seconds: float, told: Told | None, at: float) -> None:
+        """Go on from what was told last."""
+        self._packing = packing
+        self._seconds = seconds
+        self.told = told
+        self.at = at
+
+    def is_due(self, stream: Passing, now: float) -> bool:
+        """Whether readers are to be told of the watermark, if nothing else goes out."""
+        told, watermark = self.told, stream.watermark
+        if told is None or watermark is None or now - self.at < self._seconds:
+            return False
+        return told.epoch == stream.epoch and told.newest > MIN_EVENT_TIME and told.passed < watermark
+
+    def after(self, messages: Sequence[Message], stream: Passing, now: float) -> list[Message]:
+        """Return the heartbeat that goes out after these ordered records, the last so far; mostly none is due."""
+        if messages:
+            self.told, self.at = Told.by(ordered.figures(messages[-1].headers)), now
+        watermark = stream.watermark
+        if self.told is None or watermark is None or not self.is_due(stream, now):
+            return []
+        heartbeat = self._packing.heartbeat(self.told, watermark, stream.ordered, stream.numbered)
+        self.told, self.at = msgspec.structs.replace(self.told, passed=watermark), now
+        return [heartbeat]

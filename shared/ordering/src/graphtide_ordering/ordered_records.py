@@ -1,0 +1,195 @@
+"""Batches in order as ordered records: no more edges and bytes in one than told, and none with edges of two epochs.
+
+Edges are numbered as they come, deletions not. Where preprocessing left some of a stretch out that nobody wants, those count as
+having come after the others.
+An epoch other than the first begins with a record without edges, so that who reads learns of it before there is an edge.
+Another tells the watermark while no edge goes out (`graphtide_ordering.heartbeats`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from graphtide_core.time import EventTime, TimeUnit
+from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_telemetry import attributes as key
+from graphtide_telemetry import metrics
+from graphtide_telemetry.instruments import record
+from graphtide_wire import ordered
+from graphtide_wire.ordered import OrderedFigures
+from graphtide_wire.topics import MOST_ORDERED_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from graphtide_core.ports.log import Message
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide_ordering.heartbeats import Told
+    from graphtide_ordering.tracing import Onward
+
+_Aside = TypeVar("_Aside")
+"""What is put aside."""
+
+DEFAULT_MOST_EDGES: Final = 8_192
+"""Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Edges that go out one after another, all of one epoch.
+
+    Attributes:
+        epoch: of the stream.
+        begins: whether the epoch begins here.
+        batches: the edges.
+        watermark: of the epoch, after them; None before its first edge.
+        number: how many edges of the stream came before, deletions not counted.
+    """
+
+    epoch: int = 0
+    begins: bool = False
+    batches: list[EdgeBatch] = field(default_factory=list)
+    watermark: int | None = None
+    number: int = 0
+
+
+@dataclass(slots=True)
+class GoingOut(Generic[_Aside]):
+    """What is to go out in one transaction; there is always a stretch.
+
+    Attributes:
+        stretches: the edges, by epochs.
+        put_aside: for the dead letters.
+        edges: how many go out.
+        records: that were read for it.
+    """
+
+    stretches: list[Stretch] = field(default_factory=lambda: [Stretch()])
+    put_aside: list[_Aside] = field(default_factory=list)
+    edges: int = 0
+    records: int = 0
+
+    @property
+    def batches(self) -> list[EdgeBatch]:
+        """All edges."""
+        return [batch for stretch in self.stretches for batch in stretch.batches]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be written."""
+        return not self.put_aside and not any(stretch.begins or stretch.batches for stretch in self.stretches)
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How edges are packed.
+
+    Attributes:
+        topic: where they go.
+        unit: what their times count.
+        most_edges: edges of one record.
+        most_bytes: bytes of one record's value; an edge that is larger by itself is given back.
+        source_epoch: of the stream that the edges follow from, where they are what a view tells.
+    """
+
+    topic: str
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    most_edges: int = DEFAULT_MOST_EDGES
+    most_bytes: int = MOST_ORDERED_BYTES
+    source_epoch: int | None = None
+
+    def pack(self, stretches: Iterable[Stretch], ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
+        """Return the messages, how many edges are in them, and the edges that are too large: as they came, or else as Arrow.
+
+        `ordinal` is that of the first edge in the ordered stream, `onward` what is to be said of traces.
+        """
+        messages: list[Message] = []
+        too_large: list[bytes] = []
+        packed = 0
+        for stretch in stretches:
+            if stretch.begins:
+                messages.append(self._beginning(stretch, ordinal + packed))
+            found, edges, aside = self._packed(stretch, ordinal + packed, onward)
+            messages += found
+            too_large += aside
+            packed += edges
+        return messages, packed, too_large
+
+    def heartbeat(self, told: Told, watermark: int, ordinal: int, number: int) -> Message:
+        """Return the message that tells how far the watermark is, before an edge of this ordinal and number."""
+        newest = EventTime(told.newest)
+        figures = OrderedFigures(
+            newest,
+            newest,
+            0,
+            ordinal,
+            EventTime(watermark),
+            self.unit,
+            epoch=told.epoch,
+            number=number,
+            source_epoch=self.source_epoch,
+        )
+        return ordered.encode(self.topic, figures, _no_edges())
+
+    def _beginning(self, stretch: Stretch, ordinal: int) -> Message:
+        return ordered.encode_beginning(self.topic, stretch.epoch, ordinal, self.unit, _no_edges(), number=stretch.number)
+
+    def _packed(self, stretch: Stretch, ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
+        """Do as `pack` with one stretch, but for what tells of its beginning."""
+        messages: list[Message] = []
+        too_large: list[bytes] = []
+        packed, number = 0, stretch.number
+        parts = [part for joined in _joined(stretch.batches) for part in self._parts(joined)]
+        for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
+            first, number = number, number + part.edges
+            if len(body) > self.most_bytes:
+                too_large.append(part.raw_text(1).strip(b"\n") or body)
+                continue
+            times = part.ts
+            # Of the stretch's edges, those of its other records follow.
+            watermark = times[-1] if left or stretch.watermark is None else stretch.watermark
+            figures = OrderedFigures(
+                first_ts=EventTime(times[0]),
+                last_ts=EventTime(times[-1]),
+                records=len(times),
+                ordinal=ordinal + packed,
+                watermark=EventTime(watermark),
+                unit=self.unit,
+                traceparent=onward.traceparent,
+                epoch=stretch.epoch,
+                traces=tuple(onward.rows(part)),
+                number=first,
+                source_epoch=self.source_epoch,
+            )
+            messages.append(ordered.encode(self.topic, figures, body))
+            packed += len(times)
+            record(metrics.ORDERED_SIZE, len(times), {key.MESSAGING_DESTINATION: self.topic})
+        return messages, packed, too_large
+
+    def _parts(self, batch: EdgeBatch) -> Iterator[tuple[EdgeBatch, bytes]]:
+        """Yield parts that are small enough, and those of one edge that are not."""
+        if len(batch) > self.most_edges:
+            for start in range(0, len(batch), self.most_edges):
+                yield from self._parts(batch.part(start, start + self.most_edges))
+            return
+        body = batch.to_arrow()
+        if len(body) <= self.most_bytes or len(batch) == 1:
+            yield batch, body
+            return
+        middle = len(batch) // 2
+        yield from self._parts(batch.part(0, middle))
+        yield from self._parts(batch.part(middle, len(batch)))
+
+
+def _no_edges() -> bytes:
+    return JsonLinesDecoder(Symbols(), [], {}).decode(b"").to_arrow()
+
+
+def _joined(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:
+    """Join neighbours that have the same attributes."""
+    for _, group in groupby(batches, key=lambda batch: batch.attributes):
+        neighbours: Sequence[EdgeBatch] = list(group)
+        yield neighbours[0].followed_by(neighbours[1:]) if len(neighbours) > 1 else neighbours[0]

@@ -1,0 +1,159 @@
+"""Where to go on in each partition after a crash, and what has to be known there.
+
+The position of a partition is that of its oldest record of which an edge still waits, or the next one to read. An edge waits if
+and only if its time is past the watermark: late ones are not past it, and what the watermark reached has gone. So with the
+watermark it is known of every edge between the position and the next offset what became of it.
+
+Invariant: `_waiting` rises both in offset and in greatest time. A record is left out if an earlier one of its partition has an
+edge as late: that one waits as long, and stands before it. So the first entry past the watermark is the position, each record
+is entered and left once, and one edge far in the future does not make the list grow.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from graphtide_core.errors import FatalError
+from graphtide_core.ports.log import MOST_METADATA_BYTES, Position
+from msgspec import Meta
+
+from graphtide_ordering.stream_figures import Counted, StreamFigures
+
+FORM: Final = 1
+"""Number of the form of what is remembered while a stream is in its first epoch."""
+
+FORM_OF_EPOCHS: Final = 2
+"""The same afterwards, so that a version that knows no epochs does not go on with one; other numbers are refused."""
+
+_Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+_Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """What stands beside the position of a partition.
+
+    Attributes:
+        next: the offset after the last record read.
+        ordinal: of the first edge of the record at the position.
+        watermark: of the stream; None before its epoch's first edge.
+        ordered: how many edges of the stream went out.
+        sources: how far the partition's sources are; the slowest, as many as there is room for.
+        form: see `FORM`.
+        epoch: of the stream.
+        newest: as in `StreamFigures`, likewise what follows.
+        numbered: edges of the stream that went out or would have, deletions not counted.
+    """
+
+    next: _Count
+    ordinal: _Count
+    watermark: _Int64 | None
+    ordered: _Count
+    sources: dict[str, _Int64] = {}
+    form: int = FORM
+    epoch: _Count = 0
+    newest: _Int64 | None = None
+    counted: Counted = Counted()
+    recent: Counted = Counted()
+    numbered: _Count = 0
+    lateness: _Count | None = None
+    left_out: _Count = 0
+
+    @property
+    def figures(self) -> StreamFigures:
+        """How the stream stood."""
+        return StreamFigures(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness, self.left_out)
+
+
+class _Waiting(NamedTuple):
+    offset: int
+    newest: int
+    ordinal: int
+
+
+@dataclass
+class PartitionPosition:
+    """One partition, as far as it was read.
+
+    Attributes:
+        next: the offset after the last record read.
+        ordinal: of the next edge to read.
+    """
+
+    next: int = 0
+    ordinal: int = 0
+
+    def __post_init__(self) -> None:
+        """Start with nothing that waits."""
+        self._waiting: deque[_Waiting] = deque()
+
+    def read(self, offset: int, ordinals: int, newest: int | None) -> None:
+        """Note a record, how many ordinals it takes, and the greatest time in it; None if it has no edge."""
+        if newest is not None and (not self._waiting or newest > self._waiting[-1].newest):
+            self._waiting.append(_Waiting(offset, newest, self.ordinal))
+        self.next = max(self.next, offset + 1)
+        self.ordinal += ordinals
+
+    def forget(self, watermark: int | None) -> None:
+        """Forget the records of which no edge waits any more, now that the watermark is there."""
+        while self._waiting and watermark is not None and self._waiting[0].newest <= watermark:
+            self._waiting.popleft()
+
+    def forget_all(self) -> None:
+        """Forget all records: an epoch is over, and all that waited has gone out."""
+        self._waiting.clear()
+
+    def position(self, figures: StreamFigures, ordered: int, numbered: int, sources: dict[str, int]) -> Position:
+        """Return where to go on, now that the stream stands so."""
+        self.forget(figures.watermark)
+        first = self._waiting[0] if self._waiting else _Waiting(self.next, 0, self.ordinal)
+        remembered = Remembered(
+            next=self.next,
+            ordinal=first.ordinal,
+            watermark=figures.watermark,
+            ordered=ordered,
+            sources=sources,
+            form=FORM_OF_EPOCHS if figures.epoch else FORM,
+            epoch=figures.epoch,
+            newest=figures.newest,
+            counted=figures.counted,
+            recent=figures.recent,
+            numbered=numbered,
+            lateness=figures.lateness,
+            left_out=figures.left_out,
+        )
+        return Position(first.offset, _fitting(remembered))
+
+
+def remembered(position: Position) -> Remembered:
+    """Return what was remembered with a position.
+
+    Raises:
+        FatalError: something else wrote it, or a newer version.
+    """
+    try:
+        found = msgspec.json.decode(position.metadata, type=Remembered)
+    except msgspec.DecodeError as error:
+        message = f"a position of the sequencer is not one: {error}"
+        raise FatalError(message) from error
+    if found.form not in {FORM, FORM_OF_EPOCHS}:
+        message = f"a position of the sequencer has form {found.form}, this version knows {FORM_OF_EPOCHS}: bring it up to date"
+        raise FatalError(message)
+    return found
+
+
+def _fitting(remembered: Remembered) -> str:
+    """Return the text, with as many sources as there is room for."""
+    text = msgspec.json.encode(remembered)
+    if len(text) <= MOST_METADATA_BYTES:
+        return text.decode()
+    room = MOST_METADATA_BYTES - len(msgspec.json.encode(msgspec.structs.replace(remembered, sources={})))
+    kept: dict[str, int] = {}
+    for name, newest in remembered.sources.items():
+        room -= len(msgspec.json.encode({name: newest}))
+        if room < 0:
+            break
+        kept[name] = newest
+    return msgspec.json.encode(msgspec.structs.replace(remembered, sources=kept)).decode()

@@ -1,0 +1,288 @@
+"""Raw records as edges and dead letters.
+
+Invariant: what comes of a record depends on the record and its first ordinal alone, not on those that it is read with; but for
+attributes past the limit that no pattern reads. So a record that is read again gives the same edges with the same ids. Edges
+that were put aside on their way into the log have left substitutes: they count, so that ids made of ordinals are those of the
+text as its sender wrote it.
+
+Attributes are found as they come up; those that patterns read are there from the start. The list only grows, so an older batch
+has the first columns of a newer one and the sequencer can mix them. Once names found no room, the list begins anew after a
+while (`forget`), and the sequencer gives the edges that wait the columns of the new list.
+Cost: one pass of the decoder, more for a group that has new attributes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, inf
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_native.decoders import Decoding, decoder_of
+from graphtide_native.records import Symbols, take_dead_letters, ticks_per_second
+from graphtide_wire.dead_letters import ErrorCode
+from graphtide_wire.raw import RawOrigin, types_of
+
+from graphtide_ordering.faults import failing, is_foreseen, reason_of
+from graphtide_ordering.raw_groups import RawGroup, ResetRecord, UnreadableRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphtide_core.ports.log import Record
+    from graphtide_core.time import TimeUnit
+    from graphtide_native.records import Decoder, EdgeBatch
+
+    from graphtide_ordering.raw_groups import Member
+
+MOST_ATTRIBUTES: Final = 1_000
+"""Attributes of a stream that are kept and no pattern reads: a sender that invents names without end must not fill memory."""
+
+FORGET_AFTER: Final = 10_000
+"""Edges after which a list of attributes begins anew if it is full: names that are gone make room for others."""
+
+MAX_AHEAD_SECONDS: Final = 300.0
+"""How far ahead of the clock an edge may be where nobody says otherwise: clocks of senders differ by less."""
+
+_COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
+_OF_EDGES: Final = frozenset({"src", "dst", "label"})
+_TYPE: Final = "type"
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """How far ahead of the clock an edge may be.
+
+    One edge in the far future would take the watermark along, and every edge after it would be late for good. The clock is the
+    time at which the log took the raw record: whoever reads the record again decides alike.
+
+    Attributes:
+        unit: what a tick of the stream's time is.
+        seconds: how far; infinity is any time.
+    """
+
+    unit: TimeUnit
+    seconds: float
+
+    def latest(self, appended: int) -> int:
+        """Return the latest time that is taken from a record that was appended at a time in milliseconds."""
+        if self.seconds == inf:
+            return MAX_EVENT_TIME
+        ticks = ticks_per_second(self.unit)
+        return min(MAX_EVENT_TIME, (appended * ticks + 999) // 1_000 + ceil(self.seconds * ticks))
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A part of a raw record that cannot be used; `line` is 1-based in what its sender sent, if that is known."""
+
+    code: ErrorCode
+    reason: str
+    raw: bytes
+    line: int | None = None
+
+
+class Piece(NamedTuple):
+    """A raw record, read.
+
+    Attributes:
+        record: as it came.
+        origin: what it says of itself; None where the record as a whole cannot be used.
+        refused: edges that cannot be used.
+        ordinals: how many ordinals the record takes: one for each edge, good or bad.
+        newest: the greatest time in it; None if it has no edge.
+        end: how many edges of its group there are up to its end.
+        line: what the decoder calls its first line; those of no two records of a group are the same.
+    """
+
+    record: Record
+    origin: RawOrigin | None
+    refused: tuple[Refused, ...]
+    ordinals: int = 0
+    newest: int | None = None
+    end: int = 0
+    line: int = 1
+
+    def sent_line(self, line: int) -> int:
+        """Return the line in what the sender sent for what the decoder calls a line."""
+        first = 1 if self.origin is None or self.origin.line is None else self.origin.line
+        return line - self.line + first
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A group of raw records, read.
+
+    Attributes:
+        pieces: one for each record.
+        edges: those of all that can be used; None if no record can.
+        producer: who sent them, if it said so.
+        ends_epoch: the epoch that the one record there is wants to end; None where records have edges.
+    """
+
+    pieces: list[Piece]
+    edges: EdgeBatch | None = None
+    producer: str | None = None
+    ends_epoch: int | None = None
+
+
+class RawDecoder:
+    """Reads the raw records of one stream.
+
+    Attributes:
+        left_out: names of attributes that found no room since the list began, counted in each group that has them.
+    """
+
+    def __init__(self, ahead: Ahead | None = None) -> None:
+        """Start with no attribute known; put aside what is further ahead of its record than told."""
+        self._ahead = ahead
+        self._symbols = Symbols()
+        self._attributes: dict[str, None] = {}
+        self._read: frozenset[str] = frozenset()
+        self._edges = self.left_out = 0
+
+    def read(self, names: Iterable[str]) -> None:
+        """Decode these attributes, whatever others there are: patterns read them."""
+        self._read = frozenset(names) - _COLUMNS - {_TYPE}
+        self._attributes |= dict.fromkeys(sorted(self._read))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether names found no room, and it is time to make some."""
+        return self.left_out > 0 and self._edges >= FORGET_AFTER
+
+    def forget(self) -> list[str]:
+        """Begin the list anew; return it: what patterns read."""
+        self._attributes = dict.fromkeys(sorted(self._read))
+        self._edges = self.left_out = 0
+        return list(self._attributes)
+
+    def decode(self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int) -> Decoded:
+        """Read records of which the first edge has this ordinal."""
+        if isinstance(group, ResetRecord):
+            return Decoded([Piece(group.record, None, ())], ends_epoch=group.reset.ends)
+        if isinstance(group, UnreadableRecord):
+            refused = Refused(ErrorCode.MALFORMED, group.reason, group.record.value or b"")
+            return Decoded([Piece(group.record, None, (refused,))])
+        try:
+            return self._decoded(group, ordinal)
+        except UnreadableStreamError as error:
+            # It lies in the columns, which all of them share.
+            return Decoded(
+                [_unreadable(record, origin, str(error)) for record, origin, _ in group.members], producer=group.producer
+            )
+        except BaseException as error:
+            if is_foreseen(error):
+                raise
+            return self._without_those_that_fail(group, ordinal)
+
+    def _without_those_that_fail(self, group: RawGroup, ordinal: int) -> Decoded:
+        """Read a group on which the decoder failed: records on which it fails by themselves become dead letters."""
+
+        def fault(members: Sequence[Member]) -> str | None:
+            try:
+                self._decoded(RawGroup(list(members), group.size), ordinal)
+            except BaseException as error:
+                if is_foreseen(error):
+                    raise
+                return reason_of(error)
+            return None
+
+        reasons = {member.record.offset: reason for member, reason in failing(group.members, fault)}
+        good = [member for member in group.members if member.record.offset not in reasons]
+        decoded = self._decoded(RawGroup(good, group.size), ordinal) if good else Decoded([], producer=group.producer)
+        read, pieces, end = iter(decoded.pieces), list[Piece](), 0
+        for record, origin, _ in group.members:
+            reason = reasons.get(record.offset)
+            piece = next(read) if reason is None else _unreadable(record, origin, reason)._replace(end=end)
+            end = piece.end
+            pieces.append(piece)
+        return replace(decoded, pieces=pieces)
+
+    def _decoded(self, group: RawGroup, ordinal: int) -> Decoded:
+        like = group.members[0].origin
+        bodies = [member.body for member in group.members]
+        decoder = self._decoder(like)
+        decoder.start_at(ordinal)
+        latest = None if self._ahead is None else [self._ahead.latest(member.record.timestamp) for member in group.members]
+        batch, ends = decoder.decode_pieces(bodies, 1, latest)
+        while self._learn(decoder.discovered()):
+            decoder = self._decoder(like)
+            decoder.start_at(ordinal)
+            batch, ends = decoder.decode_pieces(bodies, 1, latest)
+        letters = take_dead_letters(decoder)
+        self.left_out += len(self._unknown(decoder.discovered()))
+        pieces: list[Piece] = []
+        before, known = 0, ordinal
+        for (record, origin, _), (end, letters_end, following, newest, line) in zip(group.members, ends, strict=True):
+            piece = Piece(record, origin, (), following - known, newest, end, line)
+            if letters_end > before:
+                refused = (
+                    Refused(code_of(each.reason), each.reason, each.raw, piece.sent_line(each.line))
+                    for each in letters[before:letters_end]
+                )
+                piece = piece._replace(refused=tuple(refused))
+            pieces.append(piece)
+            before, known = letters_end, following
+        self._edges += known - ordinal
+        return Decoded(pieces, batch, group.producer)
+
+    def _decoder(self, origin: RawOrigin) -> Decoder:
+        """Return a decoder of such edges; it has read the header line, if the format has one."""
+        types = types_of(origin.types)
+        asked = Decoding(self._symbols, types=types, keep_raw=True, substitutes=True)
+        if not origin.format.has_header:
+            # What is judged is not discovered.
+            self._learn(list(types))
+            return decoder_of(origin.format, replace(asked, attributes=list(self._attributes), discover=True))
+        # A header has to be read to know its names; a decoder that is asked for none reads it.
+        header = decoder_of(origin.format, Decoding(self._symbols))
+        header.decode(_header(origin))
+        names = header.columns() or []
+        # Of events it is the type; of edges, an attribute.
+        names = names if _OF_EDGES & set(names) else [name for name in names if name != _TYPE]
+        self._learn(names)
+        self.left_out += len(self._unknown(names))
+        decoder = decoder_of(origin.format, replace(asked, attributes=list(self._attributes)))
+        decoder.decode(_header(origin))
+        return decoder
+
+    def _learn(self, names: Sequence[str]) -> bool:
+        """Add what is new, as far as there is room; return whether anything was added."""
+        new = self._unknown(names)
+        if new:
+            room = MOST_ATTRIBUTES - sum(name not in self._read for name in self._attributes)
+            new = new[: max(0, room)]
+            self._attributes |= dict.fromkeys(new)
+        return bool(new)
+
+    def _unknown(self, names: Iterable[str]) -> list[str]:
+        return [name for name in dict.fromkeys(names) if name not in self._attributes and name not in _COLUMNS]
+
+
+def code_of(reason: str) -> ErrorCode:
+    """Return the code for a decoder's reason."""
+    if reason.startswith("op "):
+        return ErrorCode.UNKNOWN_OPERATION
+    if reason.startswith("ts ") and " is in the future: " in reason:
+        return ErrorCode.FUTURE
+    too_long = reason.startswith("the record is longer than ") or reason.endswith(" are allowed")
+    return ErrorCode.TOO_LARGE if too_long else ErrorCode.MALFORMED
+
+
+def _unreadable(record: Record, origin: RawOrigin, reason: str) -> Piece:
+    return Piece(record, origin, (Refused(ErrorCode.MALFORMED, reason, record.value or b"", origin.line),))
+
+
+def _header(origin: RawOrigin) -> bytes:
+    """Return the header line.
+
+    Raises:
+        UnreadableStreamError: it is none: edges would be read as one, or what is in it as edges.
+    """
+    columns = (origin.columns or "").strip()
+    if not columns or "\n" in columns:
+        message = "the columns are not one header line"
+        raise UnreadableStreamError(message)
+    return columns.encode() + b"\n"

@@ -1,0 +1,514 @@
+"""The order of one stream, out of raw records of many partitions, so that it can go on after a crash as if there had been none.
+
+Edges leave in the order of (time, arrival). The watermark is how far the slowest source is, less the lateness; it goes further
+by itself in three cases: when all sources are idle, past everything; under a live clock from then on, by the time that passed
+since a source spoke, less the timeout and the lateness; and when too many edges wait, as far as it takes.
+
+Why no edge is lost and none goes twice:
+
+1. What is committed together is a list of edges that go out, dead letters, and for each partition a position with what
+   `Remembered` holds. So the state after a crash is that after some commit, and what was read since then did not happen.
+2. At a commit with watermark W, an edge read before has gone out, was dropped as a duplicate or was put aside if its time is
+   at most W, and waits if it is greater. For the watermark alone lets edges go, all of one time together, and an edge is late
+   only if it is before the watermark, which never goes back. The cases in which it goes further by itself are no exception:
+   they move the watermark first.
+3. After a crash, records from the position to `next` are read again (`replay`). Edges up to W are dropped, with all letters:
+   the commit had them. The others wait again. Then reading goes on at `next`.
+4. Nothing waits before the position, so nothing that waits is missed.
+
+A stream has epochs. A reset, which is a raw record, ends the one that it names if that is the current one: the watermark goes
+as far as the newest edge, so that all that waits goes out, and then everything that was known of times is forgotten. The next
+epoch begins as the stream did, with no watermark. The argument holds in each epoch by itself, and from one to the next:
+
+5. At a reset nothing waits, so every partition's position is its `next`. A position committed later is not before that, so what
+   is read again is all of the epoch of the commit, and a reset among it is one that ended nothing.
+6. The epoch is committed with the positions, so a reset that was committed is not read again, and one that was read again after
+   a crash finds the epoch that it names. Sent twice, the second names an epoch that is over, wherever it stands.
+7. Of positions that were committed by different transactions the greatest (epoch, watermark) holds: neither ever goes back.
+
+So times never go back within an epoch, and (epoch, time) never goes back at all. Ordinals and places count on.
+
+What is read again comes in the order of its partition with its own ordinals, before anything new. So with one partition the
+output is the same as without a crash, edge by edge. With several, edges of equal times from different partitions may change
+places, as they might have anyway.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
+from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
+from graphtide_wire.dead_letters import ErrorCode
+
+from graphtide_ordering.ordered_records import GoingOut, Stretch
+from graphtide_ordering.positions import PartitionPosition
+from graphtide_ordering.progress import FrozenProgress, Progress
+from graphtide_ordering.raw_decoding import Ahead, RawDecoder, Refused
+from graphtide_ordering.raw_groups import UnreadableRecord, grouped
+from graphtide_ordering.stream_figures import Counted, StreamFigures
+from graphtide_ordering.traces import Traces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_core.ports.log import Position, Record, TopicPartition
+    from graphtide_native.records import EdgeBatch
+
+    from graphtide_ordering.positions import Remembered
+    from graphtide_ordering.raw_decoding import Decoded, Piece
+    from graphtide_ordering.raw_groups import RawGroup, ResetRecord
+
+ORDINALS_OF_A_PARTITION: Final = 2**40
+"""Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
+
+
+_BEHIND: Final = 10
+"""How many times longer a silent source is waited for while not everything was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """How a stream is put in order.
+
+    Attributes:
+        lateness: ticks by which an edge may come later than one that is newer.
+        idle_seconds: a source that is silent for so long is not waited for.
+        most_pending: edges that may wait.
+        ahead: how far ahead of the clock an edge may be; None is any time.
+        live: ticks of a second by which time goes on while all sources are idle; 0 lets it stand still until an edge comes.
+    """
+
+    lateness: int = 0
+    idle_seconds: float = 5.0
+    most_pending: int = 1 << 20
+    ahead: Ahead | None = None
+    live: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PutAside:
+    """A part of a raw record for the dead letters."""
+
+    piece: Piece
+    refused: Refused
+
+
+@dataclass(slots=True)
+class Output(GoingOut[PutAside]):
+    """What goes out of a sequencer.
+
+    Attributes:
+        raw_bytes: of the records read for it, as a measure of its size.
+        read: edges read for it, good or bad.
+        duplicates: edges dropped for it, because their ids were there.
+        left_out: names of attributes that found no room, counted in each group of records that has them.
+    """
+
+    raw_bytes: int = 0
+    read: int = 0
+    duplicates: int = 0
+    left_out: int = 0
+
+
+class FrozenSequencer(msgspec.Struct, frozen=True):
+    """All that a sequencer knows but the edges that wait, and traces.
+
+    Attributes:
+        places: of each partition, the offset and the ordinal to read next.
+        progress: of the sources.
+        watermark: no earlier edge will go out; None before the first.
+        bound: what the watermark counts with at most; None if with the times as they are.
+        ordered: edges that went out.
+        epoch: of the stream.
+        counted: edges of the epoch, as in `StreamFigures`.
+        recent: the last of them.
+        numbered: edges of the stream that were let go, deletions not counted.
+    """
+
+    places: dict[str, tuple[int, int]] = {}
+    progress: FrozenProgress = FrozenProgress()
+    watermark: int | None = None
+    bound: int | None = None
+    ordered: int = 0
+    epoch: int = 0
+    counted: Counted = Counted()
+    recent: Counted = Counted()
+    numbered: int = 0
+
+
+class StreamSequencer:
+    """Puts one stream in order.
+
+    Attributes:
+        traces: which of its edges are traced.
+    """
+
+    def __init__(self, ordering: Ordering) -> None:
+        """Start before the first record; call `restore` for every partition, `replay`, then `open`."""
+        self._ordering = ordering
+        self._decoder = RawDecoder(ordering.ahead)
+        self._duplicates: Duplicates | None = None
+        self._windows = (0, 0)
+        self._partitions: dict[int, PartitionPosition] = {}
+        self._again: dict[int, Remembered] = {}
+        self._ordered = self._numbered = 0
+        self._output = Output()
+        self.traces = Traces()
+        self._start(0)
+
+    def _start(self, epoch: int) -> None:
+        """Know nothing of times."""
+        self._epoch = epoch
+        self._sequencer = Sequencer(self._ordering.lateness, 2**62)
+        self._bound: int | None = None
+        self._progress = Progress()
+        self._newest: int | None = None
+        self._settled: int | None = None
+        self._counted = self._recent = Counted()
+
+    @property
+    def newest(self) -> int | None:
+        """Time of the newest edge read; None before the first."""
+        return self._progress.newest
+
+    @property
+    def output(self) -> Output:
+        """What is to go out since the last `take`."""
+        return self._output
+
+    @property
+    def pending(self) -> int:
+        """Edges that wait."""
+        return self._sequencer.pending
+
+    @property
+    def watermark(self) -> int | None:
+        """No earlier edge will go out; None before the first."""
+        return self._sequencer.watermark
+
+    @property
+    def epoch(self) -> int:
+        """How often times began anew."""
+        return self._epoch
+
+    @property
+    def figures(self) -> StreamFigures:
+        """How the stream stands."""
+        lateness = self._ordering.lateness
+        return StreamFigures(
+            self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness, self._decoder.left_out
+        )
+
+    @property
+    def duplicates(self) -> Duplicates | None:
+        """What drops duplicates in this epoch."""
+        return self._duplicates
+
+    @property
+    def ordered(self) -> int:
+        """Edges that went out so far, as told by `count_out`."""
+        return self._ordered
+
+    @property
+    def numbered(self) -> int:
+        """Edges of the stream that were let go so far, deletions not counted: the number of the next one."""
+        return self._numbered
+
+    def count_out(self, edges: int) -> None:
+        """Note that so many edges of the output go out."""
+        self._ordered += edges
+
+    @property
+    def next(self) -> dict[int, int]:
+        """The offset to read next in each partition."""
+        return {number: place.next for number, place in self._partitions.items()}
+
+    def restore(self, partition: int, found: Remembered | None) -> None:
+        """Know a partition as a commit left it; None if nothing of it was ever committed."""
+        if found is None:
+            self._partitions[partition] = PartitionPosition(0, partition * ORDINALS_OF_A_PARTITION)
+            return
+        self._partitions[partition] = PartitionPosition(0, found.ordinal)
+        self._again[partition] = found
+        self._ordered = max(self._ordered, found.ordered)
+        self._numbered = max(self._numbered, found.numbered)
+        if found.epoch > self._epoch:
+            self._start(found.epoch)
+            self._output.stretches = [Stretch(found.epoch)]
+        if found.epoch < self._epoch:
+            return
+        self._progress.restore(partition, found.sources)
+        if found.counted.read > self._counted.read:
+            self._counted, self._recent = found.counted, found.recent
+        if found.watermark is not None:
+            self._settled = found.watermark if self._settled is None else max(self._settled, found.watermark)
+
+    def replay(self, record: Record) -> None:
+        """Take again a record between a position and the `next` that was remembered there."""
+        self._hold()
+        for group in grouped([record]):
+            decoded = self._decoder.decode(group, self._partitions[record.partition].ordinal)
+            newest = self._note(decoded.pieces)
+            if newest is None or decoded.edges is None:
+                continue
+            self._newest = newest if self._newest is None else max(self._newest, newest)
+            self._wait_again(decoded.edges)
+
+    def open(self, unread: set[int], now: float) -> None:
+        """Go on after the last `replay`; `unread` are the partitions that have more records."""
+        self._hold()
+        for partition, found in self._again.items():
+            self._partitions[partition].next = found.next
+        known = [time for time in (self._settled, self._newest) if time is not None]
+        self._progress.open(unread, max(known, default=None), now)
+
+    def filter_with(self, duplicates: Duplicates, ticks: int, edges: int = 0) -> None:
+        """Drop duplicates with this filter from now on; it knows what went out. Those of later epochs remember for as long."""
+        self._duplicates, self._windows = duplicates, (ticks, edges)
+
+    def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
+        """Take the next records of a partition."""
+        if self._decoder.is_due:
+            self.lay_out(self._decoder.forget())
+        before = self._decoder.left_out
+        decoded = self._decoder.decode(group, self._partitions[group.partition].ordinal)
+        self._output.left_out += self._decoder.left_out - before
+        self.take_decoded(decoded, now)
+
+    def read(self, attributes: Iterable[str]) -> None:
+        """Keep these attributes of the records to come, whatever others there are: patterns read them."""
+        self._decoder.read(attributes)
+
+    def lay_out(self, attributes: Sequence[str]) -> None:
+        """Give the edges that wait exactly these attributes, which are the first of those to come."""
+        self._sequencer.lay_out(attributes)
+
+    def take_decoded(self, decoded: Decoded, now: float) -> None:
+        """Do as `take` with records that were decoded before, from the ordinal on that `ordinal_of` told."""
+        aside = [PutAside(piece, refused) for piece in decoded.pieces for refused in piece.refused]
+        read = sum(piece.ordinals for piece in decoded.pieces)
+        self._output.records += len(decoded.pieces)
+        self._output.read += read
+        self._output.raw_bytes += sum(len(piece.record.value or b"") for piece in decoded.pieces)
+        if decoded.ends_epoch is not None:
+            self._note(decoded.pieces)
+            if decoded.ends_epoch == self._epoch:
+                self._begin_epoch(now)
+            return
+        taken, row = 0, 0
+        while taken < len(decoded.pieces):
+            together = self._together(decoded, taken, row)
+            pieces = decoded.pieces[taken : taken + together]
+            aside += self._take(decoded, pieces, row, now)
+            taken, row = taken + together, pieces[-1].end
+        self._count(read, aside)
+        # A record's letters stand together, whatever it was read with.
+        self._output.put_aside += sorted(aside, key=lambda each: each.piece.record.offset)
+
+    def look_around(self, as_of: float, *, at_end: bool) -> None:
+        """Let time pass: forget idle sources; `at_end` tells that all that was there at `as_of` has been read.
+
+        Before that, a source may have spoken and not been heard, because the sequencer was slow; so it gets more time.
+        """
+        if at_end:
+            self._progress.nothing_unread()
+        patience = self._ordering.idle_seconds * (1 if at_end else _BEHIND)
+        forgotten = self._progress.forget_idle(as_of, patience)
+        if self._progress.is_quiet:
+            newest = self._progress.newest
+            if (forgotten or self.pending or self._ordering.live) and newest is not None:
+                self._release(self._sequencer.settle(min(newest + self._passed(as_of), MAX_EVENT_TIME)))
+        elif self._bound is not None:
+            self._set_bound(self._progress.bound)
+
+    def _passed(self, as_of: float) -> int:
+        """Return by how many ticks a live clock goes on past the newest edge, when all sources are idle."""
+        ordering = self._ordering
+        seconds = as_of - self._progress.heard - ordering.idle_seconds
+        return max(0, int(seconds * ordering.live) - ordering.lateness) if ordering.live else 0
+
+    def positions(self, topic_partitions: Mapping[int, TopicPartition]) -> dict[TopicPartition, Position]:
+        """Return what to commit with the output."""
+        return {
+            topic_partitions[number]: place.position(
+                self.figures, self._ordered, self._numbered, self._progress.of_partition(number)
+            )
+            for number, place in self._partitions.items()
+        }
+
+    def ordinal_of(self, partition: int) -> int:
+        """Return the ordinal of the next edge of a partition; one that was not known begins."""
+        if partition not in self._partitions:
+            self.restore(partition, None)
+        return self._partitions[partition].ordinal
+
+    def freeze(self) -> FrozenSequencer:
+        """Return all that is known but the edges that wait, whose times are past the watermark."""
+        for place in self._partitions.values():
+            place.forget(self.watermark)
+        places = {str(number): (place.next, place.ordinal) for number, place in self._partitions.items()}
+        return FrozenSequencer(
+            places,
+            self._progress.freeze(),
+            self.watermark,
+            self._bound,
+            self._ordered,
+            self._epoch,
+            self._counted,
+            self._recent,
+            self._numbered,
+        )
+
+    def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
+        """Become, from the start, who was frozen: as if there had been no break.
+
+        `waiting` are the edges of all records, in the order in which they were taken, of which edges wait.
+        """
+        self._start(frozen.epoch)
+        self._output.stretches = [Stretch(frozen.epoch)]
+        self._counted, self._recent = frozen.counted, frozen.recent
+        self._settled = frozen.watermark
+        self._hold()
+        for edges in waiting:
+            self._wait_again(edges)
+        self._partitions = {int(number): PartitionPosition(*place) for number, place in frozen.places.items()}
+        self._progress.thaw(frozen.progress)
+        self._ordered, self._numbered = frozen.ordered, frozen.numbered
+        self._set_bound(frozen.bound)
+
+    def take_output(self) -> Output:
+        """Return the output, and start another."""
+        taken, self._output = self._output, Output([Stretch(self._epoch)])
+        taken.stretches[-1].watermark = self.watermark
+        return taken
+
+    def _count(self, read: int, aside: list[PutAside]) -> None:
+        """Count edges, with what became of them so far as it hangs on their times."""
+        codes = [each.refused.code for each in aside]
+        more = Counted(read, codes.count(ErrorCode.LATE), codes.count(ErrorCode.FUTURE))
+        self._counted, self._recent = self._counted.plus(more), self._recent.recently(more)
+
+    def _begin_epoch(self, now: float) -> None:
+        """Let all that waits go out, and forget all that is known of times."""
+        if self._progress.newest is not None:
+            self._release(self._sequencer.settle(self._progress.newest))
+        self._output.stretches[-1].watermark = self.watermark
+        self._start(self._epoch + 1)
+        self._output.stretches.append(Stretch(self._epoch, begins=True, number=self._numbered))
+        self._hold()
+        # As at the beginning of a stream, every partition that may have records is heard before times count.
+        self._progress.open(self._partitions, None, now)
+        for place in self._partitions.values():
+            place.forget_all()
+        self.traces.let_all_go()
+        if self._duplicates is not None:
+            self._duplicates = Duplicates(*self._windows)
+
+    def _together(self, decoded: Decoded, taken: int, row: int) -> int:
+        """Return how many of the next records may be taken at once, to the same effect as one by one.
+
+        That is so while the watermark may count with the same bound for all, or only rises behind them, and no buffer overflows
+        between two of them.
+        """
+        left = len(decoded.pieces) - taken
+        if decoded.edges is None:
+            return left
+        if self.pending + len(decoded.edges) - row > self._ordering.most_pending:
+            return 1
+        partition = decoded.pieces[taken].record.partition
+        name = self._progress.name_of(decoded.producer, partition)
+        is_one_bound = self._progress.bound_for(name, partition) is None or self._progress.is_held_back(name, partition)
+        return left if is_one_bound else self._rising(decoded.pieces, taken)
+
+    def _rising(self, pieces: list[Piece], taken: int) -> int:
+        """Return how many of the next records of a source follow each other so that none is late for those before it.
+
+        Of records of one edge, that is so while none is earlier than those before it less the lateness: what they let the
+        watermark rise to is no later. They leave in the same order then, taken one by one or at once.
+        """
+        first = pieces[taken]
+        end, reached = first.end, MIN_EVENT_TIME if first.newest is None else first.newest
+        together = 1
+        for piece in islice(pieces, taken + 1, None):
+            if piece.newest is not None:
+                if piece.end - end > 1 or piece.newest < reached - self._ordering.lateness:
+                    break
+                reached = max(reached, piece.newest)
+            end = piece.end
+            together += 1
+        return together
+
+    def _take(self, decoded: Decoded, pieces: list[Piece], row: int, now: float) -> list[PutAside]:
+        """Take records whose edges begin at a row of the group's; return what was late."""
+        newest = self._note(pieces)
+        if newest is None or decoded.edges is None:
+            return []
+        partition = pieces[0].record.partition
+        name = self._progress.name_of(decoded.producer, partition)
+        self._set_bound(self._progress.bound_for(name, partition))
+        self._release(self._sequencer.push(decoded.edges.part(row, pieces[-1].end)))
+        late = self._late(pieces)
+        self._progress.advance(name, partition, newest, now)
+        if self._bound is not None:
+            self._set_bound(self._progress.bound)
+        if self.pending > self._ordering.most_pending:
+            self._release(self._sequencer.relieve(self._ordering.most_pending))
+        return late
+
+    def _note(self, pieces: list[Piece]) -> int | None:
+        """Count records as read; return the greatest time in them, None if they have no edge."""
+        place = self._partitions[pieces[0].record.partition]
+        for piece in pieces:
+            origin = piece.origin
+            if origin is not None and origin.traceparent is not None and piece.newest is not None:
+                self.traces.note(origin.traceparent, place.ordinal, piece.ordinals, piece.newest)
+            place.read(piece.record.offset, piece.ordinals, piece.newest)
+        return max((piece.newest for piece in pieces if piece.newest is not None), default=None)
+
+    def _wait_again(self, edges: EdgeBatch) -> None:
+        """Let those wait that the last commit left waiting."""
+        waiting = edges if self._settled is None else edges.later_than(self._settled)
+        if len(waiting):
+            self._sequencer.push(waiting)
+
+    def _hold(self) -> None:
+        """Keep the watermark where the last commit had it."""
+        if self._bound != MIN_EVENT_TIME:
+            self._set_bound(MIN_EVENT_TIME)
+            if self._settled is not None:
+                self._sequencer.settle(self._settled)
+
+    def _set_bound(self, bound: int | None) -> None:
+        if bound != self._bound:
+            self._bound = bound
+            self._release(self._sequencer.advance(bound))
+
+    def _late(self, pieces: list[Piece]) -> list[PutAside]:
+        """Return what came too late, by the records that it was in."""
+        late: list[PutAside] = []
+        for letter in take_dead_letters(self._sequencer):
+            piece = pieces[bisect_right(pieces, letter.line, key=_first_line) - 1]
+            late.append(PutAside(piece, Refused(ErrorCode.LATE, letter.reason, letter.raw, piece.sent_line(letter.line))))
+        return late
+
+    def _release(self, batch: EdgeBatch | None) -> None:
+        """Add to the output what is no duplicate."""
+        if batch is None or not len(batch):
+            return
+        kept = batch if self._duplicates is None else self._duplicates.filter(batch)
+        self._output.duplicates += len(batch) - len(kept)
+        if len(kept):
+            stretch = self._output.stretches[-1]
+            stretch.number = stretch.number if stretch.batches else self._numbered
+            stretch.batches.append(kept)
+            self._numbered += kept.edges
+            self._output.edges += len(kept)
+
+
+def _first_line(piece: Piece) -> int:
+    return piece.line

@@ -1,1 +1,0 @@
-"""Adapters of the ports in `graphtide_core.ports`, and what services share."""

@@ -1,6 +1,0 @@
-"""The log on Apache Kafka, through confluent-kafka (librdkafka)."""
-
-from graphtide_runtime.kafka.connection import KafkaConnection, SaslLogin, TlsFiles
-from graphtide_runtime.kafka.log import KafkaLog
-
-__all__ = ["KafkaConnection", "KafkaLog", "SaslLogin", "TlsFiles"]

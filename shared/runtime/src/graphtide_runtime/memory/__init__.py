@@ -1,5 +1,0 @@
-"""The log in memory: for one process that needs no broker, and for tests."""
-
-from graphtide_runtime.memory.log import MemoryLog
-
-__all__ = ["MemoryLog"]

@@ -1,0 +1,1 @@
+"""The loop of every process, and HTTP: its protection, who may call, health, problem documents."""

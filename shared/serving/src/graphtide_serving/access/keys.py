@@ -1,0 +1,60 @@
+"""API keys: random texts of which only hashes are kept.
+
+A key has 256 random bits, so a plain hash keeps it as well as a slow one would.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import TYPE_CHECKING
+
+from graphtide_serving.access.callers import SCOPES, Caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PREFIX = "gt_"
+
+
+class ApiKeys:
+    """An `Authentication` by the header X-API-Key."""
+
+    def __init__(self, known: Iterable[tuple[str, Caller]]) -> None:
+        """Know callers by the hashes of their keys, as `hashed` gives them."""
+        self._known = [(hash.lower().encode(), caller) for hash, caller in known]
+
+    def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:  # noqa: ARG002 - tokens are another's
+        """Return whose key it is. Complexity: O(keys), as long for a wrong key as for a right one."""
+        if api_key is None:
+            return None
+        given = hashed(api_key).encode()
+        found = None
+        for hash, caller in self._known:
+            if hmac.compare_digest(hash, given):
+                found = caller
+        return found
+
+
+def hashed(key: str) -> str:
+    """Return the hash of a key: SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def new_key() -> str:
+    """Return a new key."""
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def checked(scopes: Iterable[str]) -> frozenset[str]:
+    """Return the scopes.
+
+    Raises:
+        ValueError: one is unknown.
+    """
+    found = frozenset(scopes)
+    if unknown := found - SCOPES:
+        message = f"there is no scope {', '.join(sorted(unknown))}; there are {', '.join(sorted(SCOPES))}"
+        raise ValueError(message)
+    return found

@@ -1,0 +1,58 @@
+"""Tickets: what a browser shows in an address where it cannot send a header, as for events.
+
+A ticket is made for a caller who showed a key or a token, grants nothing but reading matches, and is over soon: an address ends
+up in histories and in logs. Any process with the same secret takes it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import jwt
+
+from graphtide_serving.access.callers import READ_MATCHES, Caller
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.clock import Clock
+
+SECONDS: Final = 60
+LEAST_SECRET: Final = 32
+"""Bytes that a secret has at least."""
+
+_AUDIENCE: Final = "graphtide-events"
+_ALGORITHM: Final = "HS256"
+
+
+class Tickets:
+    """Makes tickets and knows its own."""
+
+    def __init__(self, clock: Clock, secret: str | None = None, seconds: int = SECONDS) -> None:
+        """Sign with a secret, or with one that nobody else has: then no other process takes the tickets."""
+        self._clock = clock
+        self._secret = secret or secrets.token_urlsafe(LEAST_SECRET)
+        self._seconds = seconds
+
+    def new(self, caller: Caller) -> tuple[str, datetime]:
+        """Return a ticket for a caller, and when it is over."""
+        end = self._clock.now().astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self._seconds)
+        claims = {"sub": caller.name, "aud": _AUDIENCE, "exp": end}
+        return jwt.encode(claims, self._secret, _ALGORITHM), end
+
+    def caller(self, ticket: str) -> Caller | None:
+        """Return for whom a ticket was made; None if it is none, or is over."""
+        try:
+            claims = jwt.decode(
+                ticket,
+                self._secret,
+                algorithms=[_ALGORITHM],
+                audience=_AUDIENCE,
+                options={"require": ["exp", "aud", "sub"], "verify_exp": False},
+            )
+            end = datetime.fromtimestamp(claims["exp"], UTC)
+        except (jwt.PyJWTError, TypeError, ValueError, OverflowError):
+            return None
+        if end <= self._clock.now():
+            return None
+        return Caller(claims["sub"], frozenset({READ_MATCHES}))

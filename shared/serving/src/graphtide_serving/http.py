@@ -1,0 +1,223 @@
+"""What every HTTP service does alike: errors as problem documents (RFC 9457), routes of health and figures, who may call.
+
+A problem has `type`, `title`, `status`, `detail` and `code`, a short name for programs; some have more members.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import structlog
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from graphtide_core.errors import (
+    CollidingTopicError,
+    FatalError,
+    GraphtideError,
+    InvalidPatternError,
+    InvalidQueryError,
+    TransientError,
+)
+from graphtide_telemetry import events
+from graphtide_telemetry.setup import CONTENT_TYPE, exposition
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from graphtide_serving.protection.heads import HeadAsGet
+
+if TYPE_CHECKING:
+    from graphtide_telemetry.health import Finding, Look
+
+_LOG = structlog.get_logger()
+_T = TypeVar("_T")
+
+Authorize = Callable[[str], Callable[..., object]]
+"""Gives for a scope the dependency of a route that raises `ProblemError` for callers without the scope."""
+
+PROBLEM_TYPE = "application/problem+json"
+_METHODS: Final = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")
+
+
+class ProblemDocument(BaseModel):
+    """A problem document; `code` is for programs, and a problem with a pattern's text or a parameter has its place."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    line: int | None = None
+    column: int | None = None
+    source_line: str | None = None
+    expected: list[str] | None = None
+    hint: str | None = None
+    parameter: str | None = None
+    accepted: int | None = None
+
+
+def described(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """Return what OpenAPI says of problems, given what each status means; FastAPI takes any JSON here."""
+    form: dict[str, Any] = {"model": ProblemDocument, "content": {PROBLEM_TYPE: {}}}
+    return {status: {**form, "description": meaning} for status, meaning in problems.items()}
+
+
+class ProblemError(GraphtideError):
+    """A request that gets a problem document as its answer.
+
+    Attributes:
+        status: of HTTP.
+        code: what is wrong, for programs.
+        detail: what is wrong, for people.
+        headers: beside the document.
+        more: further members.
+    """
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        code: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        more: Mapping[str, object] | None = None,
+    ) -> None:
+        """Keep the parts."""
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.more = dict(more or {})
+
+    def response(self) -> Response:
+        """Return the answer."""
+        document = {
+            "type": f"urn:graphtide:problem:{self.code}",
+            "title": self.status.phrase,
+            "status": self.status.value,
+            "detail": self.detail,
+            "code": self.code,
+            **self.more,
+        }
+        return JSONResponse(document, self.status.value, self.headers, PROBLEM_TYPE)
+
+
+def problem_of(error: GraphtideError) -> ProblemError:
+    """Return what to answer where an error ended a request."""
+    match error:
+        case ProblemError():
+            return error
+        case TransientError():
+            return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", str(error), headers={"Retry-After": "1"})
+        case InvalidPatternError():
+            place = {"line": error.line, "column": error.column}
+            return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-pattern", str(error), more=place)
+        case CollidingTopicError():
+            return ProblemError(HTTPStatus.CONFLICT, "name-collides", str(error))
+        case InvalidQueryError():
+            return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", str(error))
+        case FatalError():
+            return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "the service cannot go on; see its log")
+        case _:
+            return ProblemError(HTTPStatus.BAD_REQUEST, "bad-request", str(error))
+
+
+def answer_with_problems(app: FastAPI) -> None:
+    """Make every error of the app a problem document, and let it answer HEAD as GET, without the body."""
+    app.add_middleware(HeadAsGet)
+
+    @app.exception_handler(GraphtideError)
+    async def _graphtide(_: Request, error: GraphtideError) -> Response:
+        if isinstance(error, FatalError):
+            _LOG.error(events.REQUEST_FAILED, error=str(error))
+        return problem_of(error).response()
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(_: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        detail = f"{where}: {first['msg']}"
+        if first["type"] == "json_invalid":
+            detail = f"the body is no JSON: {first['ctx']['error']}"
+        # What was given may hold what no text in UTF-8 can.
+        detail = detail.encode(errors="backslashreplace").decode()
+        return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", detail).response()
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> Response:
+        status = HTTPStatus(error.status_code)
+        code = status.phrase.lower().replace(" ", "-")
+        headers = dict(error.headers or {})
+        if status is HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_allowed(request))
+        return ProblemError(status, code, str(error.detail), headers=headers).response()
+
+    @app.exception_handler(Exception)
+    async def _unexpected(_: Request, error: Exception) -> Response:
+        _LOG.error(events.REQUEST_FAILED, error=repr(error))
+        return problem_of(FatalError()).response()
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods that the path of a request knows."""
+    asked = {"type": "http", "path": request.scope["path"], "root_path": request.scope.get("root_path", ""), "headers": []}
+    routes = request.app.routes
+    known = {each for each in _METHODS if any(route.matches({**asked, "method": each})[0] is Match.FULL for route in routes)}
+    return [each for each in _METHODS if each in known or (each == "HEAD" and "GET" in known)]
+
+
+def health_routes(alive: Look, ready: Look) -> APIRouter:
+    """Return `/livez`, `/readyz` and `/metrics`: 200 with what was looked at, 503 with what is wrong with it.
+
+    They wait for no thread that requests wait for. `alive` must not block; `ready` may, and those who ask meanwhile get what it
+    finds.
+    """
+    router = APIRouter(include_in_schema=False)
+    looking, counting = _Shared(lambda: list(ready())), _Shared(exposition)
+
+    @router.get("/livez")
+    async def livez() -> Response:
+        return _found("alive", alive())
+
+    @router.get("/readyz")
+    async def readyz() -> Response:
+        return _found("ready", await looking())
+
+    @router.get("/metrics")
+    async def figures() -> Response:
+        return Response(await counting(), media_type=CONTENT_TYPE)
+
+    return router
+
+
+class _Shared(Generic[_T]):
+    """Work in a thread of its own, done once for all who want it meanwhile; for one event loop at a time."""
+
+    def __init__(self, work: Callable[[], _T]) -> None:
+        """Do this."""
+        self._work = work
+        self._executor = ThreadPoolExecutor(1, "health")
+        self._under_way: asyncio.Future[_T] | None = None
+
+    async def __call__(self) -> _T:
+        """Return what the work gives, if it is under way what it will give."""
+        loop = asyncio.get_running_loop()
+        now = self._under_way
+        if now is None or now.done() or now.get_loop() is not loop:
+            self._under_way = now = loop.run_in_executor(self._executor, self._work)
+        return await asyncio.shield(now)
+
+
+def _found(good: str, findings: Iterable[Finding]) -> Response:
+    looked_at = list(findings)
+    checks = {each.name: each.told for each in looked_at}
+    wrong = [f"{each.name}: {each.wrong}" for each in looked_at if each.wrong is not None]
+    if wrong:
+        return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, f"not-{good}", "; ".join(wrong), more={"checks": checks}).response()
+    return JSONResponse({"status": good, "checks": checks})

@@ -1,0 +1,75 @@
+"""The order in which a request is looked at: whom it is for, who sends it and how often, and only then its body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from starlette.middleware.cors import CORSMiddleware
+
+from graphtide_serving.access.guard import Admission
+from graphtide_serving.protection.bodies import BoundedBodies, Pace
+from graphtide_serving.protection.hosts import Hosts, KnownHosts
+from graphtide_serving.protection.room import Room
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from graphtide_serving.access.guard import Guard
+
+
+_ASKED_HEADERS: Final = (
+    "Authorization",
+    "Content-Type",
+    "Graphtide-Producer",
+    "Idempotency-Key",
+    "If-Match",
+    "Last-Event-ID",
+    "Traceparent",
+    "X-API-Key",
+)
+"""What a page of another site may send."""
+
+_TOLD_HEADERS: Final = ("Accept", "Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate")
+"""What it may read beside what every page may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What stands before an application.
+
+    Attributes:
+        guard: says who may pass.
+        hosts: names of the service.
+        most_bytes: of bodies, held at once; a caller may hold half of them.
+        most_held_bytes: of one body, held at once.
+        pace: how slowly bodies may come.
+    """
+
+    guard: Guard
+    hosts: Hosts
+    most_bytes: int
+    most_held_bytes: int
+    pace: Pace = field(default_factory=Pace)
+
+
+def allow_origins(app: FastAPI, hosts: Hosts) -> None:
+    """Let browsers give what the application answers to the pages of other sites that may call it (CORS)."""
+    if hosts.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=sorted(hosts.origins),
+            allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=_ASKED_HEADERS,
+            expose_headers=_TOLD_HEADERS,
+        )
+
+
+def protect(app: FastAPI, protection: Protection) -> Room:
+    """Put the protection before an application; what was put there before is inside. Gives the room of its bodies."""
+    room = Room(protection.most_bytes, protection.most_bytes // 2)
+    app.add_middleware(BoundedBodies, room=room, most_held_bytes=protection.most_held_bytes, pace=protection.pace)
+    app.add_middleware(Admission, guard=protection.guard)
+    allow_origins(app, protection.hosts)
+    app.add_middleware(KnownHosts, hosts=protection.hosts)
+    return room

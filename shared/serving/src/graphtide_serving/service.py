@@ -1,0 +1,55 @@
+"""A service without HTTP of its own: what it is told, and running it on Kafka."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_log.kafka import KafkaLog
+from graphtide_log.kafka.settings import KafkaSettings
+from graphtide_log.profile import Profile
+from graphtide_telemetry.logs import to_standard_error
+from graphtide_telemetry.settings import TelemetrySettings
+from graphtide_telemetry.setup import set_up
+from graphtide_wire.topics import DEFAULT_PREFIX
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+from graphtide_serving.health_server import HealthSettings
+from graphtide_serving.process import serve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from graphtide_core.ports.log import Log
+
+    from graphtide_serving.loop import Worker
+
+
+class ServiceSettings(BaseSettings):
+    """What every such service is told.
+
+    Attributes:
+        kafka: where the log is.
+        prefix: what names of topics, groups and keys begin with.
+        health: where it tells how it is.
+        telemetry: what is told to whom.
+    """
+
+    kafka: KafkaSettings = Field(default_factory=KafkaSettings)
+    prefix: str = DEFAULT_PREFIX
+    health: HealthSettings = Field(default_factory=HealthSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
+
+
+def run_service(
+    name: str, settings: ServiceSettings, workers: Callable[[Log], Sequence[Worker]], profile: Profile = Profile.THROUGHPUT
+) -> None:
+    """Run the workers of a service until a signal ends it; `name` is what Kafka and traces call it.
+
+    Raises:
+        SystemExit: the port of health cannot be had.
+    """
+    to_standard_error()
+    set_up(name, settings.telemetry)
+    log = KafkaLog(settings.kafka.connection(name, profile))
+    serve(workers(log), settings.health, log.ping)

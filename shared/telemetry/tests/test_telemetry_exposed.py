@@ -1,0 +1,44 @@
+"""What is said of names in Prometheus is what its exporter writes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from graphtide_telemetry import metrics
+from graphtide_telemetry.exposed import exposed, label
+from graphtide_telemetry.names import Kind, Metric, entries
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.metrics import Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import generate_latest
+
+
+def written(metric: Metric) -> str:
+    registry = CollectorRegistry()
+    reader = PrometheusMetricReader(scope_info_enabled=False, disable_target_info=True, registry=registry)
+    provider = MeterProvider([reader])
+    meter = provider.get_meter("test")
+    values = dict.fromkeys(map(str, metric.attributes), "v")
+    match metric.kind:
+        case Kind.COUNTER:
+            meter.create_counter(metric.name, metric.unit).add(1, values)
+        case Kind.HISTOGRAM:
+            meter.create_histogram(metric.name, metric.unit).record(1, values)
+        case Kind.GAUGE:
+            meter.create_observable_gauge(metric.name, [lambda _: [Observation(1, values)]], metric.unit)
+        case Kind.READ_COUNTER:
+            meter.create_observable_counter(metric.name, [lambda _: [Observation(1, values)]], metric.unit)
+    text = generate_latest(registry).decode()
+    provider.shutdown()
+    return text
+
+
+@pytest.mark.parametrize("metric", entries(vars(metrics), Metric), ids=lambda metric: metric.name)
+def test_names_and_labels_are_those_of_the_exporter(metric: Metric) -> None:
+    lines = [line for line in written(metric).splitlines() if not line.startswith("#")]
+    names = {re.split(r"[{ ]", line)[0] for line in lines}
+    assert {name for name in names if not name.endswith("_created")} == set(exposed(metric))
+    labels = {found for line in lines for found in re.findall(r'([a-z_]+)="', line)}
+    assert labels - {"le"} == {label(attribute) for attribute in metric.attributes}
