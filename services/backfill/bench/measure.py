@@ -1,4 +1,4 @@
-"""What a backfill costs: cores, lengths of slices, and a large run; see `docs/benchmarks.md`.
+"""What a backfill costs: cores, lengths of slices, and a large run; see `docs/benchmarks/spark.md`.
 
 Edges are drawn with numpy from a seed: 40 a second between 5,000 hosts, of which few are busy, with four labels. One run is one
 process with a Spark of its own, so that memory and caches of one do not touch the next.

@@ -1,6 +1,6 @@
 """What a deployment needs for a load: partitions, processor cores, memory, Redis and disk of Kafka, by component.
 
-Every figure is one that was measured (`docs/benchmarks.md`), and stands here with its section; formulas and what they leave out
+Every figure is one that was measured (`docs/benchmarks`), and stands here with its section; formulas and what they leave out
 are in `docs/how-to/capacity.md`. Figures are of one kind of machine and of generated streams: they give the size, and what the
 services tell of themselves gives the rest.
 """

@@ -1,1 +1,1 @@
-"""Benchmarks the engines on seeded workloads, checks their matches, and reports. How to read it: `docs/benchmarks.md`."""
+"""Benchmarks the engines on seeded workloads, checks their matches, and reports. How to read it: `docs/benchmarks/method.md`."""

@@ -8,7 +8,7 @@
 //! So the matches of a record wait until all that was handed in with it has run: they cannot be handed on in parts while it goes on,
 //! as the engines of one thread do, and count as partial matches of their pattern until then, so that its limits bound them.
 //! Cost: as the engine of one thread, and some microseconds a transaction for queue, locks and counted references: see
-//! `docs/benchmarks.md` for when that pays. Storage is always the match-store DAG.
+//! `docs/benchmarks/subgraphs.md` for when that pays. Storage is always the match-store DAG.
 //! Reference: paper 004, section 5, Algorithms 3 and 4.
 
 mod item;

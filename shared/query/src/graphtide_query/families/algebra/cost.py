@@ -8,7 +8,7 @@ from state to state by the arcs there are at a vertex, and no further than there
 often as there are ways to it, at most once a slide. The estimates order plans; they do not promise figures. Weights were set
 so that plans of Q2, Q3 and Q4 over `mathoverflow` come out in the order in which they were measured. The engines differ by
 what a PATH costs: `s-path` takes 32 roots at a time and `delta-tree` one, so that the latter costs less where there is but one
-root, and more where there are many, as was measured (`docs/benchmarks.md`). What memory they take has no say.
+root, and more where there are many, as was measured (`docs/benchmarks/graph-queries.md`). What memory they take has no say.
 
 Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, section 5.1, for counted 2-edge paths.
 """
