@@ -1,1 +1,1 @@
-"""Benchmarks the engines on seeded workloads, checks their matches, and reports. How to read it: `docs/benchmarks/method.md`."""
+"""Benchmarks of the engines on seeded workloads, with checks of their matches. How to read them: `docs/benchmarks/method.md`."""
