@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.domain.slices import Slice
 
 BYTES_AN_EDGE: Final = 400
-"""Bytes of an edge in the window or waiting. 120 to 280 were measured (`docs/benchmarks/spark.md`); partial matches have the rest.
+"""Bytes of an edge in the window or waiting. 120 to 280 were measured (`docs/benchmarks/spark.md`); the rest is for matches.
 """
 
 BASE_BYTES: Final = 200 * 1024 * 1024

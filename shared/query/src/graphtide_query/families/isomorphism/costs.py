@@ -2,9 +2,9 @@
 
 Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`, fitted by least
 squares of relative errors to rates measured over the named workloads (`docs/benchmarks/subgraphs.md`), with the true numbers of
-matches; the fit is off by 4 to 14 % at the median, and what is estimated wrong is off by more. Then `timing` was raised by a tenth and
-`sj-tree` lowered by a twentieth: of the choices near a tie, that loses least. A row of `re-search` and `filtering` was set to
-45 ns: the fit tells rows from matches badly, because one comes with the other.
+matches; the fit is off by 4 to 14 % at the median, and what is estimated wrong is off by more. Then `timing` was raised by a
+tenth and `sj-tree` lowered by a twentieth: of the choices near a tie, that loses least. A row of `re-search` and `filtering`
+was set to 45 ns: the fit tells rows from matches badly, because one comes with the other.
 
 `timing` and `sj-tree` pay for every partial match they make. `re-search` pays for every edge it visits, and so does
 `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an edge that can be a query edge, the
