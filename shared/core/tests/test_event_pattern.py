@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_core import predicate
 from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.edge import Edge
 from graphtide_core.errors import InvalidPatternError, Location
 from graphtide_core.event import Event
-from graphtide_core.event_pattern import Absent, All, Any, EventPattern, Part, QueryEvent, Repeat, Selection, Seq
+from graphtide_core.event_pattern import And, EventPattern, Not, Or, Part, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import QueryEdge, QueryVertex, Report, SubgraphPattern
 from graphtide_core.predicate import (
     Aggregate,
     Aggregation,
-    And,
     Attribute,
     Compare,
     Comparison,
     Expression,
     Literal,
-    Or,
     aggregates,
     plain_attributes,
     renamed,
@@ -32,12 +31,12 @@ from graphtide_core.returns import Field, Returns
 from graphtide_core.time import Duration, EventTime, TimeUnit
 
 if TYPE_CHECKING:
-    from graphtide_core.arrangement import Group
+    from graphtide_core.event_expression import Group
 
 HERE = Location(3, 7)
 A, B, C, D = (QueryEvent(name, name.upper()) for name in "abcd")
 MANY = QueryEvent("m", "M", Repeat(1))
-NO_C = Absent((C,), HERE)
+NO_C = Not((C,), HERE)
 
 
 def read(variable: str, name: str = "x") -> Attribute:
@@ -81,7 +80,7 @@ def pattern(
 def deep(levels: int) -> Group:
     root: Group = Seq((A,))
     for _ in range(levels - 1):
-        root = All((root,))
+        root = And((root,))
     return root
 
 
@@ -89,29 +88,29 @@ def deep(levels: int) -> Group:
     ("root", "reason"),
     [
         (Seq(()), "at least one event"),
-        (Seq((A, All(()))), "hold at least one part"),
+        (Seq((A, And(()))), "hold at least one part"),
         (Seq((NO_C,)), "a NOT needs a part beside it"),
-        (Seq((A, All((NO_C, Absent((D,)))))), "a NOT needs a part beside it"),
-        (Any((A, NO_C)), "cannot stand inside OR"),
-        (Any((A, Seq((B, NO_C)))), "cannot stand inside OR"),
-        (Seq((A, Absent(()))), "names at least one event"),
-        (Seq((A, Absent((MANY,)))), "cannot be repeated"),
+        (Seq((A, And((NO_C, Not((D,)))))), "a NOT needs a part beside it"),
+        (Or((A, NO_C)), "cannot stand inside OR"),
+        (Or((A, Seq((B, NO_C)))), "cannot stand inside OR"),
+        (Seq((A, Not(()))), "names at least one event"),
+        (Seq((A, Not((MANY,)))), "cannot be repeated"),
         (Seq((A, B, A)), "'a' names two events"),
-        (Seq((A, Absent((A,)))), "'a' names two events"),
+        (Seq((A, Not((A,)))), "'a' names two events"),
         (Seq((QueryEvent("a", "A", Repeat(0)),)), "at least one event"),
         (Seq((QueryEvent("a", "A", Repeat(5, 2)),)), "at least 5 cannot have at most 2"),
-        (All(tuple(QueryEvent(f"a{number}") for number in range(65))), "64 events; this is one more"),
+        (And(tuple(QueryEvent(f"a{number}") for number in range(65))), "64 events; this is one more"),
         (deep(66), "more than 64 levels deep"),
         (deep(5_000), "more than 64 levels deep"),
     ],
 )
-def test_arrangements_that_nothing_could_match_are_refused(root: Group, reason: str) -> None:
+def test_event_expressions_that_nothing_could_match_are_refused(root: Group, reason: str) -> None:
     with pytest.raises(InvalidPatternError, match=reason):
         pattern(root)
 
 
-def test_arrangements_up_to_the_bounds_are_taken() -> None:
-    assert len(pattern(All(tuple(QueryEvent(f"a{number}") for number in range(64)))).events) == 64
+def test_event_expressions_up_to_the_bounds_are_taken() -> None:
+    assert len(pattern(And(tuple(QueryEvent(f"a{number}") for number in range(64)))).events) == 64
     assert pattern(deep(64)).events == (A,)
 
 
@@ -119,9 +118,13 @@ def test_arrangements_up_to_the_bounds_are_taken() -> None:
     ("root", "predicate", "reason"),
     [
         (Seq((A, B)), less(read("a"), read("z")), "has no event 'z'"),
-        (Seq((A, NO_C, B, Absent((D,)))), less(read("c"), read("d")), "cannot relate 'c' to 'd'"),
-        (Seq((A, Absent((C, D)), B)), less(read("c"), read("d")), "no event is both 'c' and 'd'"),
-        (Seq((A, Any((B, D)))), Or((less(read("b"), Literal(1)), less(read("d"), Literal(1)))), "two branches of an OR"),
+        (Seq((A, NO_C, B, Not((D,)))), less(read("c"), read("d")), "cannot relate 'c' to 'd'"),
+        (Seq((A, Not((C, D)), B)), less(read("c"), read("d")), "no event is both 'c' and 'd'"),
+        (
+            Seq((A, Or((B, D)))),
+            predicate.Or((less(read("b"), Literal(1)), less(read("d"), Literal(1)))),
+            "two branches of an OR",
+        ),
         (Seq((A, B)), less(total("a"), Literal(1)), "'a' is one event"),
         (Seq((A, NO_C)), less(total("c"), Literal(1)), "'c' must not come"),
     ],
@@ -138,8 +141,8 @@ def test_predicates_of_each_kind_are_taken() -> None:
     related = less(read("c"), read("a"))
     listed = less(read("m"), total("m"))
     assert pattern(Seq((A, NO_C, MANY)), related, listed).predicates == (related, listed)
-    both = And((less(read("b"), read("a")), less(read("m"), read("m", "y"))))
-    assert pattern(Seq((A, Any((B, D)), MANY)), both).predicates == (both,)
+    both = predicate.And((less(read("b"), read("a")), less(read("m"), read("m", "y"))))
+    assert pattern(Seq((A, Or((B, D)), MANY)), both).predicates == (both,)
 
 
 def test_a_time_of_nothing_is_refused() -> None:
@@ -164,14 +167,14 @@ def test_an_attribute_parts_the_stream_once() -> None:
         pattern(Seq((A, B)), partition=("user", "host", "user"))
 
 
-@pytest.mark.parametrize("root", [All((A, B)), Any((A, B)), Seq((A, All((B, D)))), Seq((A, Any((B, Seq((D,))))))])
+@pytest.mark.parametrize("root", [And((A, B)), Or((A, B)), Seq((A, And((B, D)))), Seq((A, Or((B, Seq((D,))))))])
 def test_timeouts_are_of_plain_sequences(root: Group) -> None:
     with pytest.raises(InvalidPatternError, match="ON TIMEOUT is for"):
         pattern(root, tells_timeouts=True)
 
 
 def test_a_plain_sequence_may_have_every_kind_of_event() -> None:
-    assert pattern(Seq((MANY, NO_C, Any((A, B)), D)), tells_timeouts=True).tells_timeouts
+    assert pattern(Seq((MANY, NO_C, Or((A, B)), D)), tells_timeouts=True).tells_timeouts
 
 
 @pytest.mark.parametrize(
@@ -221,10 +224,10 @@ def test_what_all_matches_of_an_event_share_is_a_key_where_one_of_them_is_told()
         (Seq((A, B)), 11),
         (Seq((NO_C, A)), 11),
         (Seq((A, NO_C)), 11),
-        (Seq((A, All((B, NO_C)))), 11),
+        (Seq((A, And((B, NO_C)))), 11),
         (Seq((D, Seq((A, NO_C, B)))), 11),
         (Seq((D, Seq((NO_C, B)))), 21),
-        (All((D, All((A, Seq((B, NO_C)))))), 21),
+        (And((D, And((A, Seq((B, NO_C)))))), 21),
     ],
 )
 def test_reach_covers_what_a_not_looks_at(root: Group, reach: int) -> None:
@@ -237,8 +240,8 @@ def test_reach_covers_what_a_not_looks_at(root: Group, reach: int) -> None:
         (Seq((A, B)), Report.ALL, 11),
         (Seq((A, NO_C)), Report.ALL, 11),
         (Seq((NO_C, A)), Report.ALL, 21),
-        (All((A, Seq((B, NO_C)))), Report.ALL, 21),
-        (All((A, Seq((NO_C, B)))), Report.ALL, 31),
+        (And((A, Seq((B, NO_C)))), Report.ALL, 21),
+        (And((A, Seq((NO_C, B)))), Report.ALL, 31),
         (Seq((A, B)), Report.EXISTS, 21),
         (Seq((NO_C, A)), Report.EXISTS, 31),
     ],
@@ -254,7 +257,7 @@ def test_reach_counts_whole_ticks() -> None:
 
 
 def test_events_stand_in_the_order_of_the_text() -> None:
-    parts: tuple[Part, ...] = (A, Absent((C, D)), Any((B, All((MANY,)))))
+    parts: tuple[Part, ...] = (A, Not((C, D)), Or((B, And((MANY,)))))
     assert [event.name for event in pattern(Seq(parts)).events] == ["a", "c", "d", "b", "m"]
     assert pattern(Seq(parts)).has_absences
     assert not pattern(Seq((A, B))).has_absences

@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.edge import Operation
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event import Event
-from graphtide_core.event_pattern import Absent, All, EventPattern, QueryEvent, Repeat, Seq
+from graphtide_core.event_pattern import And, EventPattern, Not, QueryEvent, Repeat, Seq
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.time import Duration, EventTime, TimeUnit
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ATTRIBUTES: Final = (*EVENT_ATTRIBUTES, "absent")
 # What is told once for each key is left out by who takes what is detected.
 ALL: Final = EventPatternShape(once=False)
-PLAIN: Final = replace(ALL, groups=(Seq, Seq, All), iterations=False, partition=False, exists=False, timeouts=False)
+PLAIN: Final = replace(ALL, groups=(Seq, Seq, And), iterations=False, partition=False, exists=False, timeouts=False)
 SMALL: Final = replace(ALL, max_events=3)
 SHARING: Final = tuple(sorted(BUILDERS))
 
@@ -303,7 +303,7 @@ def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported(
     [(1, "e4", 2, [7, 1]), (1, "e0", 1, [15, 1]), (1, "e0", 2, [4, 15, 1]), (2, "e0", 3, [16, 31])],
 )
 def test_a_count_has_what_was_not_deleted_within_reach(within: int, deleted: str, at: int, counts: list[int]) -> None:
-    root = Seq((QueryEvent("a", "A", Repeat(1)), QueryEvent("b", "A"), Absent((QueryEvent("c", "A"),))))
+    root = Seq((QueryEvent("a", "A", Repeat(1)), QueryEvent("b", "A"), Not((QueryEvent("c", "A"),))))
     pattern = EventPattern(PatternName("p"), root, Duration(within, "ms"), StreamName("s"), report=Report.EXISTS)
     side = Side(named([pattern]))
     records = [Event(EdgeId(f"e{number}"), EventTime(ts), "A", {}) for number, ts in enumerate((0, 1, 1, 1, 1, 2, 3))]

@@ -24,7 +24,7 @@ from random import Random
 from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from graphtide_core.event_pattern import All, EventPattern, QueryEvent, Seq
+from graphtide_core.event_pattern import And, EventPattern, QueryEvent, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
@@ -85,7 +85,7 @@ def published(path: Path) -> list[Asked]:
         types = tuple(apart + [str(each) for each in record["id"] if str(each) not in apart])
         events = tuple(QueryEvent(f"e{number}", kind) for number, kind in enumerate(types))
         first, rest = events[: len(apart)], events[len(apart) :]
-        root = All(((Seq(first),) if record["logic"]["seq"] and len(first) > 1 else first) + rest)
+        root = And(((Seq(first),) if record["logic"]["seq"] and len(first) > 1 else first) + rest)
         found.append(asked(name, root, types, int(record["condition"]), record["interval"] * 60))
     return found
 
@@ -101,7 +101,7 @@ def sequences(count: int, random: Random) -> list[Asked]:
     return found
 
 
-def asked(name: str, root: Seq | All, types: tuple[str, ...], condition: int, seconds: int) -> Asked:
+def asked(name: str, root: Seq | And, types: tuple[str, ...], condition: int, seconds: int) -> Asked:
     """Return a pattern of abnormal readings."""
     predicates = tuple(condition_of(f"e{number}", condition) for number in range(len(types)))
     pattern = EventPattern(PatternName(name), root, Duration(seconds, "s"), StreamName("traffic"), predicates)

@@ -6,10 +6,11 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from graphtide_core.event_pattern import Absent, All, EventPattern, QueryEvent, Repeat, Seq
+from graphtide_core import predicate
+from graphtide_core.event_pattern import And, EventPattern, Not, QueryEvent, Repeat, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import AggregationPlan, Parent
-from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, Or
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_query.explain import to_dot, to_json, to_mermaid, to_text
@@ -77,8 +78,8 @@ def test_a_new_pattern_goes_below_conditions_that_were_joined_by_or() -> None:
     assert drawn(grown) == drawn(plan) | {"ABE": {"AB"}}
     wider = with_pattern(plan, replace(seq("r", "ABE"), predicates=(equal("a0", 3),)), UNIT, NOTHING_KNOWN)
     assert [vertex.sub_pattern.predicates for vertex in wider.vertices[:2]] == [
-        (Or((equal("s0", 1), equal("s0", 2), equal("s0", 3))),),
-        (Or((equal("s0", 1), equal("s0", 2))),),
+        (predicate.Or((equal("s0", 1), equal("s0", 2), equal("s0", 3))),),
+        (predicate.Or((equal("s0", 1), equal("s0", 2))),),
     ]
 
 
@@ -176,9 +177,9 @@ def small_plan() -> AggregationPlan:
 
 
 def test_what_is_no_plain_sequence_is_drawn_with_what_comes_before_what() -> None:
-    root = All(
+    root = And(
         (
-            Seq((QueryEvent("a", "A"), Absent((QueryEvent("x", "X"),)), QueryEvent("b", "B", Repeat(2)), QueryEvent("c"))),
+            Seq((QueryEvent("a", "A"), Not((QueryEvent("x", "X"),)), QueryEvent("b", "B", Repeat(2)), QueryEvent("c"))),
             QueryEvent("d", "D", Repeat(1, 3)),
         )
     )

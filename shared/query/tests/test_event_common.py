@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Selection, Seq
+from graphtide_core import predicate
+from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Absence, Slot, SubPattern
-from graphtide_core.predicate import And, Attribute, Compare, Comparison, Expression, Literal, Or
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.common import common, common_of_all, implies, may_share, restricted
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 A, B, C, D, E, F = (QueryEvent(name.lower(), name) for name in "ABCDEF")
 
 
-def no(kind: str, name: str = "x") -> Absent:
-    return Absent((QueryEvent(name, kind),))
+def no(kind: str, name: str = "x") -> Not:
+    return Not((QueryEvent(name, kind),))
 
 
 def event_pattern(
-    root: Seq | All,
+    root: Seq | And,
     *predicates: Expression,
     within: str = "10",
     partition: tuple[str, ...] = (),
@@ -51,12 +52,12 @@ def shared(first: EventPattern, second: EventPattern) -> SubPattern | None:
     return forms.sub_pattern(found.form)[0]
 
 
-def seq(*parts: QueryEvent | Absent | Any | All) -> Seq:
+def seq(*parts: QueryEvent | Not | Or | And) -> Seq:
     return Seq(parts)
 
 
-def both(*parts: QueryEvent | Absent | Any | Seq) -> All:
-    return All(parts)
+def both(*parts: QueryEvent | Not | Or | Seq) -> And:
+    return And(parts)
 
 
 def types(sub_pattern: SubPattern | None) -> list[str]:
@@ -75,13 +76,13 @@ def x(name: str, value: int) -> Expression:
         (seq(B, C, E), both(B, C, E), ["B", "C", "E"], set()),
         (seq(A, B, C), seq(C, A, B), ["A", "C", "B"], {(0, 2)}),
         (seq(A, both(B, C)), both(seq(A, B), C), ["A", "C", "B"], {(0, 2)}),
-        (seq(B, C, E), both(C, D, Any((E, F))), ["C", "E|F"], set()),
-        (both(A, Any((B, C))), both(A, Any((C, D))), ["A", "B|C|D"], set()),
+        (seq(B, C, E), both(C, D, Or((E, F))), ["C", "E|F"], set()),
+        (both(A, Or((B, C))), both(A, Or((C, D))), ["A", "B|C|D"], set()),
         (seq(A, B), seq(A, C), [], set()),
     ],
 )
 def test_slots_and_the_order_that_both_imply_are_common(
-    first: Seq | All, second: Seq | All, slots: list[str], order: set[tuple[int, int]]
+    first: Seq | And, second: Seq | And, slots: list[str], order: set[tuple[int, int]]
 ) -> None:
     found = shared(event_pattern(first), event_pattern(second))
     assert sorted(types(found)) == sorted(slots)
@@ -100,7 +101,7 @@ def test_slots_of_one_type_are_common_as_often_as_both_have_them() -> None:
 
 def test_the_keys_of_a_slot_of_several_types_lead_to_those_of_either_side() -> None:
     forms = Forms(TimeUnit.SECOND)
-    one, other = (form_of(forms, event_pattern(root)) for root in (both(A, B), both(A, Any((B, C)))))
+    one, other = (form_of(forms, event_pattern(root)) for root in (both(A, B), both(A, Or((B, C)))))
     found = common(forms, one, other)
     assert found is not None
     (moved,) = found.in_first
@@ -121,12 +122,12 @@ def test_the_longer_time_is_kept_whatever_its_unit_and_what_all_events_share_in_
     ("first", "second", "asked"),
     [
         ([x("a", 1)], [x("a", 1)], (x("s0", 1),)),
-        ([x("a", 1)], [x("a", 2)], (Or((x("s0", 1), x("s0", 2))),)),
+        ([x("a", 1)], [x("a", 2)], (predicate.Or((x("s0", 1), x("s0", 2))),)),
         ([x("a", 1)], [], ()),
         ([x("a", 1)], [x("b", 1)], ()),
         ([x("a", 1), x("a", 2)], [x("a", 1)], (x("s0", 1),)),
-        ([x("a", 1), x("a", 2)], [x("a", 1), x("a", 3)], (x("s0", 1), Or((x("s0", 2), x("s0", 3))))),
-        ([x("a", 1), x("a", 2)], [x("a", 3)], (Or((And((x("s0", 1), x("s0", 2))), x("s0", 3))),)),
+        ([x("a", 1), x("a", 2)], [x("a", 1), x("a", 3)], (x("s0", 1), predicate.Or((x("s0", 2), x("s0", 3))))),
+        ([x("a", 1), x("a", 2)], [x("a", 3)], (predicate.Or((predicate.And((x("s0", 1), x("s0", 2))), x("s0", 3))),)),
     ],
 )
 def test_predicates_over_the_same_slots_are_joined_by_or(
@@ -139,7 +140,7 @@ def test_predicates_over_the_same_slots_are_joined_by_or(
 
 def test_a_form_is_that_of_its_sub_pattern_again() -> None:
     forms = Forms(TimeUnit.SECOND)
-    either = Or((x("a", 1), And((x("a", 2), x("a", 3)))))
+    either = predicate.Or((x("a", 1), predicate.And((x("a", 2), x("a", 3)))))
     one, other = (form_of(forms, event_pattern(seq(A, B, C), each, x("a", 9), x("c", 1))) for each in (either, x("a", 4)))
     found = common(forms, one, other)
     assert found is not None
@@ -149,8 +150,11 @@ def test_a_form_is_that_of_its_sub_pattern_again() -> None:
 
 def test_an_or_that_reads_several_slots_or_has_too_many_parts_is_one_condition() -> None:
     forms = Forms(TimeUnit.SECOND)
-    across, long = Or((x("a", 1), x("b", 1))), Or(tuple(x("a", value) for value in range(MOST_DISJUNCTS + 1)))
-    short = Or((x("a", 1), x("a", 2)))
+    across, long = (
+        predicate.Or((x("a", 1), x("b", 1))),
+        predicate.Or(tuple(x("a", value) for value in range(MOST_DISJUNCTS + 1))),
+    )
+    short = predicate.Or((x("a", 1), x("a", 2)))
     form = form_of(forms, event_pattern(seq(A, B), across, long, short))
     assert sorted(map(len, form.predicates.values())) == [1, 2]
     assert forms.of(forms.sub_pattern(form)[0])[0] == form
@@ -162,14 +166,14 @@ def test_predicates_across_slots_are_joined_with_those_across_the_same() -> None
 
     found = shared(event_pattern(seq(A, B, C), less("a", "b"), less("b", "c")), event_pattern(seq(A, B, D), less("b", "a")))
     assert found is not None
-    assert found.predicates == (Or((less("s0", "s1"), less("s1", "s0"))),)
+    assert found.predicates == (predicate.Or((less("s0", "s1"), less("s1", "s0"))),)
 
 
 def test_one_and_true_are_two_conditions() -> None:
     conditions: list[Expression] = [Compare(Comparison.EQUAL, Attribute("a", "x"), Literal(value)) for value in (1, True)]
     found = shared(*(event_pattern(seq(A, B), condition) for condition in conditions))
     assert found is not None
-    assert isinstance(found.predicates[0], Or)
+    assert isinstance(found.predicates[0], predicate.Or)
 
 
 def test_of_too_many_conditions_nothing_is_asked() -> None:
@@ -196,7 +200,7 @@ def test_of_too_many_conditions_nothing_is_asked() -> None:
         (seq(A, no("C"), B, QueryEvent("any")), seq(A, no("C"), B, D), False),
     ],
 )
-def test_what_must_not_come_is_shared_between_the_same_neighbours(first: Seq | All, second: Seq | All, is_shared: bool) -> None:
+def test_what_must_not_come_is_shared_between_the_same_neighbours(first: Seq | And, second: Seq | And, is_shared: bool) -> None:
     found = shared(event_pattern(first), event_pattern(second))
     assert found is not None
     assert bool(found.absences) is is_shared
@@ -206,7 +210,7 @@ def test_what_must_not_come_is_shared_between_the_same_neighbours(first: Seq | A
     ("root", "is_shared"),
     [(seq(A, no("X"), B), True), (seq(no("X"), A, B), False), (seq(A, B, no("X")), False), (both(A, no("X"), B), False)],
 )
-def test_other_times_keep_what_is_bounded_on_both_sides_alone(root: Seq | All, is_shared: bool) -> None:
+def test_other_times_keep_what_is_bounded_on_both_sides_alone(root: Seq | And, is_shared: bool) -> None:
     found = shared(event_pattern(root, within="10"), event_pattern(root, within="20"))
     assert found is not None
     assert bool(found.absences) is is_shared
@@ -318,11 +322,11 @@ def test_of_two_limits_the_wider_is_common(
     ]
     found = shared(*(event_pattern(seq(A, B), limit) for limit in limits))
     assert found is not None
-    (predicate,) = found.predicates
+    (read,) = found.predicates
     if wider is None:
-        assert isinstance(predicate, Or)
+        assert isinstance(read, predicate.Or)
     else:
-        assert predicate == Compare(wider[0], Attribute("s0", "x"), Literal(wider[1]))
+        assert read == Compare(wider[0], Attribute("s0", "x"), Literal(wider[1]))
 
 
 def test_limits_of_other_attributes_are_others_and_of_several_the_closest_counts() -> None:
@@ -331,7 +335,7 @@ def test_limits_of_other_attributes_are_others_and_of_several_the_closest_counts
 
     apart = shared(event_pattern(seq(A, B), limit("x", 1)), event_pattern(seq(A, B), limit("y", 2)))
     assert apart is not None
-    assert isinstance(apart.predicates[0], Or)
+    assert isinstance(apart.predicates[0], predicate.Or)
     several = shared(event_pattern(seq(A, B), limit("x", 9), limit("x", 1)), event_pattern(seq(A, B), limit("x", 2)))
     assert several is not None
     assert [each.right for each in several.predicates if isinstance(each, Compare)] == [Literal(2)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from graphtide_core.event_pattern import All, EventPattern, QueryEvent, Seq
+from graphtide_core.event_pattern import And, EventPattern, QueryEvent, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Slot, SubPattern
 from graphtide_core.statistics import StatisticsSnapshot
@@ -239,7 +239,7 @@ def published(path: Path) -> list[EventPattern]:
         apart = [str(each) for each in record["property"]]
         rest = [each for each in record["id"] if each not in apart]
         events = tuple(QueryEvent(f"p{number}", kind) for number, kind in enumerate(apart))
-        root = All(
+        root = And(
             ((Seq(events),) if record["logic"]["seq"] and len(events) > 1 else events)
             + tuple(QueryEvent(f"q{number}", kind) for number, kind in enumerate(rest))
         )

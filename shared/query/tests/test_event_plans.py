@@ -8,10 +8,11 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from graphtide_core.event_pattern import All, EventPattern, QueryEvent, Seq
+from graphtide_core import predicate
+from graphtide_core.event_pattern import And, EventPattern, QueryEvent, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import AggregationPlan, Branch, Parent, SubPattern
-from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, Or
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.families.events.branches import branches
@@ -28,7 +29,7 @@ SHARING = [builder for builder in BUILDERS if builder != "none"]
 
 
 def event_pattern(
-    name: str, root: Seq | All, within: int = 10, predicates: tuple[Expression, ...] = (), partition: tuple[str, ...] = ()
+    name: str, root: Seq | And, within: int = 10, predicates: tuple[Expression, ...] = (), partition: tuple[str, ...] = ()
 ) -> EventPattern:
     return EventPattern(PatternName(name), root, Duration(within), StreamName("s"), predicates, partition=partition)
 
@@ -129,8 +130,8 @@ def test_without_sharing_every_pattern_is_alone() -> None:
 
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_equal_patterns_are_one_vertex_under_their_own_names(builder: str) -> None:
-    first = event_pattern("p", All((QueryEvent("x", "A"), QueryEvent("y", "B"))))
-    second = event_pattern("q", All((QueryEvent("b", "B"), QueryEvent("a", "A"))))
+    first = event_pattern("p", And((QueryEvent("x", "A"), QueryEvent("y", "B"))))
+    second = event_pattern("q", And((QueryEvent("b", "B"), QueryEvent("a", "A"))))
     plan = aggregate([first, second], builder)
     assert len(plan.vertices) == 1
     assert plan.branches == ((Branch(0, ("x", "y")),), (Branch(0, ("a", "b")),))
@@ -178,7 +179,7 @@ def test_predicates_of_what_is_shared_are_joined_by_or() -> None:
     patterns = [seq("p", "ABC", 10, equal("a0", 1)), seq("q", "ABD", 10, equal("a0", 2)), seq("r", "ABE", 10, equal("a0", 1))]
     plan = aggregate(patterns, "casem-2")
     (shared,) = (vertex.sub_pattern for vertex in plan.vertices if types_of(vertex.sub_pattern) == "AB")
-    assert shared.predicates == (Or((equal("s0", 1), equal("s0", 2))),)
+    assert shared.predicates == (predicate.Or((equal("s0", 1), equal("s0", 2))),)
 
 
 def conditions(values: tuple[int, ...]) -> list[Expression]:
@@ -237,7 +238,7 @@ def test_instances_are_estimated_from_the_rates_of_types() -> None:
     window = TimeRange(EventTime(0), EventTime(100))
     types = {EdgeType(None, "A", None): 50, EdgeType(None, "B", None): 20}
     known = StatisticsSnapshot(window=window, edges=70, types=types)
-    plan = aggregate([seq("p", "AB", 10), event_pattern("q", All(seq("q", "AB").root.parts))], "none", statistics=known)
+    plan = aggregate([seq("p", "AB", 10), event_pattern("q", And(seq("q", "AB").root.parts))], "none", statistics=known)
     assert [vertex.instances for vertex in plan.vertices] == [pytest.approx(5 * 2 / 2), pytest.approx(5 * 2)]
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import graphtide_query
-from graphtide_core.arrangement import positive_events
-from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Seq
+from graphtide_core import predicate
+from graphtide_core.event_expression import positive_events
+from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import Report
@@ -21,7 +22,6 @@ from graphtide_core.predicate import (
     Compute,
     Expression,
     Literal,
-    Not,
     renamed,
 )
 from graphtide_core.returns import Field, Returns
@@ -49,9 +49,9 @@ def with_new_names(part: Part, names: dict[str, str], kinds: dict[str, str | Non
     match part:
         case QueryEvent(name, _, repeat):
             return QueryEvent(names[name], kinds[name], repeat)
-        case Absent(events):
-            return Absent(tuple(QueryEvent(names[each.name], kinds[each.name]) for each in events))
-        case Seq(parts) | All(parts) | Any(parts):
+        case Not(events):
+            return Not(tuple(QueryEvent(names[each.name], kinds[each.name]) for each in events))
+        case Seq(parts) | And(parts) | Or(parts):
             return type(part)(tuple(with_new_names(each, names, kinds) for each in parts))
 
 
@@ -63,13 +63,13 @@ def patterns(draw: DrawFn) -> EventPattern:
     given_names = draw(st.lists(NAMES, min_size=len(known), max_size=len(known), unique=True))
     names = dict(zip(known, given_names, strict=True))
     root = with_new_names(plain.root, names, {name: draw(st.none() | NAMES) for name in known})
-    assert isinstance(root, Seq | All | Any)
+    assert isinstance(root, Seq | And | Or)
     event = draw(st.sampled_from(positive_events(root)))
     value = values(event.name, repeats=event.repeat is not None)
     fields = draw(st.lists(st.builds(Field, NAMES, value), max_size=3, unique_by=lambda field: field.name))
     more: tuple[Expression, ...] = ()
     if draw(st.booleans()):
-        more = (Not(Compare(draw(st.sampled_from(Comparison)), draw(value), Literal(draw(st.integers(-9, 9))))),)
+        more = (predicate.Not(Compare(draw(st.sampled_from(Comparison)), draw(value), Literal(draw(st.integers(-9, 9))))),)
     everything = draw(st.booleans())
     keys: tuple[Expression, ...] = ()
     if plain.report is Report.ALL:

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Seq
+from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
@@ -57,7 +57,7 @@ def test_who_shares_nothing_has_a_unit_alone() -> None:
 
 
 def test_branches_of_one_pattern_are_in_its_unit() -> None:
-    either = Any((Seq((QueryEvent("a", "A"), QueryEvent("b", "B"))), Seq((QueryEvent("x", "X"), QueryEvent("y", "Y")))))
+    either = Or((Seq((QueryEvent("a", "A"), QueryEvent("b", "B"))), Seq((QueryEvent("x", "X"), QueryEvent("y", "Y")))))
     pattern = EventPattern(PatternName("p"), Seq((either, QueryEvent("c", "C"))), Duration(10), StreamName("s"))
     (found,) = units([pattern, seq("q", "AB"), seq("r", "XY")], "casem")
     assert found.patterns == (0, 1, 2)
@@ -100,10 +100,10 @@ def test_patterns_that_count_are_counted_in_their_events() -> None:
 @pytest.mark.parametrize(
     "root",
     [
-        Seq((QueryEvent("a", "A"), Absent((QueryEvent("x", "X"),)), QueryEvent("b", "B"))),
+        Seq((QueryEvent("a", "A"), Not((QueryEvent("x", "X"),)), QueryEvent("b", "B"))),
         Seq((QueryEvent("a", "A"), QueryEvent("b", "B", Repeat(2)))),
         Seq((QueryEvent("a", "A"), QueryEvent("b", "A"))),
-        Seq((QueryEvent("a", "A"), All((QueryEvent("b", "B"), QueryEvent("c", "C"))))),
+        Seq((QueryEvent("a", "A"), And((QueryEvent("b", "B"), QueryEvent("c", "C"))))),
         Seq((QueryEvent("a", "A"), QueryEvent("b"))),
     ],
 )
@@ -112,7 +112,7 @@ def test_what_has_to_be_listed_to_be_counted_is_told_apart(root: Seq) -> None:
     plan = aggregate([pattern], "none")
     (size,) = sizes(plan, [pattern], UNIT, StatisticsSnapshot())
     assert not size.is_counted
-    plain = replace(pattern, root=All((Seq((QueryEvent("a", "A"), QueryEvent("b", "B"))), QueryEvent("c", "C"))))
+    plain = replace(pattern, root=And((Seq((QueryEvent("a", "A"), QueryEvent("b", "B"))), QueryEvent("c", "C"))))
     (size,) = sizes(aggregate([plain], "none"), [plain], UNIT, StatisticsSnapshot())
     assert size.is_counted
 

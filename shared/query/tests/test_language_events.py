@@ -1,4 +1,4 @@
-"""What the text of an event pattern means: arrangements, clauses and what is computed over iterations."""
+"""What the text of an event pattern means: event expressions, clauses and what is computed over iterations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError, Location
-from graphtide_core.event_pattern import Absent, All, Any, EventPattern, Part, QueryEvent, Repeat, Selection, Seq
+from graphtide_core.event_pattern import And, EventPattern, Not, Or, Part, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import Report, SubgraphPattern
 from graphtide_core.predicate import Aggregate, Aggregation, Attribute, Compare, Comparison, Compute, Expression, Literal
@@ -45,18 +45,18 @@ def condition(text: str) -> tuple[Expression, ...]:
     [
         ("SEQ(a:A)", Seq((A,))),
         ("SEQ(a:A, b:B)", Seq((A, B))),
-        ("and(a:A, b:B)", All((A, B))),
-        ("OR(a:A, b:B)", Any((A, B))),
+        ("and(a:A, b:B)", And((A, B))),
+        ("OR(a:A, b:B)", Or((A, B))),
         ("SEQ(a, `b c`:`D-E`)", Seq((QueryEvent("a"), QueryEvent("b c", "D-E")))),
         ("SEQ(:A, e1:B, :C)", Seq((QueryEvent("e2", "A"), QueryEvent("e1", "B"), QueryEvent("e3", "C")))),
-        ("SEQ(a:A, NOT b:B, c:C)", Seq((A, Absent((B,)), C))),
-        ("SEQ(a:A, NOT OR(b:B, c:C))", Seq((A, Absent((B, C))))),
-        ("SEQ(a:A, NOT OR(b:B, OR(c:C, d:D)))", Seq((A, Absent((B, C, D))))),
-        ("AND(SEQ(a:A, b:B), SEQ(c:C, d:D))", All((Seq((A, B)), Seq((C, D))))),
-        ("SEQ(a:A, b:B, OR(c:C, AND(d:D)))", Seq((A, B, Any((C, All((D,))))))),
+        ("SEQ(a:A, NOT b:B, c:C)", Seq((A, Not((B,)), C))),
+        ("SEQ(a:A, NOT OR(b:B, c:C))", Seq((A, Not((B, C))))),
+        ("SEQ(a:A, NOT OR(b:B, OR(c:C, d:D)))", Seq((A, Not((B, C, D))))),
+        ("AND(SEQ(a:A, b:B), SEQ(c:C, d:D))", And((Seq((A, B)), Seq((C, D))))),
+        ("SEQ(a:A, b:B, OR(c:C, AND(d:D)))", Seq((A, B, Or((C, And((D,))))))),
     ],
 )
-def test_arrangements(text: str, root: Part) -> None:
+def test_event_expressions(text: str, root: Part) -> None:
     assert arranged(text) == root
 
 
@@ -78,7 +78,7 @@ def test_braces_say_what_attributes_equal() -> None:
 
 def test_parts_know_where_they_stand() -> None:
     (_, absent) = parse_one("PATTERN p\nSEQ(first:A,\n  NOT b:B)\nON s WITHIN 1").root.parts
-    assert isinstance(absent, Absent)
+    assert isinstance(absent, Not)
     assert absent.location == Location(3, 3, 3)
     assert absent.events[0].location == Location(3, 7, 1)
 

@@ -13,9 +13,8 @@ from itertools import chain, combinations, groupby, product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from graphtide_core.arrangement import Absent, All, QueryEvent, Repeat, Seq, absences, events, positive_events
-from graphtide_core.arrangement import Any as Choice
 from graphtide_core.event_answer import AskedEvent, EventAnswer, Obstacle
+from graphtide_core.event_expression import And, Group, Not, Or, QueryEvent, Repeat, Seq, absences, events, positive_events
 from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.match import MatchKind, OccurrenceMatch
@@ -30,8 +29,8 @@ from graphtide_query.planner import plan_all
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from graphtide_core.arrangement import Part
     from graphtide_core.edge import Value
+    from graphtide_core.event_expression import Part
     from graphtide_core.predicate import Expression
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch, Symbols
@@ -140,7 +139,7 @@ class Inquiry:
 
     def _disorder(self, part: Part) -> Iterator[EventAnswer]:
         """Yield that a part of a sequence ends after the next begins, for each that does."""
-        if not isinstance(part, Seq | All | Choice):
+        if not isinstance(part, Group):
             return
         for each in part.parts:
             yield from self._disorder(each)
@@ -204,7 +203,7 @@ class Inquiry:
                 return place.name
         return None
 
-    def _breaks(self, strict: EventPattern, absent: Absent, alone: list[Row], kept: list[Row]) -> Row | None:
+    def _breaks(self, strict: EventPattern, absent: Not, alone: list[Row], kept: list[Row]) -> Row | None:
         """Return the first record that is what must not come; None if several are it only together with others."""
         types = {event.type for event in absent.events}
         able = [row for row in kept if not row.deletes and row not in alone and (None in types or row.read("type") in types)]
@@ -222,11 +221,11 @@ class Inquiry:
         there = [row for row in kept if row in alone or row in others or (row.deletes and row.id in ids)]
         return self._first(strict, there) is not None
 
-    def _name_of(self, absent: Absent, strict: EventPattern, alone: list[Row], found: Row) -> str:
+    def _name_of(self, absent: Not, strict: EventPattern, alone: list[Row], found: Row) -> str:
         """Return which of several events that must not come a record is."""
         for event in absent.events:
             narrow = replace(
-                strict, root=_with(strict.root, absent, Absent((event,))), predicates=_speaking_of(strict, absent, event)
+                strict, root=_with(strict.root, absent, Not((event,))), predicates=_speaking_of(strict, absent, event)
             )
             if not self._passes(narrow, alone, [found], [*alone, found]):
                 return event.name
@@ -243,7 +242,7 @@ class Inquiry:
     def _pinned(self) -> EventPattern:
         """Return the pattern with the events of the question alone in their places, in branches that have those."""
         root = self._pruned(self.pattern.root)
-        root = All((root,)) if isinstance(root, QueryEvent) else root
+        root = And((root,)) if isinstance(root, QueryEvent) else root
         names = {event.name for event in events(root)}
         own = tuple(each for each in self.pattern.predicates if variables(each) <= names)
         plain = replace(self.pattern, root=root, predicates=own, report=Report.ALL, tells_timeouts=False, one_per=None)
@@ -254,13 +253,11 @@ class Inquiry:
         match part:
             case QueryEvent(name, kind, repeat) if repeat is not None and name in self.chosen:
                 return QueryEvent(name, kind, Repeat(len(self.chosen[name]), len(self.chosen[name])))
-            case Choice(parts):
+            case Or(parts):
                 own = [each for each in parts if self._within(each)]
                 return self._pruned(own[0]) if own else part
-            case Seq(parts):
-                return Seq(tuple(map(self._pruned, parts)))
-            case All(parts):
-                return All(tuple(map(self._pruned, parts)))
+            case Seq() | And():
+                return type(part)(tuple(map(self._pruned, part.parts)))
             case _:
                 return part
 
@@ -276,7 +273,7 @@ class Inquiry:
         )
         pins = tuple(In(Attribute(name, "id"), tuple(row.id for row in rows)) for name, rows in of.items())
         given = {id(row): row for rows in of.values() for row in rows}
-        asked = replace(_alone(places[0], ()), root=All(places), predicates=(predicate, *pins))
+        asked = replace(_alone(places[0], ()), root=And(places), predicates=(predicate, *pins))
         return self._any(asked, [row for row in self.rows if id(row) in given])
 
     def _first(self, pattern: EventPattern, rows: Sequence[Row]) -> EventTime | None:
@@ -351,10 +348,10 @@ def _by_name(pairs: Iterable[tuple[str, Row]]) -> dict[str, list[Row]]:
 def _alone(place: QueryEvent, predicates: tuple[Expression, ...]) -> EventPattern:
     """Return a pattern of one event of any time."""
     single = replace(place, repeat=None)
-    return EventPattern(PatternName("asked"), All((single,)), Duration(MAX_EVENT_TIME), StreamName("asked"), predicates)
+    return EventPattern(PatternName("asked"), And((single,)), Duration(MAX_EVENT_TIME), StreamName("asked"), predicates)
 
 
-def _without(pattern: EventPattern, nots: Sequence[Absent]) -> EventPattern:
+def _without(pattern: EventPattern, nots: Sequence[Not]) -> EventPattern:
     """Return a pattern in which some of what must not come may, with the conditions that do not speak of it."""
     gone = {event.name for absent in nots for event in absent.events}
     root = pattern.root
@@ -363,15 +360,15 @@ def _without(pattern: EventPattern, nots: Sequence[Absent]) -> EventPattern:
     return replace(pattern, root=root, predicates=tuple(each for each in pattern.predicates if not variables(each) & gone))
 
 
-def _with(part: Any, absent: Absent, other: Absent | None) -> Any:
+def _with(part: Any, absent: Not, other: Not | None) -> Any:
     """Return a part with another NOT in place of one, or with none."""
-    if not isinstance(part, Seq | All | Choice):
+    if not isinstance(part, Group):
         return part
     parts = (other if each is absent else _with(each, absent, other) for each in part.parts)
     return type(part)(tuple(each for each in parts if each is not None))
 
 
-def _speaking_of(pattern: EventPattern, absent: Absent, event: QueryEvent) -> tuple[Expression, ...]:
+def _speaking_of(pattern: EventPattern, absent: Not, event: QueryEvent) -> tuple[Expression, ...]:
     others = {each.name for each in absent.events} - {event.name}
     return tuple(each for each in pattern.predicates if not variables(each) & others)
 

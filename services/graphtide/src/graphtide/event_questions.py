@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.arrangement import Any as Choice
-from graphtide_core.arrangement import choices, events
 from graphtide_core.errors import CutShortError
 from graphtide_core.event_answer import EventAnswer, Obstacle
+from graphtide_core.event_expression import Or, choices, events
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId
 
@@ -106,7 +105,7 @@ def questions(patterns: Iterable[AnyPattern], texts: Iterable[str], unit: TimeUn
     return found, others
 
 
-def _excludes(choice: Choice, one: str, other: str) -> bool:
+def _excludes(choice: Or, one: str, other: str) -> bool:
     """Whether two events stand in different branches of an OR."""
     branches = [{event.name for event in events(part)} for part in choice.parts]
     return any(one in own and other in beside for own in branches for beside in branches if own is not beside)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.arrangement import All, QueryEvent, events, positive_events
+from graphtide_core.event_expression import And, QueryEvent, events, positive_events
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.funnel import Reason, Step
 from graphtide_core.ids import PatternName, StreamName
@@ -98,7 +98,7 @@ class EventWatch:
 def _tried(pattern: EventPattern, event: QueryEvent) -> _Tried:
     single = replace(event, repeat=None)
     own = tuple(each for each in pattern.predicates if variables(each) == {event.name} and not any(aggregates(each)))
-    typed = EventPattern(PatternName("typed"), All((single,)), Duration(1), StreamName("watched"))
+    typed = EventPattern(PatternName("typed"), And((single,)), Duration(1), StreamName("watched"))
     is_coming = event in positive_events(pattern.root)
     drawn = f"{'' if is_coming else 'NOT '}{event.name}{'' if event.type is None else f':{event.type}'}"
     return _Tried(pattern.name, event, drawn, typed, replace(typed, predicates=own, partition=pattern.partition))

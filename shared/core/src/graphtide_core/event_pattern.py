@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
-from graphtide_core.arrangement import (
+from graphtide_core.event_expression import (
     MAX_EVENTS,
-    Absent,
-    All,
-    Any,
+    And,
+    Not,
+    Or,
     Part,
     QueryEvent,
     Repeat,
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_EVENTS",
     "OF_EVENTS",
-    "Absent",
-    "All",
-    "Any",
+    "And",
     "EventPattern",
+    "Not",
+    "Or",
     "Part",
     "QueryEvent",
     "Repeat",
@@ -69,11 +69,11 @@ class Selection(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EventPattern:
-    """Events in a given arrangement, predicates (all must be true), and the longest time from the first to the last.
+    """An event expression, predicates (all must be true), and the longest time from the first to the last event.
 
     Attributes:
         name: of the pattern.
-        root: the arrangement.
+        root: the event expression.
         within: longest time from the first to the last event of a match; closed.
         stream: whose events.
         predicates: all true. One that reads an event of a branch of `Any` holds where another branch was taken; one that reads
@@ -91,7 +91,7 @@ class EventPattern:
     """
 
     name: PatternName
-    root: Seq | All | Any
+    root: Seq | And | Or
     within: Duration
     stream: StreamName
     predicates: tuple[Expression, ...] = ()

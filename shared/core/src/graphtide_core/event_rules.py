@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.arrangement import (
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.event_expression import (
     MAX_EVENTS,
     MAX_NESTING,
-    Absent,
-    All,
-    Any,
     Group,
+    Not,
+    Or,
     QueryEvent,
     Seq,
     absences,
     choices,
     events,
 )
-from graphtide_core.errors import InvalidPatternError
 from graphtide_core.one_per import refuse_empty
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, aggregates, attributes, plain_attributes, variables
@@ -30,8 +29,8 @@ from graphtide_core.suggestion import did_you_mean, show
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from graphtide_core.arrangement import Part
     from graphtide_core.errors import Location
+    from graphtide_core.event_expression import Part
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.predicate import Expression
 
@@ -102,22 +101,19 @@ def _refuse_groups(group: Group, *, inside_or: bool) -> None:
     if not group.parts:
         message = "SEQ, AND and OR hold at least one part"
         raise InvalidPatternError(message)
-    chooses = inside_or or isinstance(group, Any)
+    chooses = inside_or or isinstance(group, Or)
     for part in group.parts:
-        match part:
-            case Absent():
-                _refuse_absent(part, inside_or=chooses)
-            case Seq() | All() | Any():
-                _refuse_groups(part, inside_or=chooses)
-            case QueryEvent():
-                pass
-    if all(isinstance(part, Absent) for part in group.parts):
+        if isinstance(part, Not):
+            _refuse_absent(part, inside_or=chooses)
+        elif isinstance(part, Group):
+            _refuse_groups(part, inside_or=chooses)
+    if all(isinstance(part, Not) for part in group.parts):
         message = "a NOT needs a part beside it that is to come"
         hint = "what must not come is told by what comes before or after it: SEQ(a:A, NOT b:B), which is over WITHIN after a"
         raise InvalidPatternError(message, _place(group.parts[0]), hint=hint)
 
 
-def _refuse_absent(part: Absent, *, inside_or: bool) -> None:
+def _refuse_absent(part: Not, *, inside_or: bool) -> None:
     if not part.events:
         message = "a NOT names at least one event"
         raise InvalidPatternError(message, part.location)
@@ -234,8 +230,8 @@ def _refuse_options(pattern: EventPattern) -> None:
 
 def _is_plain_sequence(root: Group) -> bool:
     return isinstance(root, Seq) and all(
-        isinstance(part, QueryEvent | Absent)
-        or (isinstance(part, Any) and all(isinstance(branch, QueryEvent) for branch in part.parts))
+        isinstance(part, QueryEvent | Not)
+        or (isinstance(part, Or) and all(isinstance(branch, QueryEvent) for branch in part.parts))
         for part in root.parts
     )
 

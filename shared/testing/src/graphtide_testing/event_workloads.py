@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Selection, Seq, events
+from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Selection, Seq, events
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.time import Duration
@@ -50,19 +50,19 @@ def _pattern(random: Random, number: int) -> EventPattern:
     )
 
 
-def _group(random: Random, named: Iterator[int], depth: int, *, may_lack: bool) -> Seq | All:
+def _group(random: Random, named: Iterator[int], depth: int, *, may_lack: bool) -> Seq | And:
     parts: list[Part] = [_part(random, named, depth, may_lack=may_lack) for _ in range(random.randint(2, 3))]
     for _ in range(random.choice((0, 0, 1)) if may_lack else 0):
-        parts.insert(random.randint(0, len(parts)), Absent((_event(random, named),)))
-    return random.choice((Seq, All))(tuple(parts))
+        parts.insert(random.randint(0, len(parts)), Not((_event(random, named),)))
+    return random.choice((Seq, And))(tuple(parts))
 
 
 def _part(random: Random, named: Iterator[int], depth: int, *, may_lack: bool) -> Part:
     if random.random() < 0.15:
         choice = random.sample(TYPES, 2)
         if depth and random.random() < 0.5:
-            return Any((_event(random, named), _group(random, named, 0, may_lack=False)))
-        return Any(tuple(QueryEvent(_name(named), kind) for kind in choice))
+            return Or((_event(random, named), _group(random, named, 0, may_lack=False)))
+        return Or(tuple(QueryEvent(_name(named), kind) for kind in choice))
     if depth and random.random() < 0.5:
         return _group(random, named, depth - 1, may_lack=may_lack)
     repeat = random.choice((None,) * 6 + (Repeat(1), Repeat(2, 3)))
@@ -99,7 +99,7 @@ def _positives(part: Part) -> list[QueryEvent]:
     match part:
         case QueryEvent():
             return [part]
-        case Seq(parts) | All(parts):
+        case Seq(parts) | And(parts):
             return [event for each in parts for event in _positives(each)]
         case _:
             return []

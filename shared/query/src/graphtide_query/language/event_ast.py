@@ -9,7 +9,7 @@ from graphtide_query.language import ast
 
 if TYPE_CHECKING:
     from graphtide_core.errors import Location
-    from graphtide_core.event_pattern import All, Any, Selection, Seq
+    from graphtide_core.event_pattern import And, Or, Selection, Seq
 
     from graphtide_query.language.ast import Name, Property
 
@@ -38,20 +38,20 @@ class Event:
 class Group:
     """`SEQ(…)`, `AND(…)` or `OR(…)`."""
 
-    kind: type[Seq | All | Any]
+    kind: type[Seq | And | Or]
     parts: tuple[Part, ...]
     location: Location
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class Not:
     """`NOT part`."""
 
     part: Part
     location: Location
 
 
-Part = Event | Group | Absent
+Part = Event | Group | Not
 
 
 @dataclass(frozen=True, slots=True)

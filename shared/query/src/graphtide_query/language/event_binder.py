@@ -9,9 +9,9 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from graphtide_core.arrangement import MAX_NESTING
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_pattern import Absent, Any, EventPattern, QueryEvent, Repeat
+from graphtide_core.event_expression import MAX_NESTING
+from graphtide_core.event_pattern import EventPattern, Not, Or, QueryEvent, Repeat
 from graphtide_core.event_pattern import events as events_of
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.errors import Location
-    from graphtide_core.event_pattern import All, Part, Seq
+    from graphtide_core.event_pattern import And, Part, Seq
     from graphtide_core.predicate import Expression
 
 
@@ -50,8 +50,8 @@ def bind_event_pattern(pattern: event_ast.Pattern) -> EventPattern:
     within = clause(clauses, event_ast.Within, "WITHIN")
     within = required(within, pattern.name, "WITHIN", "say how long a match may last: WITHIN 10m")
     require_text(stream.stream)
-    arrangement = _Arrangement(pattern.root)
-    root = arrangement.bind_group(pattern.root)
+    expression = _Expression(pattern.root)
+    root = expression.bind_group(pattern.root)
     names = EventNames(event.name for event in events_of(root))
     conditions = () if where is None else conjuncts(bind_expression(where.condition, names))
     bound = EventPattern(
@@ -59,7 +59,7 @@ def bind_event_pattern(pattern: event_ast.Pattern) -> EventPattern:
         root=root,
         within=bind_time(within.time.amount, within.time.unit, "the time of WITHIN"),
         stream=StreamName(stream.stream.text),
-        predicates=(*arrangement.predicates, *conditions),
+        predicates=(*expression.predicates, *conditions),
     )
     return _with_options(bound, clauses, names)
 
@@ -92,7 +92,7 @@ def _with_options(pattern: EventPattern, clauses: tuple[event_ast.Clause, ...], 
     return pattern
 
 
-class _Arrangement:
+class _Expression:
     """Binds the parts of a pattern; collects what their braces say.
 
     Attributes:
@@ -105,7 +105,7 @@ class _Arrangement:
         self._made = (name for number in count(1) if (name := f"e{number}") not in used)
         self.predicates: list[Expression] = []
 
-    def bind_group(self, group: event_ast.Group) -> Seq | All | Any:
+    def bind_group(self, group: event_ast.Group) -> Seq | And | Or:
         return group.kind(tuple(self._bind(part) for part in group.parts))
 
     def _bind(self, part: event_ast.Part) -> Part:
@@ -114,13 +114,13 @@ class _Arrangement:
                 return self._bind_event(part)
             case event_ast.Group():
                 return self.bind_group(part)
-            case event_ast.Absent(absent, location):  # pragma: no branch - mypy knows that no case is left
-                return Absent(tuple(self._bind_absent(absent, location)), location)
+            case event_ast.Not(absent, location):  # pragma: no branch - mypy knows that no case is left
+                return Not(tuple(self._bind_absent(absent, location)), location)
 
     def _bind_absent(self, part: event_ast.Part, place: Location) -> Iterator[QueryEvent]:
         if isinstance(part, event_ast.Event):
             yield self._bind_event(part)
-        elif isinstance(part, event_ast.Group) and part.kind is Any:
+        elif isinstance(part, event_ast.Group) and part.kind is Or:
             for each in part.parts:
                 yield from self._bind_absent(each, place)
         else:
@@ -159,7 +159,7 @@ def _inner(part: event_ast.Part) -> tuple[event_ast.Part, ...]:
             return ()
         case event_ast.Group():
             return part.parts
-        case event_ast.Absent():  # pragma: no branch - mypy knows that no case is left
+        case event_ast.Not():  # pragma: no branch - mypy knows that no case is left
             return (part.part,)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.event_pattern import All, Any, Selection, Seq
+from graphtide_core.event_pattern import And, Or, Selection, Seq
 from lark import Token, Transformer, v_args
 
 from graphtide_query.language import ast, event_ast
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.event_pattern import EventPattern
 
-_GROUPS: Final[Mapping[str, type[Seq | All | Any]]] = {"SEQ": Seq, "AND": All, "OR": Any}
+_GROUPS: Final[Mapping[str, type[Seq | And | Or]]] = {"SEQ": Seq, "AND": And, "OR": Or}
 
 _Token = Token | None
 _Properties = tuple[ast.Property, ...] | None
@@ -38,9 +38,9 @@ class EventRules(Transformer[Token, object]):
         """`SEQ(a, b)`."""
         return event_ast.Group(_GROUPS[word.type], parts, locate(word))
 
-    def absent(self, keyword: Token, part: event_ast.Part) -> event_ast.Absent:
+    def absent(self, keyword: Token, part: event_ast.Part) -> event_ast.Not:
         """`NOT a`."""
-        return event_ast.Absent(part, locate(keyword))
+        return event_ast.Not(part, locate(keyword))
 
     def event(self, name: Token, kind: _Token, repeat: event_ast.Repeat | None, properties: _Properties) -> event_ast.Event:
         """`name:type{2,5} {…}`."""

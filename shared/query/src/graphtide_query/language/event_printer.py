@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq
+from graphtide_core.event_expression import Visitor
+from graphtide_core.event_pattern import Selection
 from graphtide_core.pattern import Report
 
 from graphtide_query.language.expression_printer import write_conditions
@@ -18,7 +19,8 @@ from graphtide_query.language.spelling import write_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphtide_core.event_pattern import EventPattern, Part, Repeat
+    from graphtide_core.event_expression import And, Group, Not, Or, QueryEvent, Repeat, Seq
+    from graphtide_core.event_pattern import EventPattern
 
 
 def print_event_pattern(pattern: EventPattern) -> str:
@@ -28,7 +30,7 @@ def print_event_pattern(pattern: EventPattern) -> str:
         InvalidPatternError: a predicate holds an infinity or NaN.
     Complexity: linear in events and predicates.
     """
-    return "\n".join([f"PATTERN {write_name(pattern.name)}", _part(pattern.root), *_clauses(pattern)]) + "\n"
+    return "\n".join([f"PATTERN {write_name(pattern.name)}", _Parts().visit(pattern.root), *_clauses(pattern)]) + "\n"
 
 
 def _clauses(pattern: EventPattern) -> Iterator[str]:
@@ -45,20 +47,27 @@ def _clauses(pattern: EventPattern) -> Iterator[str]:
     yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.tells_timeouts else "")
 
 
-def _part(part: Part) -> str:
-    match part:
-        case QueryEvent():
-            return _event(part)
-        case Absent((event,)):
-            return f"NOT {_event(event)}"
-        case Absent(events):
-            return f"NOT OR({', '.join(map(_event, events))})"
-        case Seq(parts):
-            return f"SEQ({', '.join(map(_part, parts))})"
-        case All(parts):
-            return f"AND({', '.join(map(_part, parts))})"
-        case Any(parts):  # pragma: no branch - mypy knows that no case is left
-            return f"OR({', '.join(map(_part, parts))})"
+class _Parts(Visitor[str]):
+    """The text of each part."""
+
+    def event(self, event: QueryEvent, /) -> str:
+        return _event(event)
+
+    def absent(self, absent: Not, /) -> str:
+        events = ", ".join(map(_event, absent.events))
+        return f"NOT {events}" if len(absent.events) == 1 else f"NOT OR({events})"
+
+    def sequence(self, group: Seq, /) -> str:
+        return self._group("SEQ", group)
+
+    def conjunction(self, group: And, /) -> str:
+        return self._group("AND", group)
+
+    def choice(self, group: Or, /) -> str:
+        return self._group("OR", group)
+
+    def _group(self, word: str, group: Group) -> str:
+        return f"{word}({', '.join(map(self.visit, group.parts))})"
 
 
 def _event(event: QueryEvent) -> str:

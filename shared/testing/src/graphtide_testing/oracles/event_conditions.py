@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq, events, positive_events
+from graphtide_core.event_pattern import And, Not, Or, QueryEvent, Selection, Seq, events, positive_events
 from graphtide_core.predicate import Comparison, aggregates, plain_attributes, variables
 
 from graphtide_testing.oracles.predicates import aggregate, compare, evaluate
@@ -46,7 +46,7 @@ class Seen:
 class Interval:
     """The time, closed at both ends, in which no event that is one of `absent` may be."""
 
-    absent: Absent
+    absent: Not
     start: int
     end: int
 
@@ -60,15 +60,15 @@ def read(event: Event, name: str) -> Value:
 def branches(part: Part) -> Iterator[Part]:
     """Yield the part once for each way to take one branch of every OR; the ways in the order of the text."""
     match part:
-        case QueryEvent() | Absent():
+        case QueryEvent() | Not():
             yield part
-        case Any(parts):
+        case Or(parts):
             for each in parts:
                 yield from branches(each)
         case Seq(parts):
             yield from (Seq(taken) for taken in product(*(tuple(branches(each)) for each in parts)))
-        case All(parts):
-            yield from (All(taken) for taken in product(*(tuple(branches(each)) for each in parts)))
+        case And(parts):
+            yield from (And(taken) for taken in product(*(tuple(branches(each)) for each in parts)))
 
 
 class Conditions:
@@ -115,10 +115,10 @@ class Conditions:
         """Return where each NOT of a branch looks, given the events beside it."""
         match branch:
             case Seq(parts):
-                own = [self._between(parts, place, chosen) for place, part in enumerate(parts) if isinstance(part, Absent)]
-            case All(parts):
+                own = [self._between(parts, place, chosen) for place, part in enumerate(parts) if isinstance(part, Not)]
+            case And(parts):
                 first, last = _span(branch, chosen)
-                own = [Interval(part, first, last) for part in parts if isinstance(part, Absent)]
+                own = [Interval(part, first, last) for part in parts if isinstance(part, Not)]
             case _:
                 return []
         return [*own, *(interval for part in parts for interval in self.intervals(part, chosen))]
@@ -150,16 +150,16 @@ class Conditions:
         )
 
     def _is_ordered(self, part: Part, chosen: Assignment) -> bool:
-        if not isinstance(part, Seq | All):
+        if not isinstance(part, Seq | And):
             return True
         spans = [_span(each, chosen) for each in part.parts if _is_filled(each, chosen)]
         in_order = all(last <= first for (_, last), (first, _) in pairwise(spans))
-        return (in_order or isinstance(part, All)) and all(self._is_ordered(each, chosen) for each in part.parts)
+        return (in_order or isinstance(part, And)) and all(self._is_ordered(each, chosen) for each in part.parts)
 
     def _between(self, parts: tuple[Part, ...], place: int, chosen: Assignment) -> Interval:
         """Return where the NOT of a SEQ looks: from the part before it to the part after it, or T beyond the SEQ."""
         absent = parts[place]
-        assert isinstance(absent, Absent)
+        assert isinstance(absent, Not)
         before = [_span(part, chosen) for part in parts[:place] if positive_events(part)]
         after = [_span(part, chosen) for part in parts[place:] if positive_events(part)]
         first, last = min(before + after)[0], max(end for _, end in before + after)

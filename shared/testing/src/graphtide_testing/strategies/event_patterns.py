@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from graphtide_core.arrangement import events, positive_events
+from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_pattern import Absent, All, Any, EventPattern, QueryEvent, Repeat, Selection, Seq
+from graphtide_core.event_expression import events, positive_events
+from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Selection, Seq
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import Report
@@ -22,7 +23,6 @@ from graphtide_core.predicate import (
     Compute,
     IsNull,
     Literal,
-    Or,
 )
 from graphtide_core.returns import Field, Returns
 from graphtide_core.time import Duration
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from random import Random
 
-    from graphtide_core.arrangement import Group, Part
+    from graphtide_core.event_expression import Group, Part
     from graphtide_core.predicate import Expression
     from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -58,7 +58,7 @@ class EventPatternShape:
     max_depth: int = 3
     max_within: int = 5
     stream: EventStreamShape = field(default_factory=EventStreamShape)
-    groups: tuple[type[Seq | All | Any], ...] = (Seq, Seq, All, Any)
+    groups: tuple[type[Seq | And | Or], ...] = (Seq, Seq, And, Or)
     iterations: bool = True
     predicates: bool = True
     partition: bool = True
@@ -145,7 +145,7 @@ def _if_allowed(pattern: EventPattern, *, predicate: Expression | None = None, t
 
 @dataclass(slots=True)
 class _Growth:
-    """Grows an arrangement."""
+    """Grows an event expression."""
 
     choices: Choices
     shape: EventPatternShape
@@ -155,7 +155,7 @@ class _Growth:
     def group(self, size: int, depth: int, *, inside_or: bool) -> Group:
         """Return a group of `size` events that are to come."""
         kind = self.choices.one_of(self.shape.groups)
-        chooses = inside_or or kind is Any
+        chooses = inside_or or kind is Or
         parts: list[Part] = []
         while size > 0:
             self._forbid(parts, chooses=chooses)
@@ -177,7 +177,7 @@ class _Growth:
             return
         kinds = 2 if self.absent + 2 <= self.shape.max_absent and self.choices.rarely(4) else 1
         self.absent += kinds
-        parts.append(Absent(tuple(self._event(can_repeat=False) for _ in range(kinds))))
+        parts.append(Not(tuple(self._event(can_repeat=False) for _ in range(kinds))))
 
     def _event(self, *, can_repeat: bool) -> QueryEvent:
         kind = None if self.choices.rarely(8) else self.choices.one_of(self.shape.stream.types)
@@ -194,7 +194,7 @@ def _predicate(choices: Choices, root: Group) -> Expression:
             return _own(choices, choices.one_of(names))
         case 2:
             name = choices.one_of(names)
-            return Or((_own(choices, name), IsNull(Attribute(name, choices.one_of(("n", "absent"))))))
+            return predicate.Or((_own(choices, name), IsNull(Attribute(name, choices.one_of(("n", "absent"))))))
         case 3 if repeated:
             return _computed(choices, choices.one_of(repeated))
         case _:

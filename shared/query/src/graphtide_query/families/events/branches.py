@@ -11,20 +11,21 @@ Reference: paper 002, sections 2.1 and 4.2.3 (nested operators are left to its A
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.arrangement import choices
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_pattern import Absent, All, Any, QueryEvent, Selection, Seq, events, positive_events
+from graphtide_core.event_expression import And, Not, QueryEvent, Seq, Visitor, choices, events, positive_events
+from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.events import Absence, NameOfType, Slot, SubPattern
 from graphtide_core.predicate import conjuncts, renamed, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphtide_core.event_pattern import EventPattern, Part
+    from graphtide_core.event_expression import Or, Part
+    from graphtide_core.event_pattern import EventPattern
     from graphtide_core.plans.events import SlotIndex
     from graphtide_core.predicate import Expression
 
@@ -60,12 +61,12 @@ def branches(pattern: EventPattern) -> tuple[BranchForm, ...]:
     if next(choices(pattern.root), None) is None:
         return (_form(pattern, frozenset(), pattern.root, predicates),)
     read = frozenset[str]().union(*(names for _, names in predicates), _mistakable(pattern.root))
-    count = _count(pattern.root, read)
+    count = _Branches(read).visit(pattern.root)
     if count > MOST_BRANCHES:
         message = f"the ORs of {pattern.name!r} make {count:,} branches; a pattern may have {MOST_BRANCHES}"
         raise InvalidPatternError(message)
     optional = frozenset(event.name for choice in choices(pattern.root) for event in events(choice))
-    return tuple(_form(pattern, optional, chosen, predicates) for chosen in _choices(pattern.root, read))
+    return tuple(_form(pattern, optional, chosen, predicates) for chosen in _Choices(read).visit(pattern.root))
 
 
 def _mistakable(root: Part) -> Iterator[str]:
@@ -81,47 +82,59 @@ def _mistakable(root: Part) -> Iterator[str]:
             yield from own
 
 
-def _is_one_slot(choice: Any, read: frozenset[str]) -> bool:
+def _is_one_slot(choice: Or, read: frozenset[str]) -> bool:
     """Whether an OR is a slot of several types, so that the type of an event tells its name."""
     parts = [part for part in choice.parts if isinstance(part, QueryEvent) and part.type is not None and part.repeat is None]
     types = {part.type for part in parts}
     return len(types) == len(choice.parts) and read.isdisjoint(part.name for part in parts)
 
 
-def _count(part: Part, read: frozenset[str]) -> int:
-    match part:
-        case QueryEvent() | Absent():
-            return 1
-        case Seq(parts) | All(parts):
-            return prod(_count(each, read) for each in parts)
-        case Any(parts):  # pragma: no branch - mypy knows that no case is left
-            return 1 if _is_one_slot(part, read) else sum(_count(each, read) for each in parts)
+@dataclass(frozen=True, slots=True)
+class _Branches(Visitor[int]):
+    """How many branches a part makes; `read` are events that make an OR several slots."""
+
+    read: frozenset[str]
+
+    def event(self, _event: QueryEvent, /) -> int:
+        return 1
+
+    def absent(self, _absent: Not, /) -> int:
+        return 1
+
+    def sequence(self, group: Seq, /) -> int:
+        return prod(map(self.visit, group.parts))
+
+    def conjunction(self, group: And, /) -> int:
+        return prod(map(self.visit, group.parts))
+
+    def choice(self, group: Or, /) -> int:
+        return 1 if _is_one_slot(group, self.read) else sum(map(self.visit, group.parts))
 
 
-def _chooses(part: Part, read: frozenset[str]) -> bool:
-    """Whether some OR in the part is not one slot."""
-    if isinstance(part, QueryEvent | Absent):
-        return False
-    return (isinstance(part, Any) and not _is_one_slot(part, read)) or any(_chooses(each, read) for each in part.parts)
+@dataclass(frozen=True, slots=True)
+class _Choices(Visitor["Iterator[Part]"]):
+    """A part once for each choice in its ORs; what stays of these are slots of several types."""
 
+    read: frozenset[str]
 
-def _choices(part: Part, read: frozenset[str]) -> Iterator[Part]:
-    """Yield the part once for each choice in its ORs; what stays of these are slots of several types."""
-    match part:
-        case QueryEvent() | Absent():
-            yield part
-        case Seq() | All() if not _chooses(part, read):
-            yield part
-        case Seq(parts):
-            yield from map(Seq, product(*(_choices(each, read) for each in parts)))
-        case All(parts):
-            yield from map(All, product(*(_choices(each, read) for each in parts)))
-        case Any(parts):  # pragma: no branch - mypy knows that no case is left
-            if _is_one_slot(part, read):
-                yield part
-            else:
-                for each in parts:
-                    yield from _choices(each, read)
+    def event(self, event: QueryEvent, /) -> Iterator[Part]:
+        yield event
+
+    def absent(self, absent: Not, /) -> Iterator[Part]:
+        yield absent
+
+    def sequence(self, group: Seq, /) -> Iterator[Part]:
+        yield from (group,) if not self._chooses(group) else map(Seq, product(*map(self.visit, group.parts)))
+
+    def conjunction(self, group: And, /) -> Iterator[Part]:
+        yield from (group,) if not self._chooses(group) else map(And, product(*map(self.visit, group.parts)))
+
+    def choice(self, group: Or, /) -> Iterator[Part]:
+        yield from (group,) if _is_one_slot(group, self.read) else chain.from_iterable(map(self.visit, group.parts))
+
+    def _chooses(self, part: Part) -> bool:
+        """Whether some OR in the part is not one slot."""
+        return not all(_is_one_slot(each, self.read) for each in choices(part))
 
 
 _Predicates = list[tuple["Expression", frozenset[str]]]
@@ -131,7 +144,7 @@ _Predicates = list[tuple["Expression", frozenset[str]]]
 def _form(pattern: EventPattern, optional: frozenset[str], chosen: Part, predicates: _Predicates) -> BranchForm:
     """Return the form of a branch; `optional` are the events of ORs, of which it takes some."""
     placed = _Placed()
-    placed.place(chosen)
+    placed.visit(chosen)
     return BranchForm(
         SubPattern(
             tuple(placed.slots),
@@ -148,8 +161,8 @@ def _form(pattern: EventPattern, optional: frozenset[str], chosen: Part, predica
 
 
 @dataclass(slots=True)
-class _Placed:
-    """The parts of a branch that have their places."""
+class _Placed(Visitor[tuple["SlotIndex", ...]]):
+    """The parts of a branch that have their places; a part has the slots that it was given."""
 
     slots: list[Slot] = field(default_factory=list)
     order: set[tuple[SlotIndex, SlotIndex]] = field(default_factory=set)
@@ -158,21 +171,25 @@ class _Placed:
     by_type: list[NameOfType] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
 
-    def place(self, part: Part) -> tuple[SlotIndex, ...]:
-        """Give places to a part, and return its slots; that of an `Absent` is its neighbours' to know, who place it."""
-        match part:
-            case QueryEvent(name, kind, repeat):
-                return (self._slot(Slot(() if kind is None else (kind,), repeat), name),)
-            case Any(parts):
-                names = {each.type: each.name for each in parts if isinstance(each, QueryEvent) and each.type is not None}
-                types = tuple(sorted(names))
-                slot = self._slot(Slot(types), names[types[0]])
-                self.by_type += [NameOfType(slot, kind, names[kind]) for kind in types[1:]]
-                return (slot,)
-            case Seq(parts) | All(parts):
-                return self._group(part, [() if isinstance(each, Absent) else self.place(each) for each in parts])
-            case Absent():  # pragma: no cover - an arrangement refuses it where it has no neighbours
-                return ()
+    def event(self, event: QueryEvent, /) -> tuple[SlotIndex, ...]:
+        return (self._slot(Slot(() if event.type is None else (event.type,), event.repeat), event.name),)
+
+    def absent(self, _absent: Not, /) -> tuple[SlotIndex, ...]:
+        """Return nothing: only its neighbours know its bounds, and their group places it."""
+        return ()
+
+    def choice(self, group: Or, /) -> tuple[SlotIndex, ...]:
+        names = {each.type: each.name for each in group.parts if isinstance(each, QueryEvent) and each.type is not None}
+        types = tuple(sorted(names))
+        slot = self._slot(Slot(types), names[types[0]])
+        self.by_type += [NameOfType(slot, kind, names[kind]) for kind in types[1:]]
+        return (slot,)
+
+    def sequence(self, group: Seq, /) -> tuple[SlotIndex, ...]:
+        return self._group(group, [self.visit(each) for each in group.parts])
+
+    def conjunction(self, group: And, /) -> tuple[SlotIndex, ...]:
+        return self._group(group, [self.visit(each) for each in group.parts])
 
     def _slot(self, slot: Slot, name: str) -> SlotIndex:
         self.slots.append(slot)
@@ -180,13 +197,13 @@ class _Placed:
         self.variables[name] = f"s{len(self.slots) - 1}"
         return len(self.slots) - 1
 
-    def _group(self, group: Seq | All, places: list[tuple[SlotIndex, ...]]) -> tuple[SlotIndex, ...]:
+    def _group(self, group: Seq | And, places: list[tuple[SlotIndex, ...]]) -> tuple[SlotIndex, ...]:
         within = tuple(slot for place in places for slot in place)
-        is_inner = isinstance(group, All)
+        is_inner = isinstance(group, And)
         earlier: tuple[SlotIndex, ...] = ()
         last: tuple[SlotIndex, ...] = ()
         for index, (part, place) in enumerate(zip(group.parts, places, strict=True)):
-            if isinstance(part, Absent):
+            if isinstance(part, Not):
                 following = next((each for each in places[index:] if each), ())
                 after, before = ((), ()) if is_inner else (last, following)
                 self._absent(part, Absence((), after, before, within, is_inner))
@@ -195,7 +212,7 @@ class _Placed:
                 earlier, last = earlier + place, place
         return within
 
-    def _absent(self, part: Absent, bounds: Absence) -> None:
+    def _absent(self, part: Not, bounds: Absence) -> None:
         """Note that none of some events may come: each for itself, as each may have predicates."""
         for event in part.events:
             self.variables[event.name] = f"n{len(self.absences)}"

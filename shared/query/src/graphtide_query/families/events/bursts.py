@@ -6,10 +6,11 @@ Cost: O(n^2) for n events.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.arrangement import Absent, Any, QueryEvent, Seq, absences, choices, positive_events
+from graphtide_core.event_expression import Visitor, absences, choices, positive_events
 from graphtide_core.event_pattern import Selection
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import variables
@@ -18,9 +19,9 @@ from graphtide_query.estimates.bursts import FEWEST, MOST_MATCHES, Burst, add_co
 from graphtide_query.symmetry import ColouredGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from graphtide_core.arrangement import Part
+    from graphtide_core.event_expression import And, Group, Not, Or, Part, QueryEvent, Seq
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
@@ -42,10 +43,10 @@ def _of_events(pattern: EventPattern) -> Burst | None:
         return None
     graph = ColouredGraph()
     number: dict[str, int] = {}
-    _add_part(graph, number, pattern.root)
+    _Coloured(graph, number).visit(pattern.root)
     add_conditions(graph, number, pattern.predicates)
     exchanged = alike(graph, number, names)
-    matches = _ways(pattern.root, exchanged.ways)
+    matches = _Ways(exchanged.ways).visit(pattern.root)
     if matches <= MOST_MATCHES:
         return None
     is_all = not pattern.is_distinct and pattern.one_per is None and pattern.report is Report.ALL
@@ -97,8 +98,8 @@ def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
     each = {event.name: rates.events(() if event.type is None else (event.type,), ticks) for event in events}
     through = fan_out.through(pattern.predicates)
     found = 0.0
-    for last in _last(pattern.root):
-        share, _ = _in_order(pattern.root, last)
+    for last in _Last().visit(pattern.root):
+        share, _ = _InOrder(last).visit(pattern.root)
         found = max(found, min(MOST, through * share * prod(count for name, count in each.items() if name != last)))
     if found <= MOST_MATCHES:
         return None
@@ -110,54 +111,107 @@ def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
     return Burst(count, 1, text)
 
 
-def _last(part: Part) -> tuple[str, ...]:
-    """Return the events of a part that may be its last."""
-    match part:
-        case QueryEvent(name):
-            return (name,)
-        case Absent():
-            return ()
-        case Seq(parts):
-            return next((found for each in reversed(parts) if (found := _last(each))), ())
-        case _:
-            return tuple(name for each in part.parts for name in _last(each))
+class _Last(Visitor[tuple[str, ...]]):
+    """The events of a part that may be its last."""
+
+    def event(self, event: QueryEvent, /) -> tuple[str, ...]:
+        return (event.name,)
+
+    def absent(self, _absent: Not, /) -> tuple[str, ...]:
+        return ()
+
+    def sequence(self, group: Seq, /) -> tuple[str, ...]:
+        return next((found for each in reversed(group.parts) if (found := self.visit(each))), ())
+
+    def conjunction(self, group: And, /) -> tuple[str, ...]:
+        return self._any_of(group)
+
+    def choice(self, group: Or, /) -> tuple[str, ...]:
+        return self._any_of(group)
+
+    def _any_of(self, group: And | Or) -> tuple[str, ...]:
+        return tuple(name for each in group.parts for name in self.visit(each))
 
 
-def _in_order(part: Part, last: str) -> tuple[float, int]:
-    """Return the share of permutations of a part's events but `last` that agree with its arrangement, and how many they are."""
-    if isinstance(part, QueryEvent):
-        return 1.0, int(part.name != last)
-    if isinstance(part, Absent):
+@dataclass(frozen=True, slots=True)
+class _InOrder(Visitor[tuple[float, int]]):
+    """The share of permutations of a part's events but `last` that agree with its order, and how many events they are."""
+
+    last: str
+
+    def event(self, event: QueryEvent, /) -> tuple[float, int]:
+        return 1.0, int(event.name != self.last)
+
+    def absent(self, _absent: Not, /) -> tuple[float, int]:
         return 1.0, 0
-    inner = [_in_order(each, last) for each in part.parts]
-    size, share = sum(count for _, count in inner), prod(share for share, _ in inner)
-    if isinstance(part, Seq):
-        share *= prod(factorial(count) for _, count in inner) / factorial(size)
-    return share, size
+
+    def sequence(self, group: Seq, /) -> tuple[float, int]:
+        share, counts = self._parts(group)
+        return share * prod(map(factorial, counts)) / factorial(sum(counts)), sum(counts)
+
+    def conjunction(self, group: And, /) -> tuple[float, int]:
+        share, counts = self._parts(group)
+        return share, sum(counts)
+
+    def choice(self, group: Or, /) -> tuple[float, int]:
+        share, counts = self._parts(group)
+        return share, sum(counts)
+
+    def _parts(self, group: Group) -> tuple[float, list[int]]:
+        inner = [self.visit(each) for each in group.parts]
+        return prod(share for share, _ in inner), [count for _, count in inner]
 
 
-def _ways(part: Part, ways: Mapping[str, int]) -> int:
-    """Return in how many ways the events of a part can be exchanged; of an OR those of one branch."""
-    match part:
-        case QueryEvent(name):
-            return ways[name]
-        case Absent():
-            return 1
-        case Any(parts):
-            return max(_ways(each, ways) for each in parts)
-        case _:
-            return prod(_ways(each, ways) for each in part.parts)
+@dataclass(frozen=True, slots=True)
+class _Ways(Visitor[int]):
+    """In how many ways the events of a part can be exchanged; of an OR those of one branch. `ways` are those of each event."""
+
+    ways: Mapping[str, int]
+
+    def event(self, event: QueryEvent, /) -> int:
+        return self.ways[event.name]
+
+    def absent(self, _absent: Not, /) -> int:
+        return 1
+
+    def sequence(self, group: Seq, /) -> int:
+        return prod(map(self.visit, group.parts))
+
+    def conjunction(self, group: And, /) -> int:
+        return prod(map(self.visit, group.parts))
+
+    def choice(self, group: Or, /) -> int:
+        return max(map(self.visit, group.parts))
 
 
-def _add_part(graph: ColouredGraph, number: dict[str, int], part: Part) -> int:
-    """Add a part of an arrangement, whose own parts are told apart by their places but in an AND and a NOT."""
-    if isinstance(part, QueryEvent):
-        number[part.name] = graph.add(f"event {part.type!r} {part.repeat!r}")
-        return number[part.name]
-    above = graph.add(type(part).__name__)
-    inner = part.events if isinstance(part, Absent) else part.parts
-    # An assignment of several branches of an OR is one match, so they are not exchanged.
-    is_placed = type(part).__name__ in {"Seq", "Any"}
-    for place, each in enumerate(inner):
-        graph.link(f"part {place if is_placed else ''}", above, _add_part(graph, number, each))
-    return above
+@dataclass(frozen=True, slots=True)
+class _Coloured(Visitor[int]):
+    """Vertices of a graph for a part and all below it, which are told apart by their places but in an AND and a NOT.
+
+    An assignment of several branches of an OR is one match, so branches are not exchanged.
+    """
+
+    graph: ColouredGraph
+    number: dict[str, int]
+
+    def event(self, event: QueryEvent, /) -> int:
+        self.number[event.name] = self.graph.add(f"event {event.type!r} {event.repeat!r}")
+        return self.number[event.name]
+
+    def absent(self, absent: Not, /) -> int:
+        return self._above("NOT", absent.events, is_placed=False)
+
+    def sequence(self, group: Seq, /) -> int:
+        return self._above("SEQ", group.parts, is_placed=True)
+
+    def conjunction(self, group: And, /) -> int:
+        return self._above("AND", group.parts, is_placed=False)
+
+    def choice(self, group: Or, /) -> int:
+        return self._above("OR", group.parts, is_placed=True)
+
+    def _above(self, colour: str, parts: Iterable[Part], *, is_placed: bool) -> int:
+        above = self.graph.add(colour)
+        for place, each in enumerate(parts):
+            self.graph.link(f"part {place if is_placed else ''}", above, self.visit(each))
+        return above

@@ -39,13 +39,13 @@ def nodes(plan: AggregationPlan, patterns: Sequence[str], actuals: Mapping[str, 
 
 
 def _does(vertex: Vertex, patterns: Sequence[str]) -> str:
-    text = arrangement(vertex.sub_pattern)
+    text = expression_of(vertex.sub_pattern)
     if vertex.parents and vertex.differential:
         text += f", adds {', '.join(_slot(vertex.sub_pattern.slots[slot]) for slot in vertex.differential)}"
     return f"{text} => {', '.join(dict.fromkeys(patterns))}" if patterns else text
 
 
-def arrangement(sub_pattern: SubPattern) -> str:
+def expression_of(sub_pattern: SubPattern) -> str:
     """Return a sub-pattern in words: `SEQ(A, B)` or `AND(A, B)` where it is one, else AND and what comes before what."""
     order = sub_pattern.order
     slots = list(map(_slot, sub_pattern.slots))
