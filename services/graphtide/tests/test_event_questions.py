@@ -12,7 +12,8 @@ from graphtide.event_questions import Question, questions
 from graphtide_core.edge import Operation
 from graphtide_core.event import Event
 from graphtide_core.event_answer import Obstacle
-from graphtide_core.event_pattern import EventPattern, Selection, positive_events
+from graphtide_core.event_expression import positive_events
+from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.ids import EdgeId
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Value
     from graphtide_core.event_answer import EventAnswer
-    from graphtide_core.event_pattern import Part
+    from graphtide_core.event_expression import Part
     from hypothesis.strategies import DrawFn
 
     Binding = Mapping[str, tuple[EdgeId, ...]]

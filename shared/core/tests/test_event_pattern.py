@@ -10,7 +10,8 @@ from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.edge import Edge
 from graphtide_core.errors import InvalidPatternError, Location
 from graphtide_core.event import Event
-from graphtide_core.event_pattern import And, EventPattern, Not, Or, Part, QueryEvent, Repeat, Selection, Seq
+from graphtide_core.event_expression import And, Not, Or, Part, QueryEvent, Repeat, Seq
+from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import QueryEdge, QueryVertex, Report, SubgraphPattern

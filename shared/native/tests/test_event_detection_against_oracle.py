@@ -10,7 +10,8 @@ import pytest
 from graphtide_core.edge import Operation
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event import Event
-from graphtide_core.event_pattern import And, EventPattern, Not, QueryEvent, Repeat, Seq
+from graphtide_core.event_expression import And, Not, QueryEvent, Repeat, Seq
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId, PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.time import Duration, EventTime, TimeUnit

@@ -24,7 +24,8 @@ from random import Random
 from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from graphtide_core.event_pattern import And, EventPattern, QueryEvent, Seq
+from graphtide_core.event_expression import And, QueryEvent, Seq
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core import predicate
-from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Selection, Seq
+from graphtide_core.event_expression import And, Not, Or, QueryEvent, Repeat, Seq
+from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Absence, Slot, SubPattern
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal

@@ -8,7 +8,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from graphtide_core.event_pattern import And, EventPattern, QueryEvent, Seq
+from graphtide_core.event_expression import And, QueryEvent, Seq
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import Slot, SubPattern
 from graphtide_core.statistics import StatisticsSnapshot

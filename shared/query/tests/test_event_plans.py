@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 from graphtide_core import predicate
-from graphtide_core.event_pattern import And, EventPattern, QueryEvent, Seq
+from graphtide_core.event_expression import And, QueryEvent, Seq
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans.events import AggregationPlan, Branch, Parent, SubPattern
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.event_pattern import EventPattern, QueryEvent, Seq
+from graphtide_core.event_expression import QueryEvent, Seq
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.plans import EventUnit
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange

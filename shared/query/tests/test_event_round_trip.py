@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import graphtide_query
 from graphtide_core import predicate
-from graphtide_core.event_expression import positive_events
-from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Seq
+from graphtide_core.event_expression import And, Not, Or, QueryEvent, Repeat, Seq, positive_events
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import Report
@@ -31,7 +31,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from graphtide_core.event_pattern import Part
+    from graphtide_core.event_expression import Part
     from hypothesis.strategies import DrawFn
 
 TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)

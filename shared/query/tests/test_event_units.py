@@ -8,7 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Seq
+from graphtide_core.event_expression import And, Not, Or, QueryEvent, Repeat, Seq
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal

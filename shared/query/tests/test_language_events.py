@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError, Location
-from graphtide_core.event_pattern import And, EventPattern, Not, Or, Part, QueryEvent, Repeat, Selection, Seq
+from graphtide_core.event_expression import And, Not, Or, Part, QueryEvent, Repeat, Seq
+from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import Report, SubgraphPattern
 from graphtide_core.predicate import Aggregate, Aggregation, Attribute, Compare, Comparison, Compute, Expression, Literal

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from graphtide_core.errors import Location
 
@@ -44,6 +44,7 @@ class Seq:
     """Each event of a part is no later than any of the next part; a NOT stands between those on its sides."""
 
     parts: tuple[Part, ...]
+    word: ClassVar[str] = "SEQ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class And:
     """All parts, in whatever order (`AND` in the language)."""
 
     parts: tuple[Part, ...]
+    word: ClassVar[str] = "AND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Or:
     """One of the parts; the first where the same events fill several (`OR` in the language)."""
 
     parts: tuple[Part, ...]
+    word: ClassVar[str] = "OR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,10 @@ class Not:
 
 
 Group = Seq | And | Or
-"""What holds other parts."""
+"""What holds other parts; `word` is its operator in the language."""
+
+OPERATORS: Final[Mapping[str, type[Group]]] = {each.word: each for each in (Seq, And, Or)}
+"""The operators by their words."""
 
 Part = QueryEvent | Group | Not
 """An event expression, or a part of one."""

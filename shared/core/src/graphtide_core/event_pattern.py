@@ -10,21 +10,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 from graphtide_core.event_expression import (
-    MAX_EVENTS,
-    And,
-    Not,
-    Or,
-    Part,
     QueryEvent,
-    Repeat,
-    Seq,
     absences,
     events,
     looks_before_its_span,
     looks_beyond_its_span,
     positive_events,
 )
-from graphtide_core.event_rules import OF_EVENTS, refuse_unmatchable
+from graphtide_core.event_rules import refuse_unmatchable
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS, Attribute, attributes
 from graphtide_core.returns import MatchLayout
@@ -33,28 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.errors import Location
+    from graphtide_core.event_expression import Group
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.one_per import OnePer
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field, Returns
     from graphtide_core.time import Duration, TimeUnit
-
-__all__ = [
-    "MAX_EVENTS",
-    "OF_EVENTS",
-    "And",
-    "EventPattern",
-    "Not",
-    "Or",
-    "Part",
-    "QueryEvent",
-    "Repeat",
-    "Selection",
-    "Seq",
-    "absences",
-    "events",
-    "positive_events",
-]
 
 
 class Selection(Enum):
@@ -91,7 +68,7 @@ class EventPattern:
     """
 
     name: PatternName
-    root: Seq | And | Or
+    root: Group
     within: Duration
     stream: StreamName
     predicates: tuple[Expression, ...] = ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from graphtide_core import predicate as p
-from graphtide_core.event_pattern import positive_events
+from graphtide_core.event_expression import positive_events
 from graphtide_core.time import MAX_EVENT_TIME
 
 from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter

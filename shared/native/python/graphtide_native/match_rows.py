@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import FatalError
-from graphtide_core.event_pattern import positive_events
+from graphtide_core.event_expression import positive_events
 from graphtide_core.ids import EdgeId, MatchId, VertexId
 from graphtide_core.match import (
     Completeness,

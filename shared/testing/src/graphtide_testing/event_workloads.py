@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Selection, Seq, events
+from graphtide_core.event_expression import And, Not, Or, QueryEvent, Repeat, Seq, events
+from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.time import Duration
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from graphtide_core.edge import Value
-    from graphtide_core.event_pattern import Part
+    from graphtide_core.event_expression import Part
     from graphtide_core.plans.events import SubPattern
     from graphtide_core.predicate import Expression
 

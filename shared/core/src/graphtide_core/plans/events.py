@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.event_pattern import Selection
 
 if TYPE_CHECKING:
-    from graphtide_core.event_pattern import EventPattern, Repeat
+    from graphtide_core.event_expression import Repeat
+    from graphtide_core.event_pattern import EventPattern
     from graphtide_core.predicate import Expression
     from graphtide_core.time import Duration
 

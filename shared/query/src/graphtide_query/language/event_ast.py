@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from graphtide_query.language import ast
 
 if TYPE_CHECKING:
+    from graphtide_core import event_expression
     from graphtide_core.errors import Location
-    from graphtide_core.event_pattern import And, Or, Selection, Seq
+    from graphtide_core.event_pattern import Selection
 
     from graphtide_query.language.ast import Name, Property
 
@@ -38,7 +39,7 @@ class Event:
 class Group:
     """`SEQ(…)`, `AND(…)` or `OR(…)`."""
 
-    kind: type[Seq | And | Or]
+    kind: type[event_expression.Group]
     parts: tuple[Part, ...]
     location: Location
 

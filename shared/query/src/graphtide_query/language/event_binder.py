@@ -10,9 +10,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_expression import MAX_NESTING
-from graphtide_core.event_pattern import EventPattern, Not, Or, QueryEvent, Repeat
-from graphtide_core.event_pattern import events as events_of
+from graphtide_core.event_expression import MAX_NESTING, Not, Or, QueryEvent, Repeat
+from graphtide_core.event_expression import events as events_of
+from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import conjuncts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.errors import Location
-    from graphtide_core.event_pattern import And, Part, Seq
+    from graphtide_core.event_expression import Group, Part
     from graphtide_core.predicate import Expression
 
 
@@ -105,7 +105,7 @@ class _Expression:
         self._made = (name for number in count(1) if (name := f"e{number}") not in used)
         self.predicates: list[Expression] = []
 
-    def bind_group(self, group: event_ast.Group) -> Seq | And | Or:
+    def bind_group(self, group: event_ast.Group) -> Group:
         return group.kind(tuple(self._bind(part) for part in group.parts))
 
     def _bind(self, part: event_ast.Part) -> Part:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import And, Or, Selection, Seq
+from graphtide_core.event_expression import OPERATORS
+from graphtide_core.event_pattern import Selection
 from lark import Token, Transformer, v_args
 
 from graphtide_query.language import ast, event_ast
@@ -13,11 +14,7 @@ from graphtide_query.language.spelling import read_integer
 from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from graphtide_core.event_pattern import EventPattern
-
-_GROUPS: Final[Mapping[str, type[Seq | And | Or]]] = {"SEQ": Seq, "AND": And, "OR": Or}
 
 _Token = Token | None
 _Properties = tuple[ast.Property, ...] | None
@@ -32,11 +29,11 @@ class EventRules(Transformer[Token, object]):
         name = name_of(token)
         return name, bind_event_pattern(event_ast.Pattern(name, root, clauses))
 
-    # ---- the arrangement
+    # ---- the event expression
 
     def arrangement(self, word: Token, _bracket: Token, *parts: event_ast.Part) -> event_ast.Group:
         """`SEQ(a, b)`."""
-        return event_ast.Group(_GROUPS[word.type], parts, locate(word))
+        return event_ast.Group(OPERATORS[word.type], parts, locate(word))
 
     def absent(self, keyword: Token, part: event_ast.Part) -> event_ast.Not:
         """`NOT a`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_expression import Visitor
+from graphtide_core.event_expression import Not, QueryEvent
 from graphtide_core.event_pattern import Selection
 from graphtide_core.pattern import Report
 
@@ -19,7 +19,7 @@ from graphtide_query.language.spelling import write_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphtide_core.event_expression import And, Group, Not, Or, QueryEvent, Repeat, Seq
+    from graphtide_core.event_expression import Part, Repeat
     from graphtide_core.event_pattern import EventPattern
 
 
@@ -30,7 +30,7 @@ def print_event_pattern(pattern: EventPattern) -> str:
         InvalidPatternError: a predicate holds an infinity or NaN.
     Complexity: linear in events and predicates.
     """
-    return "\n".join([f"PATTERN {write_name(pattern.name)}", _Parts().visit(pattern.root), *_clauses(pattern)]) + "\n"
+    return "\n".join([f"PATTERN {write_name(pattern.name)}", _part(pattern.root), *_clauses(pattern)]) + "\n"
 
 
 def _clauses(pattern: EventPattern) -> Iterator[str]:
@@ -47,27 +47,13 @@ def _clauses(pattern: EventPattern) -> Iterator[str]:
     yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.tells_timeouts else "")
 
 
-class _Parts(Visitor[str]):
-    """The text of each part."""
-
-    def event(self, event: QueryEvent, /) -> str:
-        return _event(event)
-
-    def absent(self, absent: Not, /) -> str:
-        events = ", ".join(map(_event, absent.events))
-        return f"NOT {events}" if len(absent.events) == 1 else f"NOT OR({events})"
-
-    def sequence(self, group: Seq, /) -> str:
-        return self._group("SEQ", group)
-
-    def conjunction(self, group: And, /) -> str:
-        return self._group("AND", group)
-
-    def choice(self, group: Or, /) -> str:
-        return self._group("OR", group)
-
-    def _group(self, word: str, group: Group) -> str:
-        return f"{word}({', '.join(map(self.visit, group.parts))})"
+def _part(part: Part) -> str:
+    if isinstance(part, QueryEvent):
+        return _event(part)
+    if isinstance(part, Not):
+        events = ", ".join(map(_event, part.events))
+        return f"NOT {events}" if len(part.events) == 1 else f"NOT OR({events})"
+    return f"{part.word}({', '.join(map(_part, part.parts))})"
 
 
 def _event(event: QueryEvent) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import And, Not, Or, QueryEvent, Selection, Seq, events, positive_events
+from graphtide_core.event_expression import And, Not, Or, QueryEvent, Seq, events, positive_events
+from graphtide_core.event_pattern import Selection
 from graphtide_core.predicate import Comparison, aggregates, plain_attributes, variables
 
 from graphtide_testing.oracles.predicates import aggregate, compare, evaluate
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Value
     from graphtide_core.event import Event
-    from graphtide_core.event_pattern import EventPattern, Part
+    from graphtide_core.event_expression import Part
+    from graphtide_core.event_pattern import EventPattern
     from graphtide_core.predicate import Aggregate, Attribute, Expression
     from graphtide_core.time import EventTime, TimeUnit
 

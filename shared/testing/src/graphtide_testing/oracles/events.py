@@ -14,7 +14,7 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 from graphtide_core.edge import Operation
-from graphtide_core.event_pattern import Seq, positive_events
+from graphtide_core.event_expression import Seq, positive_events
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute
 from graphtide_core.time import TimeUnit
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from graphtide_core.event import Event
-    from graphtide_core.event_pattern import EventPattern, Part, QueryEvent
+    from graphtide_core.event_expression import Part, QueryEvent
+    from graphtide_core.event_pattern import EventPattern
     from graphtide_core.returns import FieldValue
 
     from graphtide_testing.oracles.event_conditions import Assignment, Interval

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.event_expression import events, positive_events
-from graphtide_core.event_pattern import And, EventPattern, Not, Or, QueryEvent, Repeat, Selection, Seq
+from graphtide_core.event_expression import And, Not, Or, QueryEvent, Repeat, Seq, events, positive_events
+from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import OnePer
 from graphtide_core.pattern import Report

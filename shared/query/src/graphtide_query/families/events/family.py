@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.event_pattern import positive_events
+from graphtide_core.event_expression import positive_events
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.durations import refuse_shorter_than_a_tick
-from graphtide_core.event_pattern import events
+from graphtide_core.event_expression import events
 from graphtide_core.plans import AGGREGATION, Candidate, EventPlan, EventRates, EventUnit, GroupedPlan, Grouping
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, should_replan
 from graphtide_core.time import EventTime, TimeUnit
