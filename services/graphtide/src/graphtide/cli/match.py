@@ -96,8 +96,8 @@ def match(
     limit_state_bytes: Annotated[int | None, typer.Option(min=1, max=MOST, help="Bytes of state a pattern may hold.")] = None,
     limit_work: Annotated[int | None, typer.Option(min=1, max=MOST, help="Steps of work a record, on average.")] = None,
     on_limit: Annotated[str, typer.Option(help="At a limit: fail (status 4), pause the pattern, or shed and say so.")] = "fail",
-    threads: Annotated[int, typer.Option(min=1, max=64, help="Threads of the timing engine.")] = 1,
-    locking: Annotated[str, typer.Option(help="Locks of several threads: fine, or all at once.")] = "fine",
+    threads: Annotated[int, typer.Option(min=1, max=64, hidden=True, help="Threads of the timing engine.")] = 1,
+    locking: Annotated[str, typer.Option(hidden=True, help="Locks of several threads: fine, or all at once.")] = "fine",
 ) -> None:
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
