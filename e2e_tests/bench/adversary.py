@@ -31,7 +31,7 @@ from graphtide_serving.clock import SystemClock
 from graphtide_testing.adversary import ADVERSARY, edges, ordinary
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:

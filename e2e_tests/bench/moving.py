@@ -36,7 +36,7 @@ from graphtide_testing.deployment import Deployment
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.watched import WatchedLog
 from graphtide_wire import control
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:

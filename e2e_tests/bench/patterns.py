@@ -35,7 +35,7 @@ from graphtide_query.planner import plan
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from graphtide_log.memory import MemoryLog
 from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
 from graphtide_planner.application.planner import Planner, Rounds
-from graphtide_planner.domain.planning import SJ_TREE, TIMING, PlanningPolicy
+from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_serving.clock import SystemClock
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_testing.ordered_records import ordered_records
@@ -71,7 +71,7 @@ class Deployment:
             MatcherHost(
                 self.log, MemoryCheckpoints(), HostRecords(TOPICS, service, 0, clock), clock, HostSettings(linger_seconds=0.0)
             )
-            for service in (TIMING, SJ_TREE)
+            for service in ("matcher_timing", "matcher_sjtree")
         ]
         workers: list[Worker] = [self.planner, self.counter, *self.hosts]
         for worker in workers:

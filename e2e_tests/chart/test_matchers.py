@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from graphtide_log.checkpoints.redis import RedisCheckpoints
-from graphtide_planner.domain.planning import SERVICES
+from graphtide_query.families import SERVICES
 from graphtide_testing.charts import rendered
 
 

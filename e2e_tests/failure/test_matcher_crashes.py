@@ -28,7 +28,7 @@ from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, ordered
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -27,7 +27,8 @@ from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
 from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_planner.application.planner import Planner, Rounds
-from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
+from graphtide_planner.domain.planning import PlanningPolicy
+from graphtide_query.families import SERVICES
 from graphtide_serving.clock import SystemClock
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_testing.flawed import FLAWED, FlawedLog

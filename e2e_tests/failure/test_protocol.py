@@ -24,7 +24,8 @@ from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_planner.application.planner import Planner, Rounds
-from graphtide_planner.domain.planning import SERVICES, PlanningPolicy
+from graphtide_planner.domain.planning import PlanningPolicy
+from graphtide_query.families import SERVICES
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.accounting import Account, completed_by
 from graphtide_testing.mortal import Fuse, KilledError, Mortal

@@ -20,7 +20,7 @@ from graphtide_serving.access.keys import hashed
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, matches
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:

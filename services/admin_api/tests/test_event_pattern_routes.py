@@ -10,7 +10,7 @@ from graphtide_query import parse
 from graphtide_query.families import Wish
 from graphtide_query.families.events.grouping import grouped
 from graphtide_wire import control
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.topics import Topics
 

@@ -13,12 +13,12 @@ from graphtide_query import parse
 from graphtide_query.families import Wish
 from graphtide_query.families.algebra.planning import chosen
 from graphtide_wire import control
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
-    from graphtide_wire.plan_forms import PlanForm
+    from graphtide_wire.plans import PlanForm
 
     from conftest import Deployment
 

@@ -18,9 +18,9 @@ from graphtide_core.edge import Operation
 from graphtide_core.event import Event
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId
-from graphtide_core.pattern import Report
 from graphtide_core.time import EventTime
 from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_query.families import family_of
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.parsing import parse_matched
 from graphtide_testing.records import events_to_json_lines
@@ -65,7 +65,7 @@ def by_slices(events: Sequence[Event], task: Task, slices: Sequence[Slice], size
         own = [block for block in blocks if block.slice == each.number]
         found = SliceMatching(task, each, deletions=True).matches(own)
         records += [json.loads(record.json) for part in found for record in part]
-    counting = {pattern.name for pattern in task.patterns if pattern.report is Report.EXISTS}
+    counting = {pattern.name for pattern in task.patterns if family_of(pattern).layout(pattern).counts}
     return Counter(
         (each["query"], each["kind"], each["detected_at"], each.get("count", 1), *shown(each, counting)) for each in records
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import graphtide
@@ -11,7 +10,7 @@ from graphtide import MatchOptions
 from graphtide.server import Access, Server
 from graphtide_core.errors import FatalError
 from graphtide_core.graph_query import GraphQuery
-from graphtide_core.plans import GraphPlan
+from graphtide_core.plans import GraphPlan, Plan, SearchPlan
 from graphtide_core.returns import MatchLayout
 from graphtide_native.matcher import MatchBatch
 from graphtide_query import parse
@@ -40,7 +39,7 @@ def plan_of(pattern: Any) -> AnyPlan:
     """Return what stands for the plan of a pattern: no engine runs."""
     if isinstance(pattern, GraphQuery):
         return GraphPlan(pattern, cast("Any", None))
-    return cast("AnyPlan", SimpleNamespace(pattern=pattern))
+    return Plan(pattern, SearchPlan(()))
 
 
 class Rows:
@@ -63,7 +62,7 @@ def test_a_match_of_an_unknown_form_is_an_error_and_does_not_vanish(family: str,
 
 
 def test_each_layout_is_that_of_one_family() -> None:
-    layouts = [pattern.match_layout for text in PATTERNS.values() for pattern in parse(text)]
+    layouts = [plan_of(pattern).native.pattern.match_layout for text in PATTERNS.values() for pattern in parse(text)]
     assert (len(layouts), {*layouts}) == (len(MatchLayout), {*MatchLayout})
 
 

@@ -21,18 +21,18 @@ from graphtide_planner.application.planner import Planner, Rounds
 from graphtide_planner.domain.decisions import decide
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.planning import SERVICES, PlanningPolicy, least_loaded, planned
+from graphtide_planner.domain.planning import PlanningPolicy, least_loaded, planned
 from graphtide_planner.domain.spreading import Room
 from graphtide_query import parse
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.families import FAMILIES, VARIANTS
+from graphtide_query.families import FAMILIES, SERVICES, VARIANTS
 from graphtide_query.reads import reads_of
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registration
 from graphtide_testing.work import calls
 from graphtide_wire import control, reads_form, statistics
-from graphtide_wire.plan_forms import form_of, plan_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 from hypothesis import given
 from hypothesis import strategies as st
@@ -286,7 +286,7 @@ def test_an_event_pattern_is_told_how_to_be_grouped_with_what_is_known_of_its_ev
     world.settle()
     plan = world.plans()["p"]
     assert (plan.engine, plan.service, plan.start) == (AGGREGATION, "matcher_event_pattern", 10)
-    found, (considered,) = plan_of(plan.plan)
+    found, (considered,) = plan.plan.physical, plan.plan.considered
     assert found == Grouping("auto", EventRates(1_000, 100_000, (("k", 10), ("l", 99_990))))
     assert considered.nanoseconds > 0
 
@@ -303,7 +303,7 @@ def test_an_event_pattern_is_grouped_anew_where_its_events_come_much_more_often_
     world.settle()
     second = world.plans()["p"]
     assert (second.epoch, second.service, second.shard) == (first.epoch + 1, first.service, first.shard)
-    assert plan_of(second.plan)[0] != plan_of(first.plan)[0]
+    assert second.plan.physical != first.plan.physical
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_the_plan_of_a_graph_query_is_sent_as_the_way_to_it_with_those_that_it_w
     world.settle()
     plan = world.plans()["p"]
     assert (plan.engine, plan.service, plan.start) == ("s-path", "matcher_algebra", 10)
-    found, considered = plan_of(plan.plan)
+    found, considered = plan.plan.physical, plan.plan.considered
     assert isinstance(found, Derivation)
     assert considered[0].physical == found
     assert considered[0].nanoseconds > 0
@@ -348,12 +348,12 @@ def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_eng
     world.settle()
     second = world.plans()["p"]
     assert (second.epoch, second.service, second.shard) == (first.epoch + 1, first.service, first.shard)
-    assert plan_of(second.plan)[0] != plan_of(first.plan)[0]
+    assert second.plan.physical != first.plan.physical
     world.register(query(engine="delta-tree"))
     world.settle()
     third = world.plans()["p"]
     assert (third.engine, third.epoch, third.shard) == ("delta-tree", second.epoch + 1, second.shard)
-    assert plan_of(third.plan)[0].name == "delta-tree"
+    assert third.plan.physical.name == "delta-tree"
 
 
 def test_a_graph_query_over_several_streams_is_planned_on_what_they_are_merged_to(world: World) -> None:
@@ -823,7 +823,7 @@ def test_a_plan_that_no_service_runs_is_not_taken_and_its_reason_says_so() -> No
     world.planner.open()
     world.plan()
     (plan,) = world.plans().values()
-    taken, *others = plan_of(plan.plan)[1]
+    taken, *others = plan.plan.considered
     assert (plan.engine, taken.physical.name) == ("sj-tree", "sj-tree")
     assert " % for " in taken.reason
     assert {each.physical.name for each in others} == {"timing", "re-search", "filtering"}
@@ -942,7 +942,7 @@ def planned_at(name: str, shard: int, cost: float) -> control.PlanRecord:
         engine=made.engine,
         service="matcher_timing",
         shard=shard,
-        plan=form_of(made.physical, (replace(made.considered[0], nanoseconds=cost),)),
+        plan=form_of(made.physical, (msgspec.structs.replace(made.considered[0], nanoseconds=cost),)),
         pattern=control.PatternText(text(name)),
         desired="running",
         unit=POLICY.unit.value,

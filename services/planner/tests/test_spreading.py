@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
@@ -12,7 +11,7 @@ from graphtide_planner.domain.planning import PlanningPolicy, planned
 from graphtide_planner.domain.spreading import held, uneven
 from graphtide_testing.registrations import registration
 from graphtide_wire import control
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +31,7 @@ def plan_of(name: str, shard: int, cost: float) -> control.PlanRecord:
         engine=made.engine,
         service=SERVICE,
         shard=shard,
-        plan=form_of(made.physical, (replace(made.considered[0], nanoseconds=cost),)),
+        plan=form_of(made.physical, (msgspec.structs.replace(made.considered[0], nanoseconds=cost),)),
         pattern=control.PatternText(text),
         desired="running",
     )

@@ -20,7 +20,7 @@ from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:

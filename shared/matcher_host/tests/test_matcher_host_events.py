@@ -27,7 +27,7 @@ from graphtide_testing.host_world import World, planned
 from graphtide_testing.parsing import parse_matched
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

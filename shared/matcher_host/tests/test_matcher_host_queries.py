@@ -21,7 +21,7 @@ from graphtide_query import parse, print_pattern
 from graphtide_testing.host_world import TOPICS, World, planned
 from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
 from graphtide_wire.control import LimitsForm
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
-from graphtide_core.any_pattern import AnyPattern
 from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import TracebackType
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.edge import Edge
     from graphtide_native.spec import Limits
 
@@ -355,7 +355,7 @@ def _by_name(schema: StreamSchema) -> dict[str, AttributeSchema]:
 def _body(text: str | AnyPattern | None, engine: str | None, limits: Limits | None, state: str | None) -> dict[str, Json]:
     body: dict[str, Json] = {}
     if text is not None:
-        body["text"] = print_pattern(text) if isinstance(text, AnyPattern) else text
+        body["text"] = text if isinstance(text, str) else print_pattern(text)
     if engine is not None:
         body["engine"] = engine
     if limits is not None:

@@ -16,6 +16,7 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_query import parse
+from graphtide_query.families import is_pattern
 
 from graphtide.inputs import IN_PYTHON, Inputs, flaw_of_streams
 from graphtide.matches import MatchList, columns_of_patterns, to_arrow
@@ -336,9 +337,9 @@ def parsed(pattern: Patterns) -> tuple[AnyPattern, ...]:
     given: object = pattern
     if isinstance(given, str):
         return parse(given)
-    if isinstance(given, AnyPattern):
+    if is_pattern(given):
         return (given,)
-    if isinstance(given, list | tuple) and given and all(isinstance(each, AnyPattern) for each in given):
+    if isinstance(given, list | tuple) and given and all(is_pattern(each) for each in given):
         return tuple(given)
     message = f"a pattern is a text, a parsed pattern or a list of parsed patterns, not {_kind(given)}"
     raise TypeError(message)
@@ -347,6 +348,6 @@ def parsed(pattern: Patterns) -> tuple[AnyPattern, ...]:
 def _kind(value: object) -> str:
     """Return what a value is, of a list what is in it."""
     if isinstance(value, list | tuple):
-        odd = next((each for each in value if not isinstance(each, AnyPattern)), None)
+        odd = next((each for each in value if not is_pattern(each)), None)
         return f"a {type(value).__name__} with a {type(odd).__name__} in it" if value else f"an empty {type(value).__name__}"
     return f"a {type(value).__name__}"

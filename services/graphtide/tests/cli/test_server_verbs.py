@@ -31,7 +31,7 @@ from graphtide_testing.serving import served
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, matches
 from graphtide_wire.match_counts import CountsRecord, encode_counts
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 from typer.testing import CliRunner
 

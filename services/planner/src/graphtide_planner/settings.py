@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from graphtide_core.time import TimeUnit
+from graphtide_query.families import SERVICES
 from graphtide_serving.health_server import HealthSettings
 from graphtide_serving.service import ServiceSettings
 from pydantic import BaseModel, Field, model_validator
 from pydantic_settings import SettingsConfigDict
-
-from graphtide_planner.domain.planning import SERVICES
 
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

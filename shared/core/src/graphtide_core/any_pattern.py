@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
@@ -12,15 +12,75 @@ from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.suggestion import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from dataclasses import Field
 
-    from graphtide_core.ids import StreamName
+    from graphtide_core.errors import Location
+    from graphtide_core.ids import PatternName, StreamName
+    from graphtide_core.time import Duration, TimeUnit
+    from graphtide_core.window import Extent
 
 MatchedPattern = SubgraphPattern | EventPattern
 """A pattern whose matches are found record by record."""
 
-AnyPattern = MatchedPattern | GraphQuery
-"""A pattern of any family."""
+
+class AnyPattern(Protocol):
+    """A pattern of any family: a frozen dataclass. What it asks for, its family knows."""
+
+    # What makes it a dataclass, of which `dataclasses.replace` makes another.
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def name(self) -> PatternName:
+        """The name."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """The version of that name."""
+        ...
+
+    @property
+    def family(self) -> str:
+        """The name of its family."""
+        ...
+
+    @property
+    def streams(self) -> tuple[StreamName, ...]:
+        """The streams that it reads, each once, in their order."""
+        ...
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of records that it reads; what every record has is none."""
+        ...
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its results are a stream, called after it, that others may read."""
+        ...
+
+    @property
+    def reports_changes(self) -> bool:
+        """Whether each record of a match says what changed."""
+        ...
+
+    @property
+    def consumes(self) -> bool:
+        """Whether what it can match depends on what it matched before."""
+        ...
+
+    def durations(self) -> Iterator[tuple[str, Duration, Location | None]]:
+        """Yield each duration with its keyword and, where it is known, its place."""
+        ...
+
+    def extent(self, unit: TimeUnit, /) -> Extent:
+        """Return how long a record can be of use: in ticks, or while it is among the last so many edges."""
+        ...
+
+    def reach(self, unit: TimeUnit, /) -> int:
+        """Return how many ticks a record can be of use: with `now` the newest time, while ts > now - reach."""
+        ...
 
 
 _HINT = "write a pattern of edges: PATTERN name MATCH (a)-[e]->(b)"
@@ -49,5 +109,8 @@ def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ..
             message = f"{show(pattern.name)} is an event pattern: it can be checked and printed, but nothing matches it here"
             place = next((event.location for event in pattern.events), None)
             raise InvalidPatternError(message, place, hint=_HINT)
+        if not isinstance(pattern, SubgraphPattern):
+            message = f"{show(pattern.name)} is no pattern of edges: it can be checked and printed, but nothing matches it here"
+            raise InvalidPatternError(message, hint=_HINT)
         found.append(pattern)
     return tuple(found)

@@ -83,6 +83,7 @@ class EventPattern:
     family: ClassVar[str] = "events"
     match_layout: ClassVar[MatchLayout] = MatchLayout.OCCURRENCE
     is_view: ClassVar[bool] = False
+    consumes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.

@@ -88,6 +88,7 @@ class GraphQuery:
     version: int = 1
     family: ClassVar[str] = "algebra"
     match_layout: ClassVar[MatchLayout] = MatchLayout.INTERVAL
+    consumes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse what no plan could answer.

@@ -268,6 +268,11 @@ class SubgraphPattern:
         return self.morphism.family
 
     @property
+    def consumes(self) -> bool:
+        """Whether what it can match depends on what it matched before."""
+        return self.report is Report.INSTANCES
+
+    @property
     def match_layout(self) -> MatchLayout:
         """The layout of its matches."""
         return MatchLayout.ASSIGNMENT if self.morphism.is_mapping else MatchLayout.COMPONENT

@@ -7,7 +7,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import StreamName
-from graphtide_core.pattern import Report
 from graphtide_native.spec import Limits
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class Running:
     @property
     def consumes(self) -> bool:
         """Whether what the pattern can match depends on what it matched before."""
-        return self.assignment.plan.pattern.report is Report.INSTANCES
+        return self.assignment.plan.pattern.consumes
 
     def reports(self, offset: int) -> bool:
         """Whether the matches that the record at an offset completes are to be reported."""

@@ -21,7 +21,6 @@ from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
 from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
-from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.topics import MOST_ORDERED_BYTES, check_ordered
 
 from graphtide_matcher_host import tracing
@@ -114,7 +113,7 @@ class HostRecords:
             raise PoisonRecordError(reason, record.value)
         pattern = replace(pattern, version=plan.version)
         try:
-            found = family_of(pattern).hosted(pattern, *plan_of(plan.plan))
+            found = family_of(pattern).hosted(pattern, plan.plan.physical, plan.plan.considered)
         except (InvalidQueryError, ValueError) as error:
             raise PoisonRecordError(str(error), record.value) from error
         unit, held = TimeUnit(plan.unit), plan.limits.effective

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import PatternName
-from graphtide_core.pattern import Report
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
 from graphtide_native.spec import columns
@@ -213,7 +212,7 @@ class StreamPass:
         for matches in self._taken(batch, figures.watermark):
             if self._reports_from <= offset:
                 reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
-                consumed.update(each.pattern.name for each in reported if each.pattern.report is Report.INSTANCES)
+                consumed.update(each.pattern.name for each in reported if each.pattern.consumes)
                 yield reported
         for name in consumed:
             self._note_frontier(self._places[name])

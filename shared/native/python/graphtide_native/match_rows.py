@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Value
     from graphtide_core.match import Match, PathStep
-    from graphtide_core.plans import AnyPlan, EventPlan, GraphPlan, Plan
+    from graphtide_core.plans import AnyPlan, EventPlan, GraphPlan, NativePlan, Plan
 
     _Values = Sequence[Value | list[Value]]
     _Row = tuple[tuple[int, str, bool, int, int, int], Sequence[object], _Values]
@@ -52,13 +52,14 @@ def matches_of(plans: Sequence[AnyPlan], rows: Iterable[_Row]) -> Iterator[Match
     Raises:
         FatalError: a row does not have the layout of its pattern's matches.
     """
-    readers: dict[int, _Reader] = {}
+    readers: dict[int, tuple[_Reader, NativePlan]] = {}
     for (place, kind, shed, detected_at, first_ts, last_ts), parts, values in rows:
-        plan = plans[place]
-        reader = readers.get(place)
-        if reader is None:
-            reader = readers[place] = _READERS[plan.pattern.match_layout]
-        count, read = reader
+        found = readers.get(place)
+        if found is None:
+            # The extension writes what it was given: rows are of the native form of a plan.
+            own = plans[place].native
+            found = readers[place] = _READERS[own.pattern.match_layout], own
+        (count, read), plan = found
         if len(parts) != count:
             raise _unknown_layout(plan.pattern.name, parts)
         times = (EventTime(detected_at), EventTime(first_ts), EventTime(last_ts))

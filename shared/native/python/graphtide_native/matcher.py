@@ -352,6 +352,7 @@ class Matcher:
             found |= units.keys()
         if queries and past is not None:
             found |= self.replan_graph_queries(queries, past)
+        self._put({number: plans[number] for number in found if plans[number].native is not plans[number]})
         return found
 
     def add(
@@ -396,7 +397,10 @@ class Matcher:
         def add_query(own: GraphPlan) -> int:
             return self.add_graph_query(own, limits, past=[*untold, *told], projected=projected)
 
-        return by_kind(plan, edges=add_edges, events=add_events, query=add_query)
+        number = by_kind(plan, edges=add_edges, events=add_events, query=add_query)
+        if plan.native is not plan:
+            self._put({number: plan})
+        return number
 
     def _add_edges(
         self,
@@ -532,6 +536,8 @@ class Matcher:
         self._native.remove(number)
 
     def _put(self, found: Mapping[int, AnyPlan]) -> None:
+        if not found:
+            return
         # Batches of matches keep the plans that they were found by.
         plans = list(self._plans)
         for number, plan in sorted(found.items()):

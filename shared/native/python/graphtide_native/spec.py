@@ -14,9 +14,7 @@ from graphtide_core.pattern import Morphism, Report
 from graphtide_core.plans import (
     BaselinePlan,
     ColoringPlan,
-    EventPlan,
     FilteringPlan,
-    GraphPlan,
     SearchPlan,
     SignaturePlan,
     SjTreePlan,
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import AnyPlan, EventUnit, Plan
+    from graphtide_core.plans import AnyPlan, EventUnit, GraphPlan, Plan
     from graphtide_core.returns import Field
     from graphtide_core.time import TimeUnit
     from graphtide_core.window import Extent
@@ -92,16 +90,17 @@ def encode(
     patterns: list[dict[str, object] | None] = []
     units: dict[int, tuple[EventUnit, Limits, dict[int, int]]] = {}
     graph_queries: list[dict[str, object]] = []
-    for number, (plan, own) in enumerate(zip(plans, limits, strict=True)):
+    for number, (each, own) in enumerate(zip(plans, limits, strict=True)):
         # Event patterns of one unit are written together, so that each kind is collected in a way of its own.
-        if isinstance(plan, EventPlan):
+        plan = each.native
+        if plan.kind == "events":
             patterns.append(None)
             _, common, numbers = units.setdefault(id(plan.unit), (plan.unit, own, {}))
             if common != own:
                 message = f"pattern {plan.pattern.name!r} shares a plan with such as have other limits"
                 raise ValueError(message)
             numbers[plan.place] = number
-        elif isinstance(plan, GraphPlan):
+        elif plan.kind == "query":
             patterns.append(None)
             graph_queries.append({**graph_query_spec(plan, number, unit, projected), "limits": _limits(own)})
         else:

@@ -15,7 +15,7 @@ from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
 from graphtide_core.predicate import Expression, renamed, variables
 from graphtide_core.time import Duration
 
-from graphtide_query.language import print_pattern
+from graphtide_query.language.printer import print_subgraph_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def canonical_pattern(pattern: SubgraphPattern) -> str:
     if part.returns is not None:
         fields = tuple(replace(each, name=f"f{place}") for place, each in enumerate(part.returns.fields))
         part = replace(part, returns=replace(part.returns, fields=fields))
-    return print_pattern(part)
+    return print_subgraph_pattern(part)
 
 
 def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozenset[str], Sequence[Expression]]) -> str:
@@ -62,4 +62,4 @@ def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozen
         morphism=pattern.morphism,
         report=pattern.report,
     )
-    return print_pattern(part)
+    return print_subgraph_pattern(part)

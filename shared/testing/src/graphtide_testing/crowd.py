@@ -16,7 +16,7 @@ from graphtide_query import parse_subgraphs, print_pattern
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.planner import plan
 from graphtide_wire import control, ordered
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log

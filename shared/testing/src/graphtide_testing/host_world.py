@@ -10,7 +10,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.event import Event
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
-from graphtide_core.pattern import Report
+from graphtide_core.pattern import Report, SubgraphPattern
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
@@ -19,13 +19,11 @@ from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import print_pattern
-from graphtide_query.families import Wish
-from graphtide_query.families.algebra.planning import chosen
-from graphtide_query.families.events.grouping import grouped
-from graphtide_query.planner import plan
+from graphtide_query.families import Wish, family_of
+from graphtide_query.families.family import PlanningContext
 from graphtide_serving.clock import SystemClock
 from graphtide_wire import control, ordered, ordered_body
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
 
 from graphtide_testing import components
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.ids import StreamName
-    from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AssignedPlan
     from graphtide_core.ports.log import Log
 
@@ -205,6 +202,7 @@ class World:
             return self._expected_occurrences(pattern, start, end)
         if isinstance(pattern, GraphQuery):
             return self._expected_results(pattern, start, end)
+        assert isinstance(pattern, SubgraphPattern)
         if not pattern.morphism.is_mapping:
             return self._expected_components(pattern, start, end)
         found, told = [], set()
@@ -329,8 +327,4 @@ def _line(record: Edge | Event) -> bytes:
 
 def planned(pattern: AnyPattern, engine: str) -> AssignedPlan:
     """Return how an engine matches a pattern, as the planner would say."""
-    if isinstance(pattern, EventPattern):
-        return grouped(pattern, Wish(engine)).physical
-    if isinstance(pattern, GraphQuery):
-        return chosen(pattern, Wish(engine)).physical
-    return plan(pattern, engine).physical
+    return family_of(pattern).assign(pattern, Wish(engine), PlanningContext()).physical

@@ -41,7 +41,7 @@ from graphtide_core.statistics import (
 )
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_wire import control, dead_letters, hosts, matches, operations, ordered, raw, statistics
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 from msgspec import structs
 
@@ -159,7 +159,7 @@ PLANS = {
 }
 PLANS["moved"] = structs.replace(PLANS["timing"], came_from=control.HostName("matcher_sjtree", 1))
 PLANS["reasoned"] = structs.replace(
-    PLANS["timing"], plan=form_of(PHYSICAL["timing"], tuple(replace(each, reason=REASON) for each in CONSIDERED))
+    PLANS["timing"], plan=form_of(PHYSICAL["timing"], tuple(structs.replace(each, reason=REASON) for each in CONSIDERED))
 )
 PLANS["consumed"] = structs.replace(PLANS["moved"], frontier=control.FrontierForm(1_704_067_200_000, 2))
 STATUS = control.StatusRecord(

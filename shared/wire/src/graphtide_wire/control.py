@@ -11,7 +11,7 @@ import msgspec
 from graphtide_core.errors import PoisonRecordError
 
 from graphtide_wire.json_form import Count, Instant, Name, decode, encode
-from graphtide_wire.plan_forms import PlanForm
+from graphtide_wire.plans import PlanForm
 from graphtide_wire.reads_form import ReadsForm, reads_of
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from graphtide_core import plans
+from graphtide_core.plans import AssignedPlan, plan_classes
 
 from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
 from graphtide_wire.hosts import HostRecord, ScalingRecord
@@ -42,7 +44,30 @@ def schemas() -> dict[str, str]:
 
 
 def _schema(name: str, form: type) -> dict[str, object]:
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name} | msgspec.json.schema(form)
+    found = msgspec.json.schema(form, schema_hook=_plan)
+    if form is PlanRecord:
+        found["$defs"] |= _plans()[1]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name} | found
+
+
+def _plan(kind: type) -> dict[str, object]:
+    """Return the schema of a plan: that of one of the engines, by its name."""
+    if kind is not AssignedPlan:
+        raise NotImplementedError
+    by_engine = _plans()[0]
+    references = list(dict.fromkeys(by_engine.values()))
+    return {
+        "anyOf": [{"$ref": each} for each in references],
+        "discriminator": {"propertyName": "engine", "mapping": by_engine},
+    }
+
+
+def _plans() -> tuple[dict[str, str], dict[str, dict[str, object]]]:
+    """Return where the schema of each engine's plans stands, by the engine's name, and those schemas by theirs."""
+    classes = [each for each in plan_classes() if each.__module__.startswith(plans.__name__)]
+    references, components = msgspec.json.schema_components(classes, ref_template="#/$defs/{name}")
+    found = zip(classes, references, strict=True)
+    return {engine: each["$ref"] for kind, each in found for engine in kind.engines()}, components
 
 
 def main() -> None:

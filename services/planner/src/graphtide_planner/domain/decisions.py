@@ -31,20 +31,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_query.families import AUTO
+from graphtide_query.families import AUTO, SERVICES
 from graphtide_wire.control import HostName, PatternText, PlanRecord
-from graphtide_wire.plan_forms import form_of
+from graphtide_wire.plans import form_of
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.planning import SERVICES, followed, is_better, least_loaded, planned, stream_of
+from graphtide_planner.domain.planning import followed, is_better, least_loaded, planned, stream_of
 from graphtide_planner.domain.spreading import runs_where_it_was_told
 
 if TYPE_CHECKING:
     from graphtide_core.plans import Assigned
     from graphtide_wire.control import PatternRecord, StatusRecord
-    from graphtide_wire.plan_forms import PlanForm
+    from graphtide_wire.plans import PlanForm
 
     from graphtide_planner.domain.known import Known
     from graphtide_planner.domain.planning import PlanningPolicy

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
-from graphtide_core.plans import AGGREGATION, PathEngine
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import Wish, family_of, refuse_other_family
+from graphtide_query.families import SERVICES, Wish, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.reads import reads_of
-from graphtide_wire.plan_forms import plan_of
 from graphtide_wire.reads_form import form_of
+from msgspec import structs
 
 from graphtide_planner.domain.likes import likeness_of
 from graphtide_planner.domain.passes import HostId, PassId
@@ -31,24 +30,6 @@ if TYPE_CHECKING:
 
     from graphtide_planner.domain.known import Known
     from graphtide_planner.domain.spreading import Room
-
-TIMING: Final = "matcher_timing"
-SJ_TREE: Final = "matcher_sjtree"
-SIMULATION: Final = "matcher_simulation"
-EVENT_PATTERN: Final = "matcher_event_pattern"
-ALGEBRA: Final = "matcher_algebra"
-SERVICES: Final = {
-    "timing": TIMING,
-    "re-search": TIMING,
-    "filtering": TIMING,
-    "sj-tree": SJ_TREE,
-    "ddst-coloring": SIMULATION,
-    "ddst-signature": SIMULATION,
-    "ddst-baseline": SIMULATION,
-    AGGREGATION: EVENT_PATTERN,
-    **{engine.value: ALGEBRA for engine in PathEngine},
-}
-"""The service that runs each engine."""
 
 _WELL: Final = frozenset({"pending", "warming", "running"})
 """What hosts say of a plan that others may have, too."""
@@ -175,9 +156,9 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
     snapshot = known.snapshot(ordered_stream(new.pattern))
     if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
-    physical, context = plan_of(running.plan)[0], _context(new.pattern, known, policy)
+    context = _context(new.pattern, known, policy)
     replans = ReplanPolicy(policy.margin, policy.drift)
-    return family_of(new.pattern).is_better(new.pattern, new.physical, physical, context, replans)
+    return family_of(new.pattern).is_better(new.pattern, new.physical, running.plan.physical, context, replans)
 
 
 def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> PlanningContext:
@@ -205,4 +186,4 @@ def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
 
 
 def _without_service(candidate: Candidate) -> Candidate:
-    return replace(candidate, reason=f"not taken, as no service runs it; {candidate.reason}")
+    return structs.replace(candidate, reason=f"not taken, as no service runs it; {candidate.reason}")

@@ -11,6 +11,7 @@ from graphtide_core.plans.algebra import (
     PathEngine,
     Rewriting,
 )
+from graphtide_core.plans.assigned import AssignedPlan, Candidate, plan_classes
 from graphtide_core.plans.events import AGGREGATION, AggregationPlan, EventPlan, EventRates, EventUnit, Grouping
 from graphtide_core.plans.isomorphism import (
     EdgeIndex,
@@ -25,11 +26,10 @@ from graphtide_core.plans.isomorphism import (
 from graphtide_core.plans.plan import (
     AnyPlan,
     Assigned,
-    AssignedPlan,
-    Candidate,
     DerivedPlan,
     GroupedPlan,
     HostedPlan,
+    NativePlan,
     PhysicalPlan,
     Plan,
 )
@@ -68,6 +68,7 @@ __all__ = [
     "HostedPlan",
     "IsomorphismPlan",
     "JoinSteps",
+    "NativePlan",
     "PathEngine",
     "PhysicalPlan",
     "Plan",
@@ -79,4 +80,5 @@ __all__ = [
     "SjTreeStrategy",
     "Storage",
     "TimingPlan",
+    "plan_classes",
 ]

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
+
+import msgspec
+from msgspec import Meta
+
+from graphtide_core.plans.assigned import AssignedPlan
 
 if TYPE_CHECKING:
     from graphtide_core.algebra import Algebra
@@ -170,17 +175,19 @@ class AlgebraPlan:
 MOST_REWRITINGS: Final = 256
 """Rewritings that may lead from a query to a plan: a plan that is sent is bounded in size."""
 
+_MOST: Final = 2**16
+Number = Annotated[int, Meta(ge=0, lt=_MOST)]
+"""Number of a plan, a PATTERN or a part of one; bounded, as there are that many of what is sent."""
 
-@dataclass(frozen=True, slots=True)
-class Rewriting:
+
+class Rewriting(msgspec.Struct, frozen=True):
     """A step from one plan of a query to another: a rule, and which of the plans that it makes of the first, in their order."""
 
-    rule: str
-    number: int
+    rule: Annotated[str, Meta(min_length=1, max_length=100)]
+    number: Number
 
 
-@dataclass(frozen=True, slots=True)
-class JoinSteps:
+class JoinSteps(msgspec.Struct, frozen=True):
     """How the parts of a PATTERN are joined, where that is not all at once.
 
     Attributes:
@@ -188,32 +195,50 @@ class JoinSteps:
         groups: numbers of its parts, each once; a group is joined with what came before.
     """
 
-    pattern: int
-    groups: tuple[tuple[int, ...], ...]
+    pattern: Number
+    groups: Annotated[tuple[Annotated[tuple[Number, ...], Meta(max_length=_MOST)], ...], Meta(max_length=_MOST)]
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(AssignedPlan, msgspec.Struct, frozen=True, omit_defaults=True):
     """How a plan follows from its query, so that whoever has the query can make that very plan.
 
     Invariant: whatever it says, the plan that follows answers the query, for it is made by rules that keep its meaning.
 
     Attributes:
         engine: what runs PATHs.
-        rewritings: that led to the plan, one after the other; None for the query as it is written.
+        rewritings: that led to the plan, one after the other; None, or missing, for the query as it is written.
         joins: of PATTERNs of the plan that they led to.
-        estimates: tuples, or nodes of paths, that each operator was estimated to hold; none where nothing was estimated.
+        estimates: tuples, or nodes of paths, that each operator was estimated to hold; none where nothing was estimated. Two
+            derivations that differ in them alone are equal.
     """
 
-    engine: PathEngine = PathEngine.S_PATH
-    rewritings: tuple[Rewriting, ...] | None = None
-    joins: tuple[JoinSteps, ...] = ()
-    estimates: tuple[float | None, ...] = field(default=(), compare=False)
+    # Not a plain default, which would not be written.
+    engine: PathEngine = msgspec.field(default_factory=lambda: PathEngine.S_PATH)
+    rewritings: Annotated[tuple[Rewriting, ...], Meta(max_length=MOST_REWRITINGS)] | None = None
+    joins: Annotated[tuple[JoinSteps, ...], Meta(max_length=_MOST)] = ()
+    estimates: Annotated[tuple[float | None, ...], Meta(max_length=_MOST)] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same plan follows."""
+        return type(other) is type(self) and self._steps == other._steps
+
+    def __hash__(self) -> int:
+        """Return a number that is equal of equal derivations."""
+        return hash(self._steps)
+
+    @property
+    def _steps(self) -> tuple[object, ...]:
+        return self.engine, self.rewritings, self.joins
 
     @property
     def name(self) -> str:
         """Name of the engine that runs the plan."""
         return self.engine.value
+
+    @classmethod
+    def engines(cls) -> tuple[str, ...]:
+        """Return the names of what runs PATHs."""
+        return tuple(each.value for each in PathEngine)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -263,6 +288,12 @@ class GraphPlan:
     considered: tuple[ConsideredPlan, ...] = ()
     engines: tuple[ConsideredEngine, ...] = ()
     derivation: Derivation | None = field(default=None, compare=False)
+    kind: ClassVar[Literal["query"]] = "query"
+
+    @property
+    def native(self) -> Self:
+        """The plan itself."""
+        return self
 
     @property
     def pattern(self) -> GraphQuery:

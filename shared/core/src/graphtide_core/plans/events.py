@@ -14,9 +14,12 @@ Reference: paper 002, Definition 1 and section 4.2.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
+
+import msgspec
 
 from graphtide_core.event_pattern import Selection
+from graphtide_core.plans.assigned import AssignedPlan, Count
 
 if TYPE_CHECKING:
     from graphtide_core.event_expression import Repeat
@@ -140,17 +143,15 @@ class AggregationPlan:
     builder: str = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class EventRates:
+class EventRates(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many events of each type came in so many ticks, and how many of any type; with 0 ticks nothing is known."""
 
-    ticks: int = 0
-    events: int = 0
-    types: tuple[tuple[str, int], ...] = ()
+    ticks: Count = 0
+    events: Count = 0
+    types: tuple[tuple[str, Count], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag=AGGREGATION):
     """How an event pattern is matched where whoever matches it makes the units: by a plan that a builder makes for all there.
 
     Attributes:
@@ -160,11 +161,6 @@ class Grouping:
 
     builder: str = "auto"
     rates: EventRates = EventRates()
-
-    @property
-    def name(self) -> str:
-        """Name of the engine that runs the plan."""
-        return AGGREGATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +177,12 @@ class EventPlan:
 
     unit: EventUnit
     place: int
+    kind: ClassVar[Literal["events"]] = "events"
+
+    @property
+    def native(self) -> Self:
+        """The plan itself."""
+        return self
 
     @property
     def pattern(self) -> EventPattern:

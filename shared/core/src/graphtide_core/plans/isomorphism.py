@@ -5,10 +5,16 @@ A plan names query edges by their position in the pattern, so that it means the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated
 
-EdgeIndex = int
+import msgspec
+from msgspec import Meta
+
+from graphtide_core.pattern import MAX_EDGES
+from graphtide_core.plans.assigned import AssignedPlan
+
+EdgeIndex = Annotated[int, Meta(ge=0, lt=MAX_EDGES)]
 """Position of a query edge in `SubgraphPattern.edges`."""
 
 
@@ -25,8 +31,7 @@ class Storage(Enum):
     """The trees merged by virtual nodes (section 7)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimingPlan:
+class TimingPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="timing"):
     """A TC decomposition in join order.
 
     Each subquery is its timing sequence; the union of the first i subqueries is connected for every i.
@@ -38,11 +43,9 @@ class TimingPlan:
     subqueries: tuple[tuple[EdgeIndex, ...], ...]
     storage: Storage = Storage.MS_DAG
     cardinalities: tuple[tuple[str, float], ...] = ()
-    name: str = "timing"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPlan:
+class SearchPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="re-search"):
     """For every query edge the order in which a search that starts there binds the others.
 
     `orders[e]` starts with e; each later edge shares a vertex with an earlier one. `fan_outs[e]` estimates, step by
@@ -51,7 +54,6 @@ class SearchPlan:
 
     orders: tuple[tuple[EdgeIndex, ...], ...]
     fan_outs: tuple[tuple[float, ...], ...] = ()
-    name: str = "re-search"
 
 
 class SjTreeStrategy(Enum):
@@ -83,8 +85,7 @@ class SjTreeStrategy(Enum):
         return self in {SjTreeStrategy.PATH, SjTreeStrategy.PATH_LAZY}
 
 
-@dataclass(frozen=True, slots=True)
-class SjTreePlan:
+class SjTreePlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="sj-tree"):
     """A left-deep subgraph join tree.
 
     `leaves` are the primitives in join order, of one edge or of two that share a vertex; each leaf shares a vertex with
@@ -96,11 +97,9 @@ class SjTreePlan:
     leaves: tuple[tuple[EdgeIndex, ...], ...]
     strategy: SjTreeStrategy = SjTreeStrategy.SINGLE_LAZY
     cardinalities: tuple[tuple[str, float], ...] = ()
-    name: str = "sj-tree"
 
 
-@dataclass(frozen=True, slots=True)
-class FilteringPlan:
+class FilteringPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="filtering"):
     """A search among candidates that the timing order filters when they arrive.
 
     `orders[e]` is the order in which a search that starts at e binds the others where nothing better is known at run time;
@@ -113,7 +112,6 @@ class FilteringPlan:
     starts: tuple[EdgeIndex, ...]
     candidates: tuple[float, ...] = ()
     fan_outs: tuple[tuple[float, ...], ...] = ()
-    name: str = "filtering"
 
 
 IsomorphismPlan = TimingPlan | SearchPlan | SjTreePlan | FilteringPlan

@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
-from graphtide_core.plans.algebra import Derivation, GraphPlan
-from graphtide_core.plans.events import EventPlan, Grouping
+from graphtide_core.plans.algebra import GraphPlan
+from graphtide_core.plans.events import EventPlan
 from graphtide_core.plans.isomorphism import IsomorphismPlan
 from graphtide_core.plans.simulation import SimulationPlan
 
 if TYPE_CHECKING:
+    from dataclasses import Field
+
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.graph_query import GraphQuery
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans.algebra import ConsideredEngine
+    from graphtide_core.plans.algebra import ConsideredEngine, Derivation
+    from graphtide_core.plans.assigned import AssignedPlan, Candidate
+    from graphtide_core.plans.events import Grouping
 
 PhysicalPlan = IsomorphismPlan | SimulationPlan
 """How one engine matches one pattern."""
-
-AssignedPlan = PhysicalPlan | Grouping | Derivation
-"""How a matcher is told to match a pattern of any family."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A plan that was considered, with its estimated cost.
-
-    Attributes:
-        physical: the plan.
-        nanoseconds: for an edge of the stream.
-        partial_matches: alive.
-        reason: why it costs that, or cannot be taken, in a few words; empty where nobody said.
-    """
-
-    physical: AssignedPlan
-    nanoseconds: float
-    partial_matches: float
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +32,12 @@ class Plan:
     pattern: SubgraphPattern
     physical: PhysicalPlan
     considered: tuple[Candidate, ...] = ()
+    kind: ClassVar[Literal["edges"]] = "edges"
+
+    @property
+    def native(self) -> Self:
+        """The plan itself."""
+        return self
 
     @property
     def engine(self) -> str:
@@ -86,12 +77,70 @@ class DerivedPlan:
         return self.physical.name
 
 
-Assigned = Plan | GroupedPlan | DerivedPlan
-"""A pattern of any family and how a matcher is told to match it."""
+NativePlan = Plan | EventPlan | GraphPlan
+"""What the native matcher runs: it has one entry for each of these kinds, and no other."""
 
 
-HostedPlan = Plan | GroupedPlan | GraphPlan
-"""A pattern of any family and what a host keeps of how it is matched; event patterns become units with those beside them."""
+class AnyPlan(Protocol):
+    """A pattern of any family and how it is matched."""
 
-AnyPlan = Plan | EventPlan | GraphPlan
-"""A pattern of any family and how it is matched."""
+    @property
+    def pattern(self) -> AnyPattern:
+        """The pattern."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the plan."""
+        ...
+
+    @property
+    def native(self) -> NativePlan:
+        """What the native matcher runs for it: the same object each time, whose matches are those of the pattern."""
+        ...
+
+
+class HostedPlan(Protocol):
+    """A pattern of any family and what a host keeps of how it is matched; those of a unit become one with those beside them."""
+
+    @property
+    def pattern(self) -> AnyPattern:
+        """The pattern."""
+        ...
+
+    @property
+    def physical(self) -> object:
+        """How it is matched; equal where nothing changes."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the plan."""
+        ...
+
+
+class Assigned(Protocol):
+    """A pattern of any family and how a matcher is to match it: a frozen dataclass."""
+
+    # What makes it a dataclass, of which `dataclasses.replace` makes another.
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def pattern(self) -> AnyPattern:
+        """The pattern."""
+        ...
+
+    @property
+    def physical(self) -> AssignedPlan:
+        """How it is to be matched."""
+        ...
+
+    @property
+    def considered(self) -> tuple[Candidate, ...]:
+        """What the choice was made from, cheapest first, if there was one."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that runs the plan."""
+        ...

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar, cast
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.plans import AGGREGATION
@@ -15,6 +17,8 @@ from graphtide_query.families.simulation.family import SIMULATION
 from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.graph_query import GraphQuery
@@ -23,15 +27,19 @@ if TYPE_CHECKING:
 
     from graphtide_query.families.family import AnyFamily, Family
 
+T = TypeVar("T")
+
 __all__ = [
     "AGGREGATION",
     "AUTO",
     "ENGINES",
     "FAMILIES",
+    "SERVICES",
     "VARIANTS",
     "Wish",
     "engine_of",
     "family_of",
+    "is_pattern",
     "refuse_other_family",
 ]
 
@@ -51,8 +59,31 @@ if TYPE_CHECKING:
 ENGINES: Final = {engine.name: engine for family in (ISOMORPHISM, SIMULATION) for engine in family.engines}
 """All engines of patterns of edges, by name."""
 
-VARIANTS: Final = {engine: variants for family in FAMILIES.values() for engine, variants in family.variants.items()}
+
+class _OfEachEngine(Mapping[str, T]):
+    """What families say of their engines, by the engine's name; it follows `FAMILIES`."""
+
+    def __init__(self, said: Callable[[AnyFamily], Mapping[str, T]]) -> None:
+        self._said = said
+
+    def __getitem__(self, engine: str) -> T:
+        return dict(self._pairs())[engine]
+
+    def __iter__(self) -> Iterator[str]:
+        return (engine for engine, _ in self._pairs())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _pairs(self) -> Iterator[tuple[str, T]]:
+        return (pair for family in FAMILIES.values() for pair in self._said(family).items())
+
+
+VARIANTS: Final[Mapping[str, tuple[str, ...]]] = _OfEachEngine(lambda family: family.variants)
 """All engines by name, with the variants of plans that each has."""
+
+SERVICES: Final[Mapping[str, str]] = _OfEachEngine(lambda family: family.services)
+"""The matcher service that runs each engine, by the engine's name."""
 
 
 def family_of(pattern: AnyPattern) -> AnyFamily:
@@ -62,6 +93,11 @@ def family_of(pattern: AnyPattern) -> AnyFamily:
         KeyError: it is of none of `FAMILIES`.
     """
     return FAMILIES[pattern.family]
+
+
+def is_pattern(value: object) -> TypeGuard[AnyPattern]:
+    """Whether something is a pattern of one of `FAMILIES`."""
+    return is_dataclass(value) and not isinstance(value, type) and getattr(value, "family", None) in FAMILIES
 
 
 def engine_of(physical: P) -> Engine[P]:

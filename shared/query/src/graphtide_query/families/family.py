@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.wish import Wish
+    from graphtide_query.language.dialect import Dialect
     from graphtide_query.layout import Layout
 
 P_contra = TypeVar("P_contra", bound="AnyPattern", contravariant=True)
@@ -96,6 +97,20 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
     @property
     def variants(self) -> Mapping[str, tuple[str, ...]]:
         """The engines by name, each with the variants of its plans; none where there is but one."""
+        ...
+
+    @property
+    def services(self) -> Mapping[str, str]:
+        """The matcher service that runs each of its engines, by the engine's name."""
+        ...
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """What the grammar has to be extended by for its texts; None where the grammar has them."""
+        ...
+
+    def text(self, pattern: P_contra, /) -> str:
+        """Return the text of a pattern in its usual spelling; parsed, it is that pattern again."""
         ...
 
     def reads(self, pattern: P_contra, /) -> Reads:

@@ -9,7 +9,7 @@ from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report
-from graphtide_core.plans import Derivation, Grouping, Plan
+from graphtide_core.plans import PhysicalPlan, Plan
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.window import EdgeCount
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import AssignedPlan, Candidate, PhysicalPlan
+    from graphtide_core.plans import AssignedPlan, Candidate
     from graphtide_core.predicate import Expression
     from graphtide_core.returns import Field
     from graphtide_core.statistics import StatisticsSnapshot
@@ -47,6 +47,7 @@ class SubgraphFamily:
         name: its name.
         title: what its patterns are called.
         engines: its engines, as they are listed to users.
+        services: the matcher service that runs each.
         auto: the same as they are planned where the cheapest is wanted; of equals the first is taken.
     """
 
@@ -54,6 +55,7 @@ class SubgraphFamily:
     title: str
     engines: tuple[AnyEngine, ...]
     auto: tuple[AnyEngine, ...]
+    services: Mapping[str, str]
 
     @property
     def kind(self) -> str:
@@ -69,6 +71,16 @@ class SubgraphFamily:
     def variants(self) -> Mapping[str, tuple[str, ...]]:
         """The engines by name, with the variants of their plans."""
         return {engine.name: engine.variants for engine in self.engines}
+
+    @property
+    def dialect(self) -> None:
+        """None: the grammar has its texts."""
+
+    def text(self, pattern: SubgraphPattern, /) -> str:
+        """Return the text of a pattern."""
+        from graphtide_query.language.printer import print_subgraph_pattern  # noqa: PLC0415 - not every run prints
+
+        return print_subgraph_pattern(pattern)
 
     def reads(self, pattern: SubgraphPattern, /) -> Reads:
         """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too."""
@@ -186,7 +198,7 @@ class SubgraphFamily:
 
     def assigned(self, pattern: SubgraphPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> Plan:
         """Return a pattern with a plan for an engine of patterns of edges."""
-        if isinstance(physical, Grouping | Derivation):
+        if not isinstance(physical, PhysicalPlan):
             raise foreign_plan(pattern, physical)
         return Plan(pattern, physical, considered)
 

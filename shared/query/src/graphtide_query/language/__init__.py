@@ -1,8 +1,9 @@
 """The pattern language: text to patterns and back.
 
-`parser` runs the grammar, `builder` makes the nodes of `ast`, `binder` turns those into patterns of `graphtide_core`, `printer`
-goes the other way, and `diagnostics` words the errors. What is of event patterns alone is in modules called after them, what is
-of streaming graph queries alone in those called after graphs, and after their two forms: G-CORE, and the rules of Datalog.
+`parser` runs the grammar, which families may extend by a `dialect`; `builder` makes the nodes of `ast`, `binder` turns those
+into patterns of `graphtide_core`, printers go the other way, and `diagnostics` words the errors. What is of event patterns alone
+is in modules called after them, what is of streaming graph queries alone in those called after graphs, and after their two
+forms: G-CORE, and the rules of Datalog.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError
-
-from graphtide_query.language.printer import print_pattern
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
@@ -31,12 +30,27 @@ def parse(text: str) -> tuple[AnyPattern, ...]:
         InvalidPatternError: the text is not valid; with line, column, the line itself, what was expected and a hint.
     Complexity: linear in the text; a few hundred kilobytes a second.
     """
-    from graphtide_query.language.parser import parse_text  # noqa: PLC0415 - who reads no text does without the grammar's library
+    # Families print by the modules of this package; and who reads no text does without the grammar's library.
+    from graphtide_query.families import FAMILIES  # noqa: PLC0415
+    from graphtide_query.language.parser import parse_text  # noqa: PLC0415
 
+    dialects = (family.dialect for family in FAMILIES.values())
     try:
-        return parse_text(text)
+        return parse_text(text, tuple(each for each in dialects if each is not None))
     except InvalidPatternError as error:
         raise error.in_text(text) from None
+
+
+def print_pattern(pattern: AnyPattern) -> str:
+    """Return the text of a pattern, without its version, which the language does not state.
+
+    Raises:
+        InvalidPatternError: a predicate holds an infinity or NaN.
+    Complexity: linear in vertices, edges, events and predicates; cubic in the edges that ORDER names.
+    """
+    from graphtide_query.families import family_of  # noqa: PLC0415 - as above
+
+    return family_of(pattern).text(pattern)
 
 
 def parse_subgraphs(text: str) -> tuple[SubgraphPattern, ...]:

@@ -157,10 +157,16 @@ _INSTEAD = {
 """What to write for what people write."""
 
 
-def explain(error: UnexpectedInput, accepted: Collection[str], last: Token | None, text: str) -> InvalidPatternError:
-    """Word the error: `accepted` are the terminals that could have followed `last`, the last token that fits."""
+def explain(
+    error: UnexpectedInput, accepted: Collection[str], last: Token | None, text: str, keywords: Collection[str] = ()
+) -> InvalidPatternError:
+    """Word the error: `accepted` are the terminals that could have followed `last`, the last token that fits.
+
+    `keywords` are those of dialects.
+    """
+    own = tuple(word.lstrip("_") for word in keywords if word in accepted)
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        return _ended(accepted, text)
+        return _ended(accepted, text, own)
     # lark declares the position None and sets it in every error it raises.
     start = cast("int | None", error.pos_in_stream) or 0
     found = str(error.token) if isinstance(error, UnexpectedToken) else text[start]
@@ -180,10 +186,10 @@ def explain(error: UnexpectedInput, accepted: Collection[str], last: Token | Non
         or _hint_by_sign(found, start, accepted, last)
     )
     message = f"unexpected {show(found)}"
-    return InvalidPatternError(message, location, expected=_expected(accepted), hint=hint)
+    return InvalidPatternError(message, location, expected=(*_expected(accepted), *own), hint=hint)
 
 
-def _ended(accepted: Collection[str], text: str) -> InvalidPatternError:
+def _ended(accepted: Collection[str], text: str, own: tuple[str, ...]) -> InvalidPatternError:
     """Word the error of a text that ends too early; its place is the last character that says something."""
     if "_PATTERN" in accepted:
         message = "the text holds no pattern"
@@ -192,7 +198,7 @@ def _ended(accepted: Collection[str], text: str) -> InvalidPatternError:
     location = Location(said.count("\n") + 1, len(said) - 1 - said.rfind("\n"))
     message = "the text ends too early"
     hint = RULE_ENDS if "_RULE_END" in accepted else WINDOW_NEEDED if set(accepted) == {"WINDOW"} else ""
-    return InvalidPatternError(message, location, expected=_expected(accepted), hint=hint)
+    return InvalidPatternError(message, location, expected=(*_expected(accepted), *own), hint=hint)
 
 
 def _expected(accepted: Collection[str]) -> tuple[str, ...]:

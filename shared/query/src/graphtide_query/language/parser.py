@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from lark import Lark, Token
 
+    from graphtide_query.language.dialect import Dialect
+
 MAX_BYTES = 64 * 2**20
 """Size of a text, in UTF-8: some 200,000 patterns."""
 
@@ -39,8 +41,8 @@ MAX_OPEN = 4_000
 """Symbols the parser holds open: an expression needs fewer than 20 a level, so whoever needs more is nested too deeply."""
 
 
-def parse_text(text: str) -> tuple[AnyPattern, ...]:
-    """Return the patterns of a text.
+def parse_text(text: str, dialects: tuple[Dialect, ...] = ()) -> tuple[AnyPattern, ...]:
+    """Return the patterns of a text, which may be written in these dialects.
 
     Raises:
         InvalidPatternError: the text breaks the grammar, a rule of the language or a bound; with its place, but without the
@@ -48,7 +50,7 @@ def parse_text(text: str) -> tuple[AnyPattern, ...]:
     Complexity: O(len(text)).
     """
     _refuse_unreadable(text)
-    session = _grammar().parse_interactive(text)
+    session = _grammar(dialects).parse_interactive(text)
     last: Token | None = None
     open_symbols = session.parser_state.value_stack
     tokens, in_parts = 0, False
@@ -66,13 +68,16 @@ def parse_text(text: str) -> tuple[AnyPattern, ...]:
         patterns: tuple[AnyPattern, ...] = session.feed_eof(last)  # type: ignore[no-untyped-call]  # lark has no types for it
     except UnexpectedInput as error:
         accepted: set[str] = session.accepts()  # type: ignore[no-untyped-call]  # lark has no types for it
-        raise explain(error, accepted, last, text) from None
+        keywords = tuple(word for each in dialects for word in each.keywords)
+        raise explain(error, accepted, last, text, keywords) from None
     return patterns
 
 
 @cache
-def _grammar() -> Lark:
-    return parser_of(Builder())
+def _grammar(dialects: tuple[Dialect, ...]) -> Lark:
+    # The rules of dialects come first in the order of look-up, so one named as a rule of the grammar would be theirs.
+    builder: type[Builder] = type("Builder", (*(each.rules for each in dialects), Builder), {}) if dialects else Builder
+    return parser_of(builder(), extensions=[each.grammar for each in dialects])
 
 
 def _too_long(location: Location) -> InvalidPatternError:

@@ -1,4 +1,4 @@
-"""Patterns to text: the canonical form.
+"""Patterns of edges to text: the canonical form.
 
 Parsing what is printed gives an equal pattern, for every pattern that parsing can give. Edges stand in their order, each as
 a path of its own; a vertex's label and key stand at its first mention; ORDER states the transitive reduction.
@@ -8,40 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.event_pattern import EventPattern
-from graphtide_core.graph_query import GraphQuery
-from graphtide_core.pattern import Morphism, SubgraphPattern
+from graphtide_core.pattern import Morphism
 
-from graphtide_query.language.event_printer import print_event_pattern
 from graphtide_query.language.expression_printer import write_conditions
-from graphtide_query.language.graph_query_printer import print_graph_query
 from graphtide_query.language.reporting import write_report
 from graphtide_query.language.returning import write_returns
 from graphtide_query.language.spelling import write_constant, write_name
 
 if TYPE_CHECKING:
-    from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.pattern import QueryEdge, QueryVertex
+    from graphtide_core.pattern import QueryEdge, QueryVertex, SubgraphPattern
 
 
-def print_pattern(pattern: AnyPattern) -> str:
+def print_subgraph_pattern(pattern: SubgraphPattern) -> str:
     """Return the text of a pattern, without its version, which the language does not state.
 
     Raises:
         InvalidPatternError: a predicate holds an infinity or NaN.
-    Complexity: linear in vertices, edges, events and predicates; cubic in the edges that ORDER names.
+    Complexity: linear in vertices, edges and predicates; cubic in the edges that ORDER names.
     """
-    # The language, which is below the families, has one printer for each of its forms.
-    match pattern:
-        case EventPattern():
-            return print_event_pattern(pattern)
-        case GraphQuery():
-            return print_graph_query(pattern)
-        case SubgraphPattern():  # pragma: no branch - mypy knows that no case is left
-            return _print_subgraph_pattern(pattern)
-
-
-def _print_subgraph_pattern(pattern: SubgraphPattern) -> str:
     lines = [f"PATTERN {write_name(pattern.name)}", f"MATCH {', '.join(_paths(pattern))}"]
     if pattern.predicates:
         lines.append(f"WHERE {write_conditions(pattern.predicates)}")

@@ -22,18 +22,20 @@ import lark
 from lark import Lark
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lark import Transformer
 
 FOLDER: Final = Path(__file__).parent
 _CHECKSUM: Final = hashlib.sha256().digest_size
 
 
-def parser_of(transformer: Transformer[Any, Any], folder: Path = FOLDER) -> Lark:
-    """Return the parser of the pattern language, which hands what it reads to a transformer.
+def parser_of(transformer: Transformer[Any, Any], folder: Path = FOLDER, extensions: Sequence[str] = ()) -> Lark:
+    """Return the parser of the pattern language, extended where that is asked, which hands what it reads to a transformer.
 
     Complexity: that of reading the tables; some four times as much to compute them, where they were not kept.
     """
-    grammar = resources.files(__package__).joinpath("grammar.lark").read_text("utf-8")
+    grammar = "\n".join([resources.files(__package__).joinpath("grammar.lark").read_text("utf-8"), *extensions])
     kept = folder / f"grammar-{_key(grammar)}.tables"
     tables = _read(kept)
     if tables is not None:

@@ -9,7 +9,7 @@ from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.path_expression import Symbol
-from graphtide_core.plans import Derivation, DerivedPlan, GraphPlan
+from graphtide_core.plans import Derivation, DerivedPlan, GraphPlan, PathEngine
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 from graphtide_core.regular_rule import Atom, Rule, Variable
@@ -19,7 +19,7 @@ from graphtide_core.time import Duration, TimeUnit
 
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES, RUN_COUNTS
-from graphtide_query.language import print_pattern
+from graphtide_query.language.graph_query_printer import print_graph_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,6 +53,19 @@ class AlgebraFamily:
     def variants(self) -> Mapping[str, tuple[str, ...]]:
         """The engines, each with the searched and the canonical plan."""
         return dict.fromkeys(PATH_ENGINES, PLANS_OF_QUERIES)
+
+    @property
+    def services(self) -> Mapping[str, str]:
+        """The service of graph queries."""
+        return {engine.value: "matcher_algebra" for engine in PathEngine}
+
+    @property
+    def dialect(self) -> None:
+        """None: the grammar has its texts."""
+
+    def text(self, pattern: GraphQuery, /) -> str:
+        """Return the text of a pattern."""
+        return print_graph_query(pattern)
 
     def reads(self, query: GraphQuery, /) -> Reads:
         """Return what a query reads; its reach is its longest window.
@@ -277,4 +290,4 @@ def _canonical_input(read: Input) -> str:
     part = replace(read, name="part", window=StreamWindow(StreamName("s"), Duration(1)))
     ends = (Variable("s"), Variable("t"))
     rule = Rule("Answer", ("s", "t"), (Atom(Symbol(part.name), *ends),))
-    return print_pattern(GraphQuery(PatternName("part"), (part,), (rule,), (Output(rule.head, rule.head, rule.columns),)))
+    return print_graph_query(GraphQuery(PatternName("part"), (part,), (rule,), (Output(rule.head, rule.head, rule.columns),)))

@@ -15,7 +15,7 @@ from graphtide_core.reads import Reach, Reads
 
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import BUILDERS
-from graphtide_query.language import print_pattern
+from graphtide_query.language.event_printer import print_event_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +52,19 @@ class EventFamily:
         """The engine, with the builders of its plans."""
         return {AGGREGATION: BUILDERS}
 
+    @property
+    def services(self) -> Mapping[str, str]:
+        """The service of event patterns."""
+        return {AGGREGATION: "matcher_event_pattern"}
+
+    @property
+    def dialect(self) -> None:
+        """None: the grammar has its texts."""
+
+    def text(self, pattern: EventPattern, /) -> str:
+        """Return the text of a pattern."""
+        return print_event_pattern(pattern)
+
     def reads(self, pattern: EventPattern, /) -> Reads:
         """Return what a pattern reads: labels are types of events; its reach is its time, twice where it looks beyond it."""
         types = {event.type for event in pattern.events}
@@ -71,7 +84,7 @@ class EventFamily:
 
     def canonical_parts(self, pattern: EventPattern, /) -> frozenset[str]:
         """Return the form of the whole pattern."""
-        return frozenset({print_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
+        return frozenset({print_event_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
 
     @property
     def record_fields(self) -> frozenset[str]:

@@ -16,4 +16,10 @@ ISOMORPHISM: Final = SubgraphFamily(
     engines=(TIMING, SJ_TREE, RE_SEARCH, FILTERING),
     # What one search has estimated the next finds kept: the order decides what each finds within its allowance.
     auto=(SJ_TREE, RE_SEARCH, TIMING, FILTERING),
+    services={
+        "timing": "matcher_timing",
+        "re-search": "matcher_timing",
+        "filtering": "matcher_timing",
+        "sj-tree": "matcher_sjtree",
+    },
 )

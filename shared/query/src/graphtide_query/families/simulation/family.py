@@ -14,4 +14,5 @@ SIMULATION: Final = SubgraphFamily(
     "patterns under dual simulation",
     engines=(COLORING, SIGNATURE, BASELINE),
     auto=(COLORING, SIGNATURE, BASELINE),
+    services=dict.fromkeys((COLORING.name, SIGNATURE.name, BASELINE.name), "matcher_simulation"),
 )
