@@ -1,6 +1,6 @@
 """A family for tests: an edge with a label. It shows all that a family brings, in one file.
 
-`PATTERN paid LABELLED pays ON payments WINDOW 10m` matches each edge that has the label, loops too, when it comes; a match may be
+`PATTERN paid LABELLED pays ON payments WINDOW 10m` matches each edge that has the label, loops too, when it comes; it may be
 retracted while its edge is in the window. There is one engine, one kind of plan and one layout of results. The native matcher
 runs a pattern of one edge for it. Its numbers are made up: each edge costs a nanosecond.
 """
@@ -19,7 +19,7 @@ from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_core.reads import Reach, Reads
 from graphtide_query.explanation import Explanation, Seen
 from graphtide_query.families.engine import foreign_plan
-from graphtide_query.language import ast
+from graphtide_query.language import ast  # noqa: TC002 - beside what else is of the language
 from graphtide_query.language.clauses import bind_time
 from graphtide_query.language.dialect import Dialect
 from graphtide_query.language.spelling import write_name

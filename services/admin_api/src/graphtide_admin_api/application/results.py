@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Final, Self
 
@@ -31,7 +30,6 @@ from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.match import IntervalMatch
     from graphtide_core.ports.log import Log, LogReader
     from graphtide_wire.control import PatternRecord
@@ -43,9 +41,6 @@ if TYPE_CHECKING:
 
 _MOST_AT_ONCE: Final = 4
 """Answers that are worked out side by side."""
-
-_MOST_TEXTS: Final = 1_000
-"""Texts of queries that are kept parsed."""
 
 _CURSOR: Final = re.compile(r"([0-9]{1,18})\.(-?[0-9]{1,19})\.([0-9a-f]{32})")
 
@@ -173,15 +168,9 @@ def _stays(query: GraphQuery) -> bool:
     return all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
 
 
-@lru_cache(maxsize=_MOST_TEXTS)
-def _parsed(text: str) -> AnyPattern:
-    (pattern,) = parse(text)
-    return pattern
-
-
 def _query(record: PatternRecord) -> GraphQuery:
     try:
-        pattern = _parsed(record.text)
+        (pattern,) = parse(record.text)
     except InvalidPatternError as error:
         raise invalid_pattern(error.in_text(record.text)) from error
     # This endpoint is of graph queries alone, whose windows say how long their results stay.

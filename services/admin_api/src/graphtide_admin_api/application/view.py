@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 from threading import Condition
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 from graphtide_core.any_pattern import ordered_stream
@@ -46,6 +46,17 @@ _MOST_TEXTS: Final = 10_000
 """Texts whose names are kept."""
 
 
+_ByForm = tuple[str | None, "AnyPattern | None"]
+"""What one record may complete, by the form of a pattern; or that pattern, of which statistics may say more."""
+
+
+class _Form(NamedTuple):
+    """A text, and what it says by its form."""
+
+    text: str
+    by_form: _ByForm
+
+
 @lru_cache(maxsize=_MOST_TEXTS)
 def asked_names(text: str) -> AskedNames:
     """Return what a registered text names; nothing of one that somebody else wrote and nobody can read."""
@@ -57,12 +68,17 @@ def asked_names(text: str) -> AskedNames:
 
 
 @lru_cache(maxsize=_MOST_TEXTS)
-def _by_form(text: str) -> tuple[str | None, AnyPattern | None]:
-    """Return what one record may complete by the form of a text, or the pattern, of which statistics may say more."""
+def _by_text(text: str) -> _ByForm:
+    """Return what one record may complete by the form of a registered text; nothing of one that nobody can read."""
     try:
         (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
         return None, None
+    return _by_form(pattern)
+
+
+def _by_form(pattern: AnyPattern) -> _ByForm:
+    """Return what one record may complete by the form of a pattern, or the pattern, of which statistics may say more."""
     burst = burst_of(pattern)
     return (None, pattern) if burst is None else (burst.text, None)
 
@@ -294,16 +310,18 @@ class View:
         """Return what may be misspelt in a pattern, or take very many matches, as far as the newest snapshots tell."""
         # What a pattern has matched was there, though it may be rare.
         is_seen = self.standing(record).reported > 0
-        return self._warnings(record.text, asked_names(record.text), record.stream, are_names_seen=is_seen)
+        form = _Form(record.text, _by_text(record.text))
+        return self._warnings(form, asked_names(record.text), record.stream, are_names_seen=is_seen)
 
     def warnings_before(self, pattern: AnyPattern) -> list[str]:
         """Return the same of a pattern that is not registered; what needs snapshots is left out until they were read."""
         if not self.is_whole:
-            by_form, _ = _by_form(print_pattern(pattern))
-            return [] if by_form is None else [by_form]
-        return self._warnings(print_pattern(pattern), AskedNames.of(pattern), ordered_stream(pattern), are_names_seen=False)
+            said, _ = _by_form(pattern)
+            return [] if said is None else [said]
+        form = _Form(print_pattern(pattern), _by_form(pattern))
+        return self._warnings(form, AskedNames.of(pattern), ordered_stream(pattern), are_names_seen=False)
 
-    def _warnings(self, text: str, asked: AskedNames, stream: str, *, are_names_seen: bool) -> list[str]:
+    def _warnings(self, form: _Form, asked: AskedNames, stream: str, *, are_names_seen: bool) -> list[str]:
         with self._changed:
             known = self._known()
             measured = {name for name, each in known.statistics.items() if each.snapshot.edges}
@@ -311,12 +329,12 @@ class View:
         kinds = {**self.schema(stream, "seen"), **self.schema(stream, "declared")}
         numbers = {name for name, kind in kinds.items() if kind in {"integer", "number"}}
         said = notes(asked, None if are_names_seen else names, numbers)
-        more = (lacking_stream(stream, measured), self._burst(text, counted, unit))
+        more = (lacking_stream(stream, measured), self._burst(form, counted, unit))
         return [*said, *(each for each in more if each is not None)]
 
-    def _burst(self, text: str, counted: StatisticsRecord | None, unit: TimeUnit | None) -> str | None:
+    def _burst(self, form: _Form, counted: StatisticsRecord | None, unit: TimeUnit | None) -> str | None:
         """Return whether one record may complete very many matches: by the form of a text, or as statistics let expect."""
-        by_form, pattern = _by_form(text)
+        text, (by_form, pattern) = form
         if by_form is not None or counted is None or unit is None or pattern is None:
             return by_form
         of, found = self._bursts.get(text, (None, None))

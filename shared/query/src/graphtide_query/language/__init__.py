@@ -1,23 +1,27 @@
 """The pattern language: text to patterns and back.
 
 `parser` runs the grammar, which families may extend by a `dialect`; `builder` makes the nodes of `ast`, `binder` turns those
-into patterns of `graphtide_core`, printers go the other way, and `diagnostics` words the errors. What is of event patterns alone
-is in modules called after them, what is of streaming graph queries alone in those called after graphs, and after their two
-forms: G-CORE, and the rules of Datalog.
+into patterns of `graphtide_core`, printers go the other way, and `diagnostics` words the errors. What is of event patterns
+alone is in modules called after them, what is of streaming graph queries alone in those called after graphs, and after their
+two forms: G-CORE, and the rules of Datalog.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError
+
+from graphtide_query.language.parsed import ParsedTexts
 
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
 
 __all__ = ["parse", "parse_subgraphs", "print_pattern"]
+
+_PARSED: Final = ParsedTexts()
 
 
 def parse(text: str) -> tuple[AnyPattern, ...]:
@@ -28,17 +32,22 @@ def parse(text: str) -> tuple[AnyPattern, ...]:
 
     Raises:
         InvalidPatternError: the text is not valid; with line, column, the line itself, what was expected and a hint.
-    Complexity: linear in the text; a few hundred kilobytes a second.
+    Complexity: linear in the text; a few hundred kilobytes a second, or nothing where the text was parsed before.
     """
     # Families print by the modules of this package; and who reads no text does without the grammar's library.
     from graphtide_query.families import FAMILIES  # noqa: PLC0415
     from graphtide_query.language.parser import parse_text  # noqa: PLC0415
 
-    dialects = (family.dialect for family in FAMILIES.values())
+    dialects = tuple(family.dialect for family in FAMILIES.values() if family.dialect is not None)
+    found = _PARSED.get(text, dialects)
+    if found is not None:
+        return found
     try:
-        return parse_text(text, tuple(each for each in dialects if each is not None))
+        found = parse_text(text, dialects)
     except InvalidPatternError as error:
         raise error.in_text(text) from None
+    _PARSED.put(text, dialects, found)
+    return found
 
 
 def print_pattern(pattern: AnyPattern) -> str:
