@@ -7,11 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import graphtide
+import pyarrow.parquet as pq
 import pytest
 from fastapi.testclient import TestClient
 from graphtide.cli.app import app
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
+from graphtide_backfill.domain.blocks import WHOLE, cut
+from graphtide_backfill.domain.matching import SliceMatching
+from graphtide_backfill.domain.slices import slices_at
+from graphtide_backfill.domain.task import Task
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.ids import EdgeId, StreamName, VertexId
@@ -21,6 +26,7 @@ from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import EventTime
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_matcher_host.checkpointing import Checkpointer
+from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_planner.application.planner import Planner
 from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_query import parse, print_pattern
@@ -146,6 +152,31 @@ def test_it_is_explained_by_the_command_line(folder: Path) -> None:
     assert "share: 75%" in text
 
 
+@pytest.mark.parametrize("format", ["text", "json", "dot", "mermaid", "svg", "html"])
+def test_it_is_explained_in_every_format(folder: Path, format: str) -> None:
+    text = run(folder, "explain", "paid.gtq", "--analyze", "payments.jsonl", "--format", format)
+    assert "edges labelled pays" in text
+
+
+def test_its_matches_are_written_as_a_table(folder: Path) -> None:
+    run(folder, "match", "paid.gtq", "payments.jsonl", "--output", str(folder / "found.parquet"))
+    table = pq.read_table(folder / "found.parquet").to_pylist()
+    assert [each["edges.edge"] for each in table if each["query"] == "paid"] == expected()
+
+
+def test_it_is_searched_for_in_slices_of_history() -> None:
+    task = Task(parse(TEXT))
+    batch = JsonLinesDecoder(Symbols(), task.attributes, {}).decode(lines().encode())
+    slices = slices_at([1, 3, 5])
+    blocks = list(cut(batch, slices, task.window, place=0, settled=WHOLE))
+    records: list[list[dict[str, Any]]] = []
+    for each in slices:
+        own = [block for block in blocks if block.slice == each.number]
+        parts = SliceMatching(task, each, deletions=False).matches(own)
+        records.append([json.loads(record.json) for part in parts for record in part])
+    assert [found(each, "paid") for each in records] == [["p1"], ["p3", "p4"]]
+
+
 def test_it_is_matched_in_python() -> None:
     # Parsed in here, where it is known; patterns that are parsed are taken as texts are.
     for given in (TEXT, parse(TEXT)[0], list(parse(TEXT))):
@@ -173,11 +204,11 @@ def send(world: World, *edges: Edge) -> None:
     world.settle()
 
 
-def reported(world: World) -> list[tuple[str, str]]:
+def reported(world: World, name: str = "paid") -> list[tuple[str, str]]:
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.matches, 0): 0})
     records = [json.loads(record.value or b"") for record in reader.poll(0, 10**6)]
-    return [(each["kind"], each["edges"]["edge"]) for each in records if each["query"] == "paid"]
+    return [(each["kind"], each["edges"]["edge"]) for each in records if each["query"] == name]
 
 
 def test_its_plan_is_sent_as_it_is() -> None:
@@ -202,6 +233,19 @@ def test_a_host_that_is_restarted_goes_on_with_it(*, keeps_checkpoint: bool) -> 
     send(world, *STREAM[2:], DELETED)
     assert world.states() == {"paid": "running", "chain": "running"}
     assert reported(world) == [*(("match", each) for each in expected()), ("retract", "p1")]
+
+
+def test_it_joins_and_leaves_a_pass_and_changes_its_plan_while_others_run() -> None:
+    world = hosted()
+    send(world, *STREAM[:1])
+    world.plan(parse(TEXT.replace("paid", "late"))[0], ENGINE)
+    world.plan(parse(TEXT)[0], ENGINE, plan=form_of(LabelScan(0.5)), start=0)
+    send(world, *STREAM[1:3])
+    world.forget(parse(TEXT)[0])
+    send(world, *STREAM[3:])
+    assert reported(world) == [("match", "p1"), ("match", "p3")]
+    assert reported(world, "late") == [("match", "p3"), ("match", "p4")]
+    assert world.said()["late"].version == 1
 
 
 def test_a_plan_of_another_engine_is_refused_by_name() -> None:
