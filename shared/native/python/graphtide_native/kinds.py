@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from graphtide_core.plans import AnyPlan, EventPlan, GraphPlan, Plan
 
@@ -22,3 +24,25 @@ def by_kind(
     if own.kind == "query":
         return query(own)
     return edges(own)
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Native forms of plans, those of each kind by themselves, by the numbers of their patterns."""
+
+    edges: dict[int, Plan] = field(default_factory=dict)
+    events: dict[int, EventPlan] = field(default_factory=dict)
+    queries: dict[int, GraphPlan] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plans: Mapping[int, AnyPlan]) -> Self:
+        """Return the forms of plans, in the order of the plans."""
+        found = cls()
+        for number, plan in plans.items():
+            by_kind(
+                plan,
+                edges=partial(found.edges.__setitem__, number),
+                events=partial(found.events.__setitem__, number),
+                query=partial(found.queries.__setitem__, number),
+            )
+        return found

@@ -14,7 +14,7 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
 from graphtide_native.funnel import NativeFunnel, funnel
-from graphtide_native.kinds import by_kind
+from graphtide_native.kinds import Kinds, by_kind
 from graphtide_native.match_rows import matches_of
 from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import (
@@ -336,22 +336,13 @@ class Matcher:
         Returns:
             The numbers of the patterns that have the plan.
         """
-        edges: dict[int, Plan] = {}
-        units: dict[int, EventPlan] = {}
-        queries: dict[int, GraphPlan] = {}
-        for number, plan in plans.items():
-            by_kind(
-                plan,
-                edges=partial(edges.__setitem__, number),
-                events=partial(units.__setitem__, number),
-                query=partial(queries.__setitem__, number),
-            )
-        found = {number for number, plan in edges.items() if self.replan(number, plan)}
-        numbers = sorted(units, key=lambda number: units[number].place)
-        if numbers and self.regroup(numbers, units[numbers[0]].unit):
-            found |= units.keys()
-        if queries and past is not None:
-            found |= self.replan_graph_queries(queries, past)
+        kinds = Kinds.of(plans)
+        found = {number for number, plan in kinds.edges.items() if self.replan(number, plan)}
+        numbers = sorted(kinds.events, key=lambda number: kinds.events[number].place)
+        if numbers and self.regroup(numbers, kinds.events[numbers[0]].unit):
+            found |= kinds.events.keys()
+        if kinds.queries and past is not None:
+            found |= self.replan_graph_queries(kinds.queries, past)
         self._put({number: plans[number] for number in found if plans[number].native is not plans[number]})
         return found
 

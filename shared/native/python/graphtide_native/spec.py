@@ -26,6 +26,7 @@ from graphtide_core.window import EdgeCount
 from graphtide_native.event_spec import once, unit_spec
 from graphtide_native.expression_spec import FIRST_AGGREGATE, LABEL_COLUMNS, ExpressionWriter
 from graphtide_native.graph_spec import graph_query_spec
+from graphtide_native.kinds import Kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,28 +87,28 @@ def encode(
         limits: bounds, one for each pattern; the same for event patterns of one unit.
         concurrency: threads for each pattern under `timing`.
     """
-    places = _places(projected)
-    patterns: list[dict[str, object] | None] = []
+    if len(limits) != len(plans):
+        message = f"there are {len(plans)} plans, and limits of {len(limits)}"
+        raise ValueError(message)
+    places, kinds = _places(projected), Kinds.of(dict(enumerate(plans)))
+    patterns: list[dict[str, object] | None] = [None] * len(plans)
+    for number, plan in kinds.edges.items():
+        patterns[number] = _spec(plan, unit, places, limits[number], concurrency)
+    # Event patterns of one unit are written together.
     units: dict[int, tuple[EventUnit, Limits, dict[int, int]]] = {}
-    graph_queries: list[dict[str, object]] = []
-    for number, (each, own) in enumerate(zip(plans, limits, strict=True)):
-        # Event patterns of one unit are written together, so that each kind is collected in a way of its own.
-        plan = each.native
-        if plan.kind == "events":
-            patterns.append(None)
-            _, common, numbers = units.setdefault(id(plan.unit), (plan.unit, own, {}))
-            if common != own:
-                message = f"pattern {plan.pattern.name!r} shares a plan with such as have other limits"
-                raise ValueError(message)
-            numbers[plan.place] = number
-        elif plan.kind == "query":
-            patterns.append(None)
-            graph_queries.append({**graph_query_spec(plan, number, unit, projected), "limits": _limits(own)})
-        else:
-            patterns.append(_spec(plan, unit, places, own, concurrency))
+    for number, each in kinds.events.items():
+        _, common, numbers = units.setdefault(id(each.unit), (each.unit, limits[number], {}))
+        if common != limits[number]:
+            message = f"pattern {each.pattern.name!r} shares a plan with patterns that have different limits"
+            raise ValueError(message)
+        numbers[each.place] = number
     of_events = [
         {**unit_spec(of, [numbers[place] for place in range(len(of.patterns))], unit, projected), "limits": _limits(common)}
         for of, common, numbers in units.values()
+    ]
+    graph_queries = [
+        {**graph_query_spec(query, number, unit, projected), "limits": _limits(limits[number])}
+        for number, query in kinds.queries.items()
     ]
     return msgspec.json.encode({"patterns": patterns, "units": of_events, "graph_queries": graph_queries})
 
