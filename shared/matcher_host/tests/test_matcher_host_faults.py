@@ -99,7 +99,7 @@ def push_fails(name: str, offset: int, error: type[BaseException]) -> Iterator[N
     push = StreamPass.push
 
     def failing_push(self: StreamPass, batch: Any, at: int, figures: Any) -> Any:
-        if at == offset and any(each.assignment.name == name for each in self.running):
+        if at == offset and any(each.assignment.name == name for each in self.plans.running()):
             raise error(name)
         return push(self, batch, at, figures)
 

@@ -69,7 +69,7 @@ class Built:
             self.stream_pass, self.recorder = self.stream_pass.anew(figures.epoch, record.offset), Recorder()
             batch = self.stream_pass.decode(record)
         of = self.stream_pass
-        if of.starts_at(record.offset):
+        if of.plans.begins_between(of.position, record.offset):
             self.recorder.cut()
         matches = [match for part in of.push(batch, record.offset, figures) for match in part]
         self.recorder.add(of.selected(batch), record.offset)
@@ -170,7 +170,7 @@ class Builder:
 
     def _anew(self, built: Built, more: Sequence[Running], *, deletions: bool) -> Built:
         of = built.stream_pass
-        anew = self.build([*of.running_from(of.position), *more], of.position, deletions=deletions)
+        anew = self.build([*of.plans.running_from(of.position), *more], of.position, deletions=deletions)
         anew.missed += built.missed
         return anew
 
@@ -187,7 +187,7 @@ class Builder:
             return None
         manifest = found.contents.manifest
         built = Built(StreamPass(served, deletions=deletions or manifest.deletions))
-        built.stream_pass.mark_selected(found.contents.forms, manifest.attributes)
+        built.stream_pass.coverage.restore(found.contents.forms, manifest.attributes)
         try:
             for frame in found.frames:
                 built.stream_pass.restore(frame.edges, frame.first)
@@ -216,7 +216,7 @@ class Builder:
         self._checkpoints.start_anew()
         manifest = handover.contents.manifest
         built = Built(StreamPass(running, deletions=deletions or manifest.deletions))
-        built.stream_pass.mark_selected(handover.contents.forms, manifest.attributes)
+        built.stream_pass.coverage.restore(handover.contents.forms, manifest.attributes)
         built.stream_pass.epoch = manifest.epoch
         while (taken := handover.give(built.stream_pass, position)) is not None:
             built.recorder.add(taken.edges, taken.first, taken.last)

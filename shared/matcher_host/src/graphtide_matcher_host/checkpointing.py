@@ -32,7 +32,7 @@ from graphtide_matcher_host.checkpoint_form import (
     read_contents,
     read_segments,
 )
-from graphtide_matcher_host.stream_pass import ALWAYS
+from graphtide_matcher_host.coverage import ALWAYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -177,14 +177,14 @@ class Checkpointer:
             kept.append(self._added(some, some[-1].newest, added))
         if sum(segment.size < MOST_BYTES // 2 for segment in kept) > MOST_SEGMENTS:
             kept = self._merged(kept, added)
-        forms = self._saved_forms(of.forms) or self._added(of.forms, of.newest, added)
+        forms = self._saved_forms(of.coverage.forms) or self._added(of.coverage.forms, of.newest, added)
         manifest = Manifest(
             position=of.position,
             newest=of.newest,
             unit=of.unit.value,
             since=self._since,
             forms=forms,
-            attributes=of.attributes_since,
+            attributes=of.coverage.attributes_since,
             deletions=of.deletions,
             shed=of.shed,
             segments=tuple(kept),
@@ -195,7 +195,7 @@ class Checkpointer:
         names = [segment.name for segment in (forms, *kept) if segment.name not in added]
         encoded = encode_manifest(manifest)
         self._store.save(self._key, encoded, added, names)
-        self._segments, self._forms, self._epoch = manifest.segments, (of.forms, forms), of.epoch
+        self._segments, self._forms, self._epoch = manifest.segments, (of.coverage.forms, forms), of.epoch
         return len(encoded) + sum(map(len, added.values()))
 
     def _saved_forms(self, forms: Mapping[str, int]) -> Segment | None:

@@ -451,7 +451,7 @@ class MatcherHost:
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
             return [self._records.dead_letter(record, str(error))]
         except BaseException as error:
-            plans = [] if work.built is None else work.built.stream_pass.running
+            plans = [] if work.built is None else work.built.stream_pass.plans.running()
             self._faults.judge(error, work, plans, record, lambda built: self._tried(built, record))
             raise
         return messages

@@ -144,7 +144,8 @@ class Joining:
 
     def is_beside(self, other: StreamPass) -> bool:
         """Whether it still goes on beside this pass, and with its attributes."""
-        return self.into is other and self._pass.attributes[: len(other.attributes)] == other.attributes
+        own, others = self._pass.coverage.attributes, other.coverage.attributes
+        return self.into is other and own[: len(others)] == others
 
     def follow(self, seconds: float) -> bool:
         """Go on for a while, with some records at least; say whether it stands where the other pass stands.

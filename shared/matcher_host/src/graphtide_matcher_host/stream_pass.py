@@ -8,8 +8,6 @@ Plans come and go; those that stay are not touched.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,14 +19,15 @@ from graphtide_native.spec import columns
 from graphtide_ordering.faults import is_foreseen, reason_of
 from graphtide_query.families import family_of
 
+from graphtide_matcher_host.coverage import ALWAYS, Coverage
 from graphtide_matcher_host.grouping import groups, matched_by
+from graphtide_matcher_host.pass_plans import PassPlans
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.log import Record
-    from graphtide_core.residue import Frontier
     from graphtide_native.matcher import EncodedMatch, MatchBatch, PatternReport
     from graphtide_native.records import EdgeBatch
     from graphtide_native.spec import Limits
@@ -44,9 +43,6 @@ _SHARED_WORK: Final = 4_000
 _RECORDS_A_SECOND: Final = 4_096
 """Records whose worth of work a second is: all that a pattern can save up."""
 
-ALWAYS: Final = -(2**63)
-"""The time of the first edge that can be."""
-
 
 class DeletionsBeganError(Exception):
     """The stream deletes edges, and the pass was made for one that does not; nothing of the record was taken."""
@@ -56,15 +52,15 @@ class StreamPass:
     """Matches ordered records with the plans of one stream.
 
     Attributes:
+        plans: who runs.
+        coverage: what the edges that `selected` gives cover.
         position: offset of the next record to take.
         newest: time of the newest edge taken; None before the first.
         passed: no edge before this time follows, by a watermark beyond the newest edge; None where none is.
         epoch: of the stream, from which the edges taken are.
         deletions: whether it is made for a stream that deletes edges.
         unit: what a tick of the stream's time is.
-        attributes: those that its edges are decoded with.
         symbols: labels of the edges that it decodes.
-        window: ticks of the longest window.
         number: of the next edge of the stream, as far as that is known.
 
     Work on a record, and what is said of it, do not grow with the plans that it does not concern.
@@ -78,7 +74,6 @@ class StreamPass:
             deletions: whether the stream deletes edges.
             beside: a pass that takes the batches that this one decodes and selects, in `join`.
         """
-        self._running = dict(enumerate(running))
         self.position = 0
         self.newest: int | None = None
         self.passed: int | None = None
@@ -87,13 +82,14 @@ class StreamPass:
         self.deletions = deletions
         assignments = [each.assignment for each in running]
         self.unit = assignments[0].unit
-        self.attributes: tuple[str, ...] = _extended(beside.attributes if beside is not None else (), assignments)
-        self.window = max(each.window for each in assignments)
         self.symbols: Symbols = beside.symbols if beside is not None else Symbols()
+        self.plans = PassPlans(running)
+        known: Sequence[str] = beside.coverage.attributes if beside is not None else ()
+        self.coverage: Coverage = Coverage(_extended(known, assignments), assignments)
         self._matcher = Matcher(
             matched_by(assignments, self.unit),
             self.symbols,
-            self.attributes,
+            self.coverage.attributes,
             unit=self.unit,
             deletions=deletions,
             adaptive=True,
@@ -101,18 +97,8 @@ class StreamPass:
             work=_SHARED_WORK,
         )
         self._decoder = self._new_decoder()
-        self._places = {each.name: place for place, each in enumerate(assignments)}
-        self._starts = sorted((each.begins, place) for place, each in enumerate(running))
-        self._started = 0
-        self._frontiers = {each.assignment.name: each.frontier for each in running if each.frontier is not None}
-        self._moved: set[PatternName] = set()
-        for place, each in enumerate(running):
+        for place, each in self.plans:
             self._matcher.wait(place, each.frontier)
-        self._form_counts = Counter(form for each in assignments for form in each.forms)
-        self._forms_since: dict[str, int] = {}
-        self._forms: Mapping[str, int] | None = None
-        self._attributes_since: dict[str, int] = {}
-        self._reports_from = min(each.reports_from for each in running)
         self._paused: dict[PatternName, PatternReport] = {}
         self._untold: dict[PatternName, PatternReport] = {}
         self._granted_at: float | None = None
@@ -124,7 +110,7 @@ class StreamPass:
         Nothing taken so far has a part in its matches, and what was consumed so far is none of it.
         A plan that its limit paused stays paused, so that its host comes to say so.
         """
-        running = [each if offset < each.begins else replace(each, frontier=None) for each in self._running.values()]
+        running = [each if offset < each.begins else replace(each, frontier=None) for each in self.plans.running()]
         begun = StreamPass(running, deletions=self.deletions)
         begun.epoch, begun.position = epoch, self.position
         begun._granted_at = self._granted_at
@@ -133,59 +119,11 @@ class StreamPass:
         return begun
 
     @property
-    def forms(self) -> Mapping[str, int]:
-        """Canonical forms of the query edges that its plans have, and from which time on `selected` gave all such edges.
-
-        It is the same object until plans come or go.
-        """
-        if self._forms is None:
-            self._forms = {form: self._forms_since.get(form, ALWAYS) for form in self._form_counts}
-        return self._forms
-
-    @property
-    def attributes_since(self) -> dict[str, int]:
-        """From which time on the edges that `selected` gave have its attributes."""
-        return {each: self._attributes_since.get(each, ALWAYS) for each in self.attributes}
-
-    @property
-    def running(self) -> Sequence[Running]:
-        """The plans. Complexity: O(plans)."""
-        return list(self._running.values())
-
-    def running_from(self, position: int) -> list[Running]:
-        """Return the plans for a pass in whose place this one has reported what is before a position: where it stands.
-
-        Complexity: O(plans).
-        """
-        goes_on = (each.reported_to(position) for each in self._running.values())
-        return [replace(each, frontier=self._frontiers.get(each.assignment.name)) for each in goes_on]
-
-    def frontier(self, name: PatternName) -> Frontier | None:
-        """Return how far a pattern had consumed with the last record of which its plan reports; None if it does not consume."""
-        return self._frontiers.get(name)
-
-    def moved(self) -> set[PatternName]:
-        """Return the patterns that have consumed, or begun to, since the last call."""
-        moved, self._moved = self._moved, set()
-        return moved
-
-    def __len__(self) -> int:
-        """Return how many plans there are."""
-        return len(self._running)
-
-    def plan(self, name: PatternName) -> Running | None:
-        """Return the plan of a pattern."""
-        place = self._places.get(name)
-        return None if place is None else self._running[place]
-
-    def mark_moved(self, names: Collection[PatternName]) -> None:
-        """Take over which patterns have consumed of those that this pass has."""
-        self._moved.update(self._frontiers.keys() & names)
-
-    @property
     def alive_from(self) -> int:
         """Time of the oldest edges that are in the longest window."""
-        return ALWAYS if self.newest is None else self.newest - self.window + 1
+        return ALWAYS if self.newest is None else self.newest - self.plans.window + 1
+
+    # ---- records
 
     def decode(self, record: Record) -> EdgeBatch:
         """Read an ordered record.
@@ -210,12 +148,12 @@ class StreamPass:
             self._count_from(figures.number)
         consumed: set[PatternName] = set()
         for matches in self._taken(batch, figures.watermark):
-            if self._reports_from <= offset:
+            if self.plans.reports_from <= offset:
                 reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
                 consumed.update(each.pattern.name for each in reported if each.pattern.consumes)
                 yield reported
         for name in consumed:
-            self._note_frontier(self._places[name])
+            self._note_frontier(name)
         self.position = offset + 1
 
     def grant(self, now: float) -> None:
@@ -227,77 +165,13 @@ class StreamPass:
     @property
     def shed(self) -> frozenset[PatternName]:
         """Patterns that a limit made give up partial matches, here or where this pass comes from."""
-        return frozenset(self._running[place].assignment.name for place in self._matcher.shed())
-
-    def mark_selected(self, forms: Mapping[str, int], attributes: Mapping[str, int]) -> None:
-        """Take over from which time on edges were selected, by canonical forms of query edges, and had attributes."""
-        self._forms_since = {form: time for form, time in forms.items() if form in self._form_counts and time > ALWAYS}
-        self._attributes_since = dict(attributes)
-        self._forms = None
+        return frozenset(map(self.plans.name, self._matcher.shed()))
 
     def mark_shed(self, names: Collection[str]) -> None:
         """Mark the matches of these patterns as incomplete, as they were where this pass comes from."""
         for name in names:
-            if (place := self._places.get(PatternName(name))) is not None:
+            if (place := self.plans.place(PatternName(name))) is not None:
                 self._matcher.mark_shed(place)
-
-    def has(self, assignment: Assignment) -> bool:
-        """Whether this very assignment is among its plans."""
-        place = self._places.get(assignment.name)
-        return place is not None and self._running[place].assignment == assignment
-
-    def starts_at(self, offset: int) -> bool:
-        """Whether some plan begins with the record at this offset, or began between the last one and it."""
-        place = bisect_left(self._starts, (self.position,))
-        return place < len(self._starts) and self._starts[place][0] <= offset
-
-    def takes_batches_of(self, other: StreamPass) -> bool:
-        """Whether what another pass beside it selected can be taken, as that of the same stretch of the stream."""
-        return (self.epoch, self.deletions, self.position) == (other.epoch, other.deletions, other.position)
-
-    def join(self, other: StreamPass, running: Running, selected: Sequence[tuple[int, EdgeBatch]]) -> None:
-        """Take a plan of another pass that was made beside this one and stands where this one stands.
-
-        Args:
-            other: the pass.
-            running: the plan.
-            selected: what the other selected of its window, by the offsets of the records, in their order.
-        """
-        since = ALWAYS if self.newest is None else self.newest + 1
-        self._attributes_since |= dict.fromkeys(other.attributes[len(self.attributes) :], since)
-        if self.attributes != other.attributes:
-            self.attributes = other.attributes
-            self._decoder = self._new_decoder()
-        has_begun = running.begins < self.position
-        if has_begun:
-            other._pass_starts(self.position - 1)
-        running = replace(running, frontier=other.frontier(running.assignment.name))
-        untold = [batch for offset, batch in selected if offset < running.start]
-        told = [batch for offset, batch in selected if offset >= running.start]
-        self._take(running, untold, told, since, has_begun=has_begun)
-        name = running.assignment.name
-        self._matcher.take_telling(self._places[name], other._matcher, other._places[name])
-        self.mark_shed(other.shed & {running.assignment.name})
-
-    def remove(self, name: PatternName) -> None:
-        """Match a plan no more."""
-        place = self._places.pop(name)
-        assignment = self._running.pop(place).assignment
-        self._matcher.remove(place)
-        self._starts = [each for each in self._starts[self._started :] if each[1] != place]
-        self._started = 0
-        self._paused.pop(name, None)
-        self._untold.pop(name, None)
-        self._frontiers.pop(name, None)
-        self._moved.discard(name)
-        self._form_counts.subtract(assignment.forms)
-        for form in assignment.forms:
-            if not self._form_counts[form]:
-                del self._form_counts[form]
-                self._forms_since.pop(form, None)
-        self._forms = None
-        if assignment.window == self.window:
-            self.window = max((each.assignment.window for each in self._running.values()), default=1)
 
     def stand(self, position: int, newest: int | None, passed: int | None, number: int | None) -> None:
         """Take it that all before a position was taken; where known, the newest edge is of a time, and another has passed.
@@ -334,20 +208,56 @@ class StreamPass:
         """Return the edges of the batch pushed last that the pass's state can depend on."""
         return self._matcher.selected(batch) if len(batch) else batch
 
+    # ---- plans that come and go
+
+    def takes_batches_of(self, other: StreamPass) -> bool:
+        """Whether what another pass beside it selected can be taken, as that of the same stretch of the stream."""
+        return (self.epoch, self.deletions, self.position) == (other.epoch, other.deletions, other.position)
+
+    def join(self, other: StreamPass, running: Running, selected: Sequence[tuple[int, EdgeBatch]]) -> None:
+        """Take a plan of another pass that was made beside this one and stands where this one stands.
+
+        Args:
+            other: the pass.
+            running: the plan.
+            selected: what the other selected of its window, by the offsets of the records, in their order.
+        """
+        since = ALWAYS if self.newest is None else self.newest + 1
+        if self.coverage.attributes != other.coverage.attributes:
+            self.coverage.extend(other.coverage.attributes, since)
+            self._decoder = self._new_decoder()
+        has_begun = running.begins < self.position
+        if has_begun:
+            other._pass_starts(self.position - 1)
+        name = running.assignment.name
+        running = replace(running, frontier=other.plans.frontier(name))
+        untold = [batch for offset, batch in selected if offset < running.start]
+        told = [batch for offset, batch in selected if offset >= running.start]
+        place = self._take(running, untold, told, since, has_begun=has_begun)
+        self._matcher.take_telling(place, other._matcher, other._place(name))
+        self.mark_shed(other.shed & {name})
+
+    def remove(self, name: PatternName) -> None:
+        """Match a plan no more."""
+        place, assignment = self.plans.remove(name)
+        self._matcher.remove(place)
+        self.coverage.remove(assignment)
+        self._paused.pop(name, None)
+        self._untold.pop(name, None)
+
     def replan(self, running: Running) -> bool:
         """Give a pattern another plan from the next record on, or another end; says whether it has it.
 
         Event patterns stay in their units.
         """
-        place = self._places[running.assignment.name]
-        plan, old = running.assignment.plan, self._running[place].assignment.plan
+        place = self._place(running.assignment.name)
+        plan, old = running.assignment.plan, self.plans[place].assignment.plan
         if plan.physical != old.physical:
             if family_of(plan.pattern).is_united:
                 self._is_stirred = True
             elif not self._matcher.exchange({place: matched_by([running.assignment], self.unit)[0]}):
                 return False
-        self._running[place] = running
-        self._reports_from = min(self._reports_from, running.reports_from)
+        self.plans.replace(running)
         return True
 
     @property
@@ -358,7 +268,7 @@ class StreamPass:
     def event_groups(self) -> list[Group]:
         """Return its event patterns, as far as they may be of one unit."""
         self._is_stirred = False
-        return groups((each.assignment, self._matcher.plan(place)) for place, each in self._running.items())
+        return groups((each.assignment, self._matcher.plan(place)) for place, each in self.plans)
 
     def regroup(self, names: Sequence[PatternName], plans: Sequence[AnyPlan]) -> bool:
         """Match event patterns by a plan in common from the next record on, if it is still for what runs; says whether it is.
@@ -367,7 +277,7 @@ class StreamPass:
             names: of the patterns of the unit, in their order; of such as went meanwhile the unit keeps nothing.
             plans: of the unit, in the same order.
         """
-        places, family = [self._places.get(name) for name in names], family_of(plans[0].pattern)
+        places, family = [self.plans.place(name) for name in names], family_of(plans[0].pattern)
         for place in reversed(range(len(names))):
             number = places[place]
             if number is None or self._matcher.plan(number).pattern != plans[place].pattern:
@@ -381,59 +291,57 @@ class StreamPass:
     def _are_whole_units(self, numbers: Sequence[int]) -> bool:
         """Return whether patterns are all that run of the units that they are of."""
         units = {id(self._matcher.unit(number)) for number in numbers}
-        of_units = [place for place in self._running if id(self._matcher.unit(place)) in units]
+        of_units = [place for place, _ in self.plans if id(self._matcher.unit(place)) in units]
         return sorted(of_units) == sorted(numbers)
+
+    # ---- counts
 
     def reports(self) -> dict[PatternName, PatternReport]:
         """Return the counts of every plan since the pass was made; of one that was paused before, those up to then."""
-        found = zip(sorted(self._running), self._matcher.patterns(), strict=True)
-        return {self._running[place].assignment.name: report for place, report in found} | self._paused
+        found = zip(sorted(place for place, _ in self.plans), self._matcher.patterns(), strict=True)
+        return {self.plans.name(place): report for place, report in found} | self._paused
 
     def changes(self, most: int) -> dict[PatternName, PatternReport]:
         """Return the counts that are others than when they were returned last, of so many plans at most; all have their turn.
 
         Of a plan that was paused before the pass was made they are those up to then, once.
         """
-        changed = {self._running[place].assignment.name: report for place, report in self._matcher.changed(most).items()}
+        changed = {self.plans.name(place): report for place, report in self._matcher.changed(most).items()}
         told = {name: report for name, report in changed.items() if name not in self._paused} | self._untold
         self._untold = {}
         return told
 
+    # ---- parts
+
     def _take(
         self, running: Running, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch], since: int, *, has_begun: bool
-    ) -> None:
-        """Match a plan more, which wants edges that `selected` gives from a time on only."""
+    ) -> int:
+        """Match a plan more, which wants edges that `selected` gives from a time on only; return its number."""
         assignment = running.assignment
-        limits = _lenient(assignment.limits)
         (plan,) = matched_by([assignment], self.unit)
         self._is_stirred |= family_of(plan.pattern).is_united
         place = self._matcher.add(
             plan,
-            limits,
+            _lenient(assignment.limits),
             untold=untold,
             told=told,
-            projected=self.attributes,
+            projected=self.coverage.attributes,
             has_begun=has_begun,
             residue=running.frontier,
         )
-        self._running[place] = running
-        self._places[assignment.name] = place
-        if running.frontier is not None:
-            self._frontiers[assignment.name] = running.frontier
-            self._moved.add(assignment.name)
-        if not has_begun:
-            insort(self._starts, (running.begins, place))
-        self._reports_from = min(self._reports_from, running.reports_from)
-        self.window = max(self.window, assignment.window)
-        self._forms_since |= {form: since for form in assignment.forms if form not in self._form_counts and since > ALWAYS}
-        self._form_counts.update(assignment.forms)
-        self._forms = None
+        self.plans.add(place, running, has_begun=has_begun)
+        self.coverage.add(assignment, since)
+        return place
+
+    def _place(self, name: PatternName) -> int:
+        """Return the number of a pattern that is here."""
+        place = self.plans.place(name)
+        if place is None:
+            raise KeyError(name)
+        return place
 
     def _new_decoder(self) -> ArrowDecoder:
-        return ArrowDecoder(self.symbols, self.attributes, {}, ticks_per_second(self.unit))
-
-    def _reports(self, name: PatternName, offset: int) -> bool:
-        return self._running[self._places[name]].reports(offset) and name not in self._paused
+        return ArrowDecoder(self.symbols, self.coverage.attributes, {}, ticks_per_second(self.unit))
 
     def _decoded(self, value: bytes) -> EdgeBatch:
         try:
@@ -460,18 +368,15 @@ class StreamPass:
 
     def _pass_starts(self, offset: int) -> None:
         """Let plans begin whose matches count from here: nobody was told of what was found before."""
-        while self._started < len(self._starts) and self._starts[self._started][0] <= offset:
-            place = self._starts[self._started][1]
+        for place in self.plans.begin(offset):
             self._matcher.begin(place)
-            self._note_frontier(place)
-            self._started += 1
+            self._note_frontier(self.plans.name(place))
 
-    def _note_frontier(self, place: int) -> None:
-        """Note how far a plan has consumed, if it consumes."""
-        name, frontier = self._running[place].assignment.name, self._matcher.residue(place)
-        if frontier is not None and frontier != self._frontiers.get(name):
-            self._frontiers[name] = frontier
-            self._moved.add(name)
+    def _note_frontier(self, name: PatternName) -> None:
+        self.plans.note(name, self._matcher.residue(self._place(name)))
+
+    def _reports(self, name: PatternName, offset: int) -> bool:
+        return name not in self._paused and self.plans.reports(name, offset)
 
     def _taken(self, batch: EdgeBatch, watermark: int) -> Iterator[MatchBatch]:
         """Take edges, and then the time that is passed with them: by a dropped duplicate behind them, or by what waits."""

@@ -121,7 +121,7 @@ class StreamWork:
         for each in new:
             self._remove(each.assignment.name)
         if new:
-            if self.built is None or not len(self.built.stream_pass):
+            if self.built is None or not len(self.built.stream_pass.plans):
                 deletions = self.built is not None and self.built.stream_pass.deletions
                 self.built = self._builder.build(new, self.position, deletions=deletions)
             else:
@@ -135,7 +135,7 @@ class StreamWork:
 
     def __len__(self) -> int:
         """Return how many plans it has, newcomers too."""
-        return len(self._newcomers) + (0 if self.built is None else len(self.built.stream_pass))
+        return len(self._newcomers) + (0 if self.built is None else len(self.built.stream_pass.plans))
 
     @property
     def has_newcomers(self) -> bool:
@@ -146,7 +146,7 @@ class StreamWork:
         """Whether the pass has plans of patterns other than these. Complexity: O(these)."""
         if self.built is None:
             return False
-        return len(self.built.stream_pass) > sum(self.built.stream_pass.plan(name) is not None for name in names)
+        return len(self.built.stream_pass.plans) > sum(self.built.stream_pass.plans.get(name) is not None for name in names)
 
     def newcomers(self, names: Collection[PatternName]) -> list[Running]:
         """Return the plans on their way into the pass of patterns other than these."""
@@ -196,11 +196,11 @@ class StreamWork:
 
     def has(self, plan: Running) -> bool:
         """Whether the pass has this very plan, so that it need not be looked at again."""
-        return self.built is not None and self.built.stream_pass.has(plan.assignment)
+        return self.built is not None and self.built.stream_pass.plans.has(plan.assignment)
 
     def has_of(self, name: PatternName) -> bool:
         """Whether the pass has a plan of a pattern."""
-        return self.built is not None and self.built.stream_pass.plan(name) is not None
+        return self.built is not None and self.built.stream_pass.plans.get(name) is not None
 
     def frontier(self, name: PatternName, version: int) -> Frontier | None:
         """Return how far a version of a pattern had consumed with the last record of which its plan here reports.
@@ -208,20 +208,20 @@ class StreamWork:
         Returns:
             None if it does not consume, or has no plan here.
         """
-        plan = None if self.built is None else self.built.stream_pass.plan(name)
+        plan = None if self.built is None else self.built.stream_pass.plans.get(name)
         if self.built is None or plan is None or plan.assignment.version != version:
             return None
-        return self.built.stream_pass.frontier(name)
+        return self.built.stream_pass.plans.frontier(name)
 
     def moved(self) -> set[PatternName]:
         """Return the patterns that have consumed, or begun to, since the last call."""
-        return set() if self.built is None else self.built.stream_pass.moved()
+        return set() if self.built is None else self.built.stream_pass.plans.moved()
 
     def over(self) -> list[Standing]:
         """Return what is to be said of the plans whose end is reached. Complexity: O(1) while there is none."""
         if self.built is None or self._next_end is None or self.position < self._next_end:
             return []
-        over = ((self.built.stream_pass.plan(name), end) for name, end in self._ends.items() if end <= self.position)
+        over = ((self.built.stream_pass.plans.get(name), end) for name, end in self._ends.items() if end <= self.position)
         return [plan.ended(State.STOPPED, end) for plan, end in over if plan is not None]
 
     def pass_over_gap(self) -> None:
@@ -254,8 +254,8 @@ class StreamWork:
         except DeletionsBeganError:
             # From now on matches of the window are remembered, to be retracted; so is what was found before this record.
             before = self.built.stream_pass
-            self.built = self._builder.build(before.running_from(record.offset), record.offset, deletions=True)
-            self.built.stream_pass.mark_moved(before.moved())
+            self.built = self._builder.build(before.plans.running_from(record.offset), record.offset, deletions=True)
+            self.built.stream_pass.plans.mark_moved(before.plans.moved())
             return self.built.take(record, figures)
         finally:
             self.built.stream_pass.position = self.position
@@ -373,7 +373,7 @@ class StreamWork:
         if self._joining is not None:
             self._joining.withdraw(name)
             self._end_joining()
-        if self.built is not None and self.built.stream_pass.plan(name) is not None:
+        if self.built is not None and self.built.stream_pass.plans.get(name) is not None:
             self.built.stream_pass.remove(name)
 
     def _reader_of_past(self) -> LogReader:
@@ -400,7 +400,7 @@ class StreamWork:
 
     def _takes(self, plan: Running) -> bool:
         """Let the pass have a plan, if it has it but for how the pattern is matched, and up to where."""
-        before = None if self.built is None else self.built.stream_pass.plan(plan.assignment.name)
+        before = None if self.built is None else self.built.stream_pass.plans.get(plan.assignment.name)
         if self.built is None or before is None or not _is_replanned(plan, before):
             return False
         if (plan.assignment, plan.until) == (before.assignment, before.until):
