@@ -21,6 +21,9 @@ Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _MAKING: Final = Lock()
 """Taken while a class is looked at: two threads that do so for the first time end the process (msgspec 0.22)."""
 
+_CLASSES: Final[dict[str, type[AssignedPlan]]] = {}
+"""Classes by the engines that were asked for."""
+
 
 class AssignedPlan:
     """How a matcher is to match a pattern of any family. Each class of them is a struct as well."""
@@ -74,9 +77,18 @@ def plan_of_json(value: object) -> AssignedPlan:
         ValueError: it names no engine of a family that is loaded, or its members are not those of the engine's plans.
     """
     engine = value.get("engine") if isinstance(value, dict) else None
-    classes = {name: each for each in plan_classes() for name in each.engines()}
-    if not isinstance(engine, str) or engine not in classes:
-        message = f"a plan is for one of the engines {', '.join(classes)}, not for {engine!r}"
+    found = _class_of(engine) if isinstance(engine, str) else None
+    if found is None:
+        known = ", ".join(name for each in plan_classes() for name in each.engines())
+        message = f"a plan is for one of the engines {known}, not for {engine!r}"
         raise ValueError(message)
     with _MAKING:
-        return msgspec.convert(value, classes[engine])
+        return msgspec.convert(value, found)
+
+
+def _class_of(engine: str) -> type[AssignedPlan] | None:
+    """Return the class of an engine's plans; None if there is none."""
+    if engine not in _CLASSES:
+        # A family may have been loaded since.
+        _CLASSES.update({name: each for each in plan_classes() for name in each.engines()})
+    return _CLASSES.get(engine)
