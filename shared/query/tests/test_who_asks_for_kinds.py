@@ -27,7 +27,6 @@ KINDS: Final = {
 """Classes of patterns, of plans, and of what is sent of plans."""
 
 ALLOWED: Final = {
-    "services/admin_api/src/graphtide_admin_api/application/results.py": 1,
     "services/graphtide/src/graphtide/event_questions.py": 1,
     "services/graphtide/src/graphtide/event_watch.py": 1,
     "shared/core/src/graphtide_core/any_pattern.py": 3,

@@ -16,6 +16,7 @@ from graphtide_core.graph_query_rules import EDGE, refuse_unanswerable
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import RECORD_FIELDS, attributes
 from graphtide_core.returns import MatchLayout
+from graphtide_core.stream_window import WindowKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +110,11 @@ class GraphQuery:
     def reports_changes(self) -> bool:
         """True: each record of a result says what changed."""
         return True
+
+    @property
+    def results_stay(self) -> bool:
+        """Whether results stay valid once they are: no window takes them back."""
+        return all(each.window.kind is WindowKind.INTERNAL for each in self.inputs)
 
     @property
     def streams(self) -> tuple[StreamName, ...]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.plans.algebra import JoinOperator, PathOperator, ScanOperator, UnionOperator
-from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import MAX_EVENT_TIME
 
 from graphtide_native.expression_spec import LABEL_COLUMNS, ExpressionWriter
@@ -48,12 +47,11 @@ def _plan(plan: GraphPlan, unit: TimeUnit, columns: Mapping[str, int]) -> dict[s
     numbers = {scan: number for number, scan in enumerate(scans)}
     writer = _EdgeWriter(columns)
     both = zip(plan.query.outputs, plan.physical.outputs, strict=True)
-    stays = all(each.window.kind is WindowKind.INTERNAL for each in plan.query.inputs)
     return {
         "inputs": [_input(scan, unit, writer) for scan in scans],
         "operators": [_operator(operator, numbers) for operator in plan.physical.operators],
         "labels": [_label(operator) for operator in plan.physical.operators],
-        "outputs": [_output(*each, plan.physical, stays=stays) for each in both],
+        "outputs": [_output(*each, plan.physical, stays=plan.query.results_stay) for each in both],
     }
 
 

@@ -199,6 +199,9 @@ class LabelFamily:
         """Return the edge and its ends."""
         return Layout(edges={"edge": False}, vertices={"source": False, "target": False})
 
+    def results_stay(self, _pattern: LabelPattern, /) -> None:
+        """Return None: matches are no results."""
+
     def event_names(self, _pattern: LabelPattern, /) -> tuple[()]:
         """Return none."""
         return ()

@@ -13,14 +13,13 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Final, Self
 
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.graph_query import GraphQuery
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
-from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, EventTime, TimeUnit
 from graphtide_core.time_text import instant_of, nanoseconds_of
 from graphtide_core.valid_results import ValidResults
 from graphtide_query import parse
+from graphtide_query.families import family_of
 from graphtide_query.reads import hindsight
 
 from graphtide_admin_api.application.eras import era_of, told_from
@@ -30,6 +29,7 @@ from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.match import IntervalMatch
     from graphtide_core.ports.log import Log, LogReader
     from graphtide_wire.control import PatternRecord
@@ -135,7 +135,7 @@ class Results:
             self._seats.release()
 
     def _valid(self, record: PatternRecord, standing: Standing, asked: Asked) -> ValidAt:
-        query, version = _query(record), _version(record, asked)
+        (query, stays), version = _query(record), _version(record, asked)
         reader = self._log.reader(None)
         try:
             # Before the stream is looked at: then no match is later than its newest edge.
@@ -145,7 +145,7 @@ class Results:
             era = era_of(reader, stream, None if status is None else status.position)
             unit = _unit(era, standing)
             at = _instant(asked, unit)
-            reach = None if version != record.version or _stays(query) else hindsight(query, unit or TimeUnit.MILLISECOND)
+            reach = None if version != record.version or stays else hindsight(query, unit or TimeUnit.MILLISECOND)
             wanted = Stretch(record.name, version, record.created_at, era, at, reach)
             told = told_in(reader, ends, wanted, self._most)
             flaws = [*told.flaws, *_ahead(told, is_current=version == record.version)]
@@ -163,21 +163,17 @@ class Results:
         return reader.ends(places)
 
 
-def _stays(query: GraphQuery) -> bool:
-    """Whether results of a query stay once they are told."""
-    return all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
-
-
-def _query(record: PatternRecord) -> GraphQuery:
+def _query(record: PatternRecord) -> tuple[AnyPattern, bool]:
+    """Return the pattern, and whether its results stay once they are valid."""
     try:
         (pattern,) = parse(record.text)
     except InvalidPatternError as error:
         raise invalid_pattern(error.in_text(record.text)) from error
-    # This endpoint is of graph queries alone, whose windows say how long their results stay.
-    if not isinstance(pattern, GraphQuery):
+    stays = family_of(pattern).results_stay(pattern)
+    if stays is None:
         detail = f"pattern {record.name!r} has no results that are valid for a time: only streaming graph queries do"
         raise ProblemError(422, "no-graph-query", detail)
-    return pattern
+    return pattern, stays
 
 
 def _version(record: PatternRecord, asked: Asked) -> int:

@@ -171,6 +171,10 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         """Return what a match of a pattern has."""
         ...
 
+    def results_stay(self, pattern: P_contra, /) -> bool | None:
+        """Return whether results stay valid once they are; None where matches are no results that are valid for a time."""
+        ...
+
     def event_names(self, pattern: P_contra, /) -> tuple[str, ...]:
         """Return the names of the events that a pattern asks for, those that must not come included, in their order."""
         ...

@@ -147,6 +147,9 @@ class SubgraphFamily:
             fields=tuple(each.name for each in pattern.fields),
         )
 
+    def results_stay(self, _pattern: SubgraphPattern, /) -> None:
+        """Return None: matches are no results."""
+
     def event_names(self, _pattern: SubgraphPattern, /) -> tuple[str, ...]:
         """Return none: it asks for edges."""
         return ()

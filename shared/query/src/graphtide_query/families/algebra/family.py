@@ -127,6 +127,10 @@ class AlgebraFamily:
         vertices = {column: False for output in query.outputs for column in output.columns}
         return Layout(vertices=vertices, outputs=query.outputs)
 
+    def results_stay(self, query: GraphQuery, /) -> bool:
+        """Return whether all its windows keep what was found in them."""
+        return query.results_stay
+
     def event_names(self, _query: GraphQuery, /) -> tuple[str, ...]:
         """Return none: it asks for edges."""
         return ()

@@ -122,6 +122,9 @@ class EventFamily:
             fields=tuple(each.name for each in pattern.fields),
         )
 
+    def results_stay(self, _pattern: EventPattern, /) -> None:
+        """Return None: matches are no results."""
+
     def event_names(self, pattern: EventPattern, /) -> tuple[str, ...]:
         """Return the names of all its events."""
         return tuple(event.name for event in pattern.events)
