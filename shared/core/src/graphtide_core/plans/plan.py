@@ -96,7 +96,11 @@ class AnyPlan(Protocol):
 
     @property
     def native(self) -> NativePlan:
-        """What the native matcher runs for it: the same object each time, whose matches are those of the pattern."""
+        """What the native matcher runs for it, the same object each time.
+
+        It has the name and the version of the pattern, which records of matches state. Its matches are those of the
+        pattern, and its parts are those that the family says of a match, in their order.
+        """
         ...
 
 
