@@ -12,7 +12,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans import GraphPlan, Plan, SearchPlan
 from graphtide_core.returns import MatchLayout
-from graphtide_native.matcher import MatchBatch
+from graphtide_native.match_batch import MatchBatch
 from graphtide_query import parse
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Record
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_matcher_host.tracing import MOST_SPANS, matching, traceparents
-from graphtide_native.matcher import EncodedMatch
+from graphtide_native.match_batch import EncodedMatch
 from graphtide_query import parse_subgraphs
 from graphtide_testing.telemetry import spans_in_memory
 from graphtide_wire import ordered, ordered_body

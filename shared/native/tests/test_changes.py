@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_native.matcher import PatternReport
+    from graphtide_native.reports import PatternReport
 
 ANY_LIMITS = st.sampled_from([Limits(), Limits(partial_matches=2, policy="shed"), Limits(work=3, policy="pause")])
 ALL = 1_000

@@ -23,7 +23,7 @@ from hypothesis import given
 if TYPE_CHECKING:
     from graphtide_core.funnel import Funnel
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_native.matcher import PatternReport
+    from graphtide_native.reports import PatternReport
 
 WISHES = wishes("isomorphism")
 ENGINES = [Wish(engine) for engine in FAMILIES["isomorphism"].names]

@@ -12,7 +12,8 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness
 from graphtide_core.plans import GraphPlan, PathEngine
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.matcher import MatchBatch, Matcher
+from graphtide_native.match_batch import MatchBatch
+from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits
 from graphtide_query import parse

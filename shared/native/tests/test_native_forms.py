@@ -9,7 +9,8 @@ import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.matcher import Matcher, flaw
+from graphtide_native.flaws import flaw
+from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits
 from graphtide_query import parse

@@ -19,7 +19,7 @@ from graphtide_query.planner import plan_all
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
 
 LEAST: Final = -(1 << 63)
 GREATEST: Final = (1 << 63) - 1

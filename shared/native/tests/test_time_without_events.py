@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from graphtide_core.event import Event
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
     from graphtide_testing.oracles.events import Told
 
     Reports = Counter[tuple[object, ...]]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import MatchedPattern
     from graphtide_core.event import Event
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
     from graphtide_native.records import EdgeBatch
     from graphtide_testing.oracles.events import Told
 

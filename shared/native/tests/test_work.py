@@ -14,7 +14,7 @@ from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness, MatchKind, SubgraphMatch
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.matcher import Matcher, Totals
+from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits, columns
 from graphtide_query import parse_subgraphs
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from graphtide_core.plans import Plan
     from graphtide_native import _native
     from graphtide_native.records import EdgeBatch
+    from graphtide_native.reports import Totals
 
 WAYS: Final = [*((wish, Concurrency()) for wish in wishes("isomorphism")), (Wish("timing"), Concurrency(2))]
 """Engine and variant, and threads."""

@@ -14,7 +14,7 @@ from graphtide_core.result_edges import ResultEdges
 if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.ports.match_sink import MatchSink
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
 
 
 class EdgeLines:

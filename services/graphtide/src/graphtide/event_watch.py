@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import PatternReport
     from graphtide_native.records import EdgeBatch, Symbols
+    from graphtide_native.reports import PatternReport
 
     from graphtide.event_questions import Question
 

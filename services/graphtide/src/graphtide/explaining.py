@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
-    from graphtide_native.matcher import PatternReport
+    from graphtide_native.reports import PatternReport
     from graphtide_query.event_told import EventTold
 
     from graphtide.put_aside import Tell

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from graphtide_core.formats import Tables
     from graphtide_core.graph_query import Output
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import MatchBatch, NumberedWords
+    from graphtide_native.match_batch import MatchBatch, NumberedWords
 
     from graphtide.matches import Columns
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
     from graphtide_native.records import EdgeBatch
 
     from graphtide.event_questions import Question

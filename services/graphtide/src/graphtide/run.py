@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.ports.match_sink import MatchSink
     from graphtide_core.time import EventTime
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
     from graphtide_native.records import EdgeBatch
 
     from graphtide.options import MatchOptions

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.match import Match
     from graphtide_core.ports.dead_letter_sink import DeadLetter
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
 
     from graphtide.asynchronous import Bridge, Steps
     from graphtide.readers import Reader

@@ -10,7 +10,7 @@ from graphtide_core.valid_results import ValidResults
 if TYPE_CHECKING:
     from graphtide_core.ports.match_sink import MatchSink
     from graphtide_core.time import EventTime
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
 
 
 class ValidResultsSink:

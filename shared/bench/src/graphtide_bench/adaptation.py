@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from graphtide.readers import Reader
     from graphtide_core.statistics import StatisticsSnapshot
-    from graphtide_native.matcher import MatchBatch
+    from graphtide_native.match_batch import MatchBatch
     from graphtide_native.records import EdgeBatch
 
     from graphtide_bench.workload import Workload

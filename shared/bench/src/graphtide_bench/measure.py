@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.plans import Plan
     from graphtide_core.statistics import StatisticsSnapshot
-    from graphtide_native.matcher import Totals
     from graphtide_native.records import EdgeBatch
+    from graphtide_native.reports import Totals
     from graphtide_native.spec import Concurrency
 
     from graphtide_bench.workload import Workload

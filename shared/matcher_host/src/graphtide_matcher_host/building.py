@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.match_batch import EncodedMatch
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_matcher_host.assignment import Running

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from graphtide_core.match import MatchKind
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Record
-    from graphtide_native.matcher import EncodedMatch, PatternReport
+    from graphtide_native.match_batch import EncodedMatch
+    from graphtide_native.reports import PatternReport
     from graphtide_telemetry.instruments import Observed
 
     from graphtide_matcher_host.assignment import Standing

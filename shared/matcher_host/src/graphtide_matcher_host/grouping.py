@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidQueryError
-from graphtide_native.matcher import flaw
+from graphtide_native.flaws import flaw
 from graphtide_query.families import family_of
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.records import EdgeBatch
     from graphtide_wire.ordered import OrderedFigures
 

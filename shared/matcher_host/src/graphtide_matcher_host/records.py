@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Record, TopicSpec
-    from graphtide_native.matcher import EncodedMatch, PatternReport
+    from graphtide_native.match_batch import EncodedMatch
+    from graphtide_native.reports import PatternReport
     from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
 

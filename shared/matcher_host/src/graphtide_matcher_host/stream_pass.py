@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
     from graphtide_core.plans import AnyPlan
     from graphtide_core.ports.log import Record
-    from graphtide_native.matcher import EncodedMatch, MatchBatch, PatternReport
+    from graphtide_native.match_batch import EncodedMatch, MatchBatch
     from graphtide_native.records import EdgeBatch
+    from graphtide_native.reports import PatternReport
     from graphtide_native.spec import Limits
     from graphtide_wire.ordered import OrderedFigures
 

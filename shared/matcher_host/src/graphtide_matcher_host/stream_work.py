@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import EncodedMatch, PatternReport
+    from graphtide_native.match_batch import EncodedMatch
+    from graphtide_native.reports import PatternReport
     from graphtide_wire.ordered import OrderedFigures
 
     from graphtide_matcher_host.assignment import Running, Standing

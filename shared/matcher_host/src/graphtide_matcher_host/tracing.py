@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
-    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.match_batch import EncodedMatch
     from graphtide_wire.ordered import OrderedFigures
     from opentelemetry.trace import SpanContext
 

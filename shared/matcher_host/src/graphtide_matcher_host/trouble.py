@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
-    from graphtide_native.matcher import PatternReport
+    from graphtide_native.reports import PatternReport
 
 _SETTINGS: Final = {"steps of work": "work", "partial match": "partial_matches", "bytes of state": "state_bytes"}
 """Members of `limits` by the words that a limit is described with."""

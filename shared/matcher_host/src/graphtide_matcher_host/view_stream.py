@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import LogReader, Message, TopicPartition
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.records import EdgeBatch
     from graphtide_wire.ordered import OrderedFigures
 

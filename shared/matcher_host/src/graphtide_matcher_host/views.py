@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, Message
-    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.match_batch import EncodedMatch
     from graphtide_wire.ordered import OrderedFigures
     from graphtide_wire.topics import Topics
 

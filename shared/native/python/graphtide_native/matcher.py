@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from graphtide_core.errors import CutShortError, LimitExceededError
-from graphtide_core.match import MatchKind
 from graphtide_core.plans import EventPlan, GraphPlan, Plan
 from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
@@ -15,12 +13,12 @@ from graphtide_core.time import TimeUnit
 from graphtide_native import _native
 from graphtide_native.funnel import NativeFunnel, funnel
 from graphtide_native.kinds import Kinds, by_kind
-from graphtide_native.match_rows import matches_of
+from graphtide_native.match_batch import MatchBatch
+from graphtide_native.reports import PatternReport, Totals, report_of
 from graphtide_native.simulation import SimulationWork
 from graphtide_native.spec import (
     Concurrency,
     Limits,
-    columns,
     encode,
     encode_graph_queries,
     encode_graph_query,
@@ -31,9 +29,7 @@ from graphtide_native.spec import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.funnel import Funnel
-    from graphtide_core.match import Match
     from graphtide_core.plans import AnyPlan, EventUnit
 
     from graphtide_native.records import EdgeBatch, Symbols
@@ -41,150 +37,8 @@ if TYPE_CHECKING:
 DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
 
-LINES_BYTES = 1 << 20
-"""Bytes of match records, about, that are written at once: between two pieces Python handles signals."""
-
-NumberedWords = tuple[int, list[tuple[int, list[tuple[int, list[int | None]]]]]]
-"""How results of graph queries are numbered.
-
-How many columns of vertices there are; of each pattern, by its number: the number of its name, and of each output that of its
-label and, for each of those columns, its place among those of the output.
-"""
-
-_KINDS = {kind.value: kind for kind in MatchKind}
-
 TURN_SECONDS = 0.02
 """How long work goes on before Python has the word."""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemReport:
-    """What one item of a plan holds and held: `live` and `peak` partial matches, `created` in all, bytes of one."""
-
-    name: str
-    live: int
-    peak: int
-    created: int
-    node_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class PatternReport:
-    """Counts of one pattern.
-
-    `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record
-    and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
-    paper 004); `limited` the partial matches and searches given up at a limit, `limit` is the one reached last, empty if none.
-    `limited_at` is the time of the record at which that was, None if none was.
-    `work` counts steps, where work is bounded; `suppressed` the matches that were not told, since one of their key was.
-    """
-
-    name: str
-    hits: tuple[int, ...]
-    candidates: int
-    discarded: int
-    matches: int
-    extensions: int
-    retractions: int
-    timeouts: int
-    suppressed: int
-    limited: int
-    limit: str
-    limited_at: int | None
-    work: int
-    paused: bool
-    partial_matches: int
-    peak_partial_matches: int
-    state_bytes: int
-    items: tuple[ItemReport, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Counts of a whole pass; `relevant` are the records whose labels some query edge has.
-
-    `unordered` are records refused, since their time is before the time that the stream had come to.
-    """
-
-    records: int
-    relevant: int
-    matches: int
-    deletions: int
-    peak_partial_matches: int
-    peak_state_bytes: int
-    state_bytes: int
-    unordered: int
-
-
-class EncodedMatch(NamedTuple):
-    """A match as it is sent: the pattern, match or retraction, the match's id, when it was detected, the record as JSON.
-
-    `nth` is, of a graph query, how many records of the instant brought about something else before; 0 of other patterns.
-    """
-
-    pattern: AnyPattern
-    kind: MatchKind
-    match_id: str
-    detected_at: int
-    json: bytes
-    nth: int = 0
-
-
-MatchRecord = EncodedMatch
-"""Deprecated name: `MatchRecord` is the class of `graphtide.server_types` that clients read."""
-
-
-class MatchBatch:
-    """Matches in order of detection."""
-
-    def __init__(self, native: _native.MatchBatch, plans: Sequence[AnyPlan]) -> None:
-        """Wrap what the matcher gave."""
-        self._native = native
-        self._plans = plans
-
-    def __len__(self) -> int:
-        """Return how many matches there are."""
-        return len(self._native)
-
-    def __iter__(self) -> Iterator[Match]:
-        """Yield the matches. Complexity: O(edges + vertices) a match, in Python: write with `to_json_lines` where you can.
-
-        Raises:
-            FatalError: a row does not have the layout of its pattern's matches: the extension is of another version.
-        """
-        return matches_of(self._plans, self._native.rows())
-
-    def records(self) -> Iterator[EncodedMatch]:
-        """Yield the match records one by one, each already written as JSON."""
-        for pattern, kind, match_id, detected_at, nth, record in self._native.records():
-            yield EncodedMatch(self._plans[pattern].pattern, _KINDS[kind], match_id, detected_at, record, nth)
-
-    def to_json_lines(self) -> bytes:
-        """Return the match records as JSON Lines."""
-        return b"".join(lines for lines, _ in self.json_lines())
-
-    def json_lines(self, size: int = LINES_BYTES) -> Iterator[tuple[bytes, int]]:
-        """Yield the match records as JSON Lines, in pieces of about `size` bytes, each with the place of the next match."""
-        place = 0
-        while place < len(self):
-            lines, place = self._native.to_json_lines(place, size)
-            yield lines, place
-
-    def counts(self, start: int = 0) -> list[tuple[int, MatchKind, int]]:
-        """Return how many matches there are from a place on, by the number of the pattern and the kind."""
-        return [(pattern, _KINDS[kind], count) for pattern, kind, count in self._native.counts(start)]
-
-    def interval_columns(self, numbered: NumberedWords) -> object | None:
-        """Return results of graph queries as a record batch of pyarrow; None where a match is no such result.
-
-        Its columns are `match_id`; `query kind completeness label` as numbers, of kinds and completeness in the order of
-        `MatchKind` and `Completeness`; `pattern` and `nth`, numbers; `detected_at first_ts last_ts valid_from valid_to`, ticks;
-        `path`; and `vertices.0`, `vertices.1`, …. Complexity: O(vertices and steps) a result, outside of Python.
-
-        Args:
-            numbered: what the numbers are.
-        """
-        return self._native.interval_columns(numbered)
 
 
 class Matcher:
@@ -596,7 +450,7 @@ class Matcher:
 
     def patterns(self) -> tuple[PatternReport, ...]:
         """Return the counts of every pattern, in the order of their numbers."""
-        return tuple(_report(report) for report in self._native.patterns())
+        return tuple(report_of(report) for report in self._native.patterns())
 
     def changed(self, most: int) -> dict[int, PatternReport]:
         """Return counts that are others than when they were returned last, by the numbers of their patterns, so many at most.
@@ -605,7 +459,7 @@ class Matcher:
         yet counts are others if they are not 0. Complexity: O(query edges of all patterns), a comparison of two numbers each;
         what is more is for patterns that had edges since, or held something then.
         """
-        return {number: _report(report) for number, report in self._native.changed(most)}
+        return {number: report_of(report) for number, report in self._native.changed(most)}
 
     def shed(self) -> list[int]:
         """Return the numbers of the patterns whose matches may be incomplete."""
@@ -698,30 +552,3 @@ class Matcher:
 
 def _none(_plan: AnyPlan) -> None:
     """Return nothing of a plan of another kind."""
-
-
-def flaw(plan: AnyPlan, unit: TimeUnit, limits: Limits) -> str | None:
-    """Return why a matcher would refuse a plan; None if it takes it.
-
-    Nothing is made for that, but that of an event pattern: its unit is checked as a whole, which is as costly as making it.
-    """
-
-    def check_edges(own: Plan) -> None:
-        _native.check_pattern(encode_one(own, unit, columns([own.pattern]), limits, Concurrency()))
-
-    def check_unit(own: EventPlan) -> None:
-        _native.check_unit(encode_unit(own.unit, unit, columns(own.unit.patterns), limits))
-
-    def check_query(own: GraphPlan) -> None:
-        _native.check_graph_query(encode_graph_query(own, unit, own.query.attributes, limits))
-
-    try:
-        by_kind(plan, edges=check_edges, events=check_unit, query=check_query)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def _report(told: dict[str, Any]) -> PatternReport:
-    items = tuple(ItemReport(*item) for item in told["items"])
-    return PatternReport(**{**told, "limit": told["limit"] or "", "hits": tuple(told["hits"]), "items": items})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.match_batch import EncodedMatch
 
     from graphtide_backfill.domain.matching import SliceMatching
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from graphtide_core.time import TimeUnit
-    from graphtide_native.matcher import EncodedMatch
+    from graphtide_native.match_batch import EncodedMatch
     from numpy.typing import NDArray
 
     from graphtide_backfill.application.reading_plan import PlannedPiece

@@ -24,7 +24,7 @@ from graphtide_backfill.domain.task import Outcome, is_uncuttable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from graphtide_native.matcher import EncodedMatch, MatchBatch
+    from graphtide_native.match_batch import EncodedMatch, MatchBatch
     from graphtide_native.records import EdgeBatch
 
     from graphtide_backfill.domain.blocks import Block

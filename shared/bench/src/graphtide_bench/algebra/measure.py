@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.plans.algebra import GraphPlan, PathEngine
     from graphtide_core.statistics import StatisticsSnapshot
-    from graphtide_native.matcher import PatternReport
     from graphtide_native.records import EdgeBatch
+    from graphtide_native.reports import PatternReport
 
 _TAIL: Final = 0.99
 

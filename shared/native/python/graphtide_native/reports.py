@@ -1,0 +1,71 @@
+"""Counts of a pass and of its patterns, as the native matcher gives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ItemReport:
+    """What one item of a plan holds and held: `live` and `peak` partial matches, `created` in all, bytes of one."""
+
+    name: str
+    live: int
+    peak: int
+    created: int
+    node_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternReport:
+    """Counts of one pattern.
+
+    `hits` counts, for each query edge, the records that could be it by themselves. `candidates` counts the pairs of a record
+    and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
+    paper 004); `limited` the partial matches and searches given up at a limit, `limit` is the one reached last, empty if none.
+    `limited_at` is the time of the record at which that was, None if none was.
+    `work` counts steps, where work is bounded; `suppressed` the matches that were not told, since one of their key was.
+    """
+
+    name: str
+    hits: tuple[int, ...]
+    candidates: int
+    discarded: int
+    matches: int
+    extensions: int
+    retractions: int
+    timeouts: int
+    suppressed: int
+    limited: int
+    limit: str
+    limited_at: int | None
+    work: int
+    paused: bool
+    partial_matches: int
+    peak_partial_matches: int
+    state_bytes: int
+    items: tuple[ItemReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts of a whole pass; `relevant` are the records whose labels some query edge has.
+
+    `unordered` are records refused, since their time is before the time that the stream had come to.
+    """
+
+    records: int
+    relevant: int
+    matches: int
+    deletions: int
+    peak_partial_matches: int
+    peak_state_bytes: int
+    state_bytes: int
+    unordered: int
+
+
+def report_of(told: dict[str, Any]) -> PatternReport:
+    """Return what the extension says of a pattern."""
+    items = tuple(ItemReport(*item) for item in told["items"])
+    return PatternReport(**{**told, "limit": told["limit"] or "", "hits": tuple(told["hits"]), "items": items})
