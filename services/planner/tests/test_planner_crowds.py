@@ -15,7 +15,7 @@ from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import PlanningPolicy, least_loaded, planned
 from graphtide_testing.registrations import registration
 from graphtide_wire import control
-from graphtide_wire.plans import form_of
+from graphtide_wire.plans import form_of, plan_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +47,7 @@ def test_a_plan_changes_when_the_stream_does_and_then_stays(world: World) -> Non
     world.count(snapshot("l", 2))
     world.settle()
     second = world.plans()["p"]
-    assert second.plan.physical != first.plan.physical
+    assert plan_of(second.plan)[0] != plan_of(first.plan)[0]
     world.count(snapshot("l", 3))
     world.settle()
     assert world.plans()["p"] == second
@@ -172,7 +172,7 @@ def planned_at(name: str, shard: int, cost: float) -> control.PlanRecord:
         engine=made.engine,
         service="matcher_timing",
         shard=shard,
-        plan=form_of(made.physical, (msgspec.structs.replace(made.considered[0], nanoseconds=cost),)),
+        plan=form_of(made.physical, (replace(made.considered[0], nanoseconds=cost),)),
         pattern=control.PatternText(text(name)),
         desired="running",
         unit=POLICY.unit.value,

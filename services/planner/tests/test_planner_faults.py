@@ -17,6 +17,7 @@ from graphtide_testing.planner_world import AT, FAST, POLICY, TOPICS, World, pat
 from graphtide_testing.registrations import registration
 from graphtide_testing.work import calls
 from graphtide_wire import control
+from graphtide_wire.plans import plan_of
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_a_plan_that_no_service_runs_is_not_taken_and_its_reason_says_so() -> No
     world.planner.open()
     world.plan()
     (plan,) = world.plans().values()
-    taken, *others = plan.plan.considered
+    taken, *others = plan_of(plan.plan)[1]
     assert (plan.engine, taken.physical.name) == ("sj-tree", "sj-tree")
     assert " % for " in taken.reason
     assert {each.physical.name for each in others} == {"timing", "re-search", "filtering"}

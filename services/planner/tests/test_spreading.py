@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
@@ -31,7 +32,7 @@ def plan_of(name: str, shard: int, cost: float) -> control.PlanRecord:
         engine=made.engine,
         service=SERVICE,
         shard=shard,
-        plan=form_of(made.physical, (msgspec.structs.replace(made.considered[0], nanoseconds=cost),)),
+        plan=form_of(made.physical, (replace(made.considered[0], nanoseconds=cost),)),
         pattern=control.PatternText(text),
         desired="running",
     )

@@ -20,14 +20,13 @@ from graphtide_core.plans import (
     TimingPlan,
     plan_classes,
 )
-from graphtide_core.plans.assigned import plan_of_json
 from graphtide_core.ports.log import Record
 from graphtide_core.time import TimeUnit
 from graphtide_testing.wire_examples import BODY, COLUMNS, FIGURES, PLANS, SNAPSHOT
 from graphtide_testing.wire_examples import PHYSICAL as PHYSICAL_EXAMPLES
 from graphtide_wire import control, matches, ordered, ordered_body, raw, statistics
 from graphtide_wire.json_form import decode, encode
-from graphtide_wire.plans import PlanForm, form_of
+from graphtide_wire.plans import PhysicalForm, PlanForm, form_of, physical_form, plan_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,7 +64,7 @@ def stream(table: pa.Table) -> bytes:
 @given(PHYSICAL, st.lists(st.builds(Candidate, PHYSICAL, FLOATS, FLOATS, st.text(max_size=4)), max_size=2).map(tuple))
 def test_every_plan_comes_back(physical: PhysicalPlan, considered: tuple[Candidate, ...]) -> None:
     value = encode(form_of(physical, considered))
-    assert decode(value, PlanForm, "plan") == PlanForm(physical, considered)
+    assert plan_of(decode(value, PlanForm, "plan", physical_form)) == (physical, considered)
 
 
 def test_an_estimate_without_bound_becomes_the_largest_number() -> None:
@@ -89,13 +88,13 @@ def test_a_plan_for_an_unknown_engine_or_edge_is_refused() -> None:
 
 def test_the_plans_of_every_engine_have_an_example_whose_bytes_are_kept() -> None:
     own = [each for each in plan_classes() if each.__module__.startswith("graphtide_core")]
-    assert {engine for each in own for engine in each.engines()} == PHYSICAL_EXAMPLES.keys()
+    assert {engine for each in own for engine in each.engines} == PHYSICAL_EXAMPLES.keys()
 
 
 def test_a_plan_for_no_engine_says_which_there_are() -> None:
     for value in (7, {}, {"engine": ["timing"]}, {"engine": "new"}):
         with pytest.raises(ValueError, match=r"a plan is for one of the engines .*timing, .*, not for"):
-            plan_of_json(value)
+            physical_form(PhysicalForm, value)
 
 
 def test_fields_of_newer_writers_are_left_out() -> None:

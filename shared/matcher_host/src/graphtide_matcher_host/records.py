@@ -21,6 +21,7 @@ from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
 from graphtide_wire import matches as match_events
 from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
+from graphtide_wire.plans import plan_of
 from graphtide_wire.topics import MOST_ORDERED_BYTES, check_ordered
 
 from graphtide_matcher_host import tracing
@@ -114,7 +115,7 @@ class HostRecords:
             raise PoisonRecordError(reason, record.value)
         pattern = replace(pattern, version=plan.version)
         try:
-            found = family_of(pattern).hosted(pattern, plan.plan.physical, plan.plan.considered)
+            found = family_of(pattern).hosted(pattern, *plan_of(plan.plan))
         except (InvalidQueryError, ValueError) as error:
             raise PoisonRecordError(str(error), record.value) from error
         unit, held = TimeUnit(plan.unit), plan.limits.effective

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import msgspec
 from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
@@ -75,10 +74,12 @@ class LabelPattern:
         return self.window.ticks_at_least(unit)
 
 
-class LabelScan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag=ENGINE):
+@dataclass(frozen=True, slots=True)
+class LabelScan(AssignedPlan):
     """Each edge is looked at as it comes; `share` estimates how many of them have the label."""
 
     share: float = 1.0
+    engines: ClassVar[tuple[str, ...]] = (ENGINE,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ PLANS = {
 }
 PLANS["moved"] = structs.replace(PLANS["timing"], came_from=control.HostName("matcher_sjtree", 1))
 PLANS["reasoned"] = structs.replace(
-    PLANS["timing"], plan=form_of(PHYSICAL["timing"], tuple(structs.replace(each, reason=REASON) for each in CONSIDERED))
+    PLANS["timing"], plan=form_of(PHYSICAL["timing"], tuple(replace(each, reason=REASON) for each in CONSIDERED))
 )
 PLANS["consumed"] = structs.replace(PLANS["moved"], frontier=control.FrontierForm(1_704_067_200_000, 2))
 STATUS = control.StatusRecord(

@@ -11,7 +11,7 @@ import msgspec
 from graphtide_core.errors import PoisonRecordError
 
 from graphtide_wire.json_form import Count, Instant, Name, decode, encode
-from graphtide_wire.plans import PlanForm
+from graphtide_wire.plans import PlanForm, physical_form
 from graphtide_wire.reads_form import ReadsForm, reads_of
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def decode_plan(value: bytes | None) -> PlanRecord | PlanHead:
         PoisonRecordError: the value is no plan.
     """
     head = decode_plan_head(value)
-    return head if head.format > PLAN_FORMAT else decode(value, PlanRecord, "plan")
+    return head if head.format > PLAN_FORMAT else decode(value, PlanRecord, "plan", physical_form)
 
 
 def decode_plan_head(value: bytes | None) -> PlanHead:

@@ -12,12 +12,13 @@ from typing import Final
 
 import msgspec
 from graphtide_core import plans
-from graphtide_core.plans import AssignedPlan, plan_classes
+from graphtide_core.plans import plan_classes
 
 from graphtide_wire.control import PatternRecord, PlanRecord, StatusRecord
 from graphtide_wire.hosts import HostRecord, ScalingRecord
 from graphtide_wire.match_counts import CountsRecord
 from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, SliceMarker
+from graphtide_wire.plans import PhysicalForm, form_class
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 
@@ -52,22 +53,21 @@ def _schema(name: str, form: type) -> dict[str, object]:
 
 def _plan(kind: type) -> dict[str, object]:
     """Return the schema of a plan: that of one of the engines, by its name."""
-    if kind is not AssignedPlan:
+    if kind is not PhysicalForm:
         raise NotImplementedError
     by_engine = _plans()[0]
-    references = list(dict.fromkeys(by_engine.values()))
     return {
-        "anyOf": [{"$ref": each} for each in references],
+        "anyOf": [{"$ref": each} for each in by_engine.values()],
         "discriminator": {"propertyName": "engine", "mapping": by_engine},
     }
 
 
 def _plans() -> tuple[dict[str, str], dict[str, dict[str, object]]]:
     """Return where the schema of each engine's plans stands, by the engine's name, and those schemas by theirs."""
-    classes = [each for each in plan_classes() if each.__module__.startswith(plans.__name__)]
-    references, components = msgspec.json.schema_components(classes, ref_template="#/$defs/{name}")
-    found = zip(classes, references, strict=True)
-    return {engine: each["$ref"] for kind, each in found for engine in kind.engines()}, components
+    engines = [name for each in plan_classes() if each.__module__.startswith(plans.__name__) for name in each.engines]
+    forms = [form_class(engine) for engine in engines]
+    references, components = msgspec.json.schema_components(forms, ref_template="#/$defs/{name}")
+    return {engine: each["$ref"] for engine, each in zip(engines, references, strict=True)}, components
 
 
 def main() -> None:

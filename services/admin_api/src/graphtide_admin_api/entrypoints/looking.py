@@ -13,6 +13,7 @@ from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
 from graphtide_serving.access.callers import READ_PATTERNS
 from graphtide_serving.routes import StrictRoute
+from graphtide_wire.plans import plan_of
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
@@ -63,10 +64,10 @@ def _explained(name: str, standing: Standing, format: str) -> str:
     if status is not None and status.suppressed:
         counts["suppressed"] = status.suppressed
     actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
-    form = standing.plan.plan
+    physical, considered = plan_of(standing.plan.plan)
     seen, unit = Seen(actuals, counts), TimeUnit(standing.plan.unit)
     try:
-        explanation = family_of(pattern).explain_assigned(pattern, form.physical, form.considered, seen, unit)
+        explanation = family_of(pattern).explain_assigned(pattern, physical, considered, seen, unit)
     except InvalidQueryError as error:
         detail = f"the plan of {pattern.name!r} cannot be laid open, nor run: {error}"
         raise ProblemError(404, "no-plan", detail) from error

@@ -14,8 +14,8 @@ from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import SERVICES, Wish, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.reads import reads_of
+from graphtide_wire.plans import plan_of
 from graphtide_wire.reads_form import form_of
-from msgspec import structs
 
 from graphtide_planner.domain.likes import likeness_of
 from graphtide_planner.domain.passes import HostId, PassId
@@ -156,9 +156,9 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
     snapshot = known.snapshot(ordered_stream(new.pattern))
     if snapshot.edges < max(1, policy.drift.fewest_edges):
         return False
-    context = _context(new.pattern, known, policy)
+    physical, context = plan_of(running.plan)[0], _context(new.pattern, known, policy)
     replans = ReplanPolicy(policy.margin, policy.drift)
-    return family_of(new.pattern).is_better(new.pattern, new.physical, running.plan.physical, context, replans)
+    return family_of(new.pattern).is_better(new.pattern, new.physical, physical, context, replans)
 
 
 def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> PlanningContext:
@@ -186,4 +186,4 @@ def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:
 
 
 def _without_service(candidate: Candidate) -> Candidate:
-    return structs.replace(candidate, reason=f"not taken, as no service runs it; {candidate.reason}")
+    return replace(candidate, reason=f"not taken, as no service runs it; {candidate.reason}")

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal, Self
 
-import msgspec
-from msgspec import Meta
-
-from graphtide_core.plans.assigned import AssignedPlan
+from graphtide_core.plans.assigned import AssignedPlan, Bounds
 
 if TYPE_CHECKING:
     from graphtide_core.algebra import Algebra
@@ -176,18 +173,20 @@ MOST_REWRITINGS: Final = 256
 """Rewritings that may lead from a query to a plan: a plan that is sent is bounded in size."""
 
 _MOST: Final = 2**16
-Number = Annotated[int, Meta(ge=0, lt=_MOST)]
+Number = Annotated[int, Bounds(0, _MOST - 1)]
 """Number of a plan, a PATTERN or a part of one; bounded, as there are that many of what is sent."""
 
 
-class Rewriting(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Rewriting:
     """A step from one plan of a query to another: a rule, and which of the plans that it makes of the first, in their order."""
 
-    rule: Annotated[str, Meta(min_length=1, max_length=100)]
+    rule: Annotated[str, Bounds(1, 100)]
     number: Number
 
 
-class JoinSteps(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class JoinSteps:
     """How the parts of a PATTERN are joined, where that is not all at once.
 
     Attributes:
@@ -196,10 +195,11 @@ class JoinSteps(msgspec.Struct, frozen=True):
     """
 
     pattern: Number
-    groups: Annotated[tuple[Annotated[tuple[Number, ...], Meta(max_length=_MOST)], ...], Meta(max_length=_MOST)]
+    groups: Annotated[tuple[Annotated[tuple[Number, ...], Bounds(most=_MOST)], ...], Bounds(most=_MOST)]
 
 
-class Derivation(AssignedPlan, msgspec.Struct, frozen=True, omit_defaults=True):
+@dataclass(frozen=True, slots=True)
+class Derivation(AssignedPlan):
     """How a plan follows from its query, so that whoever has the query can make that very plan.
 
     Invariant: whatever it says, the plan that follows answers the query, for it is made by rules that keep its meaning.
@@ -212,33 +212,17 @@ class Derivation(AssignedPlan, msgspec.Struct, frozen=True, omit_defaults=True):
             derivations that differ in them alone are equal.
     """
 
-    # Not a plain default, which would not be written.
-    engine: PathEngine = msgspec.field(default_factory=lambda: PathEngine.S_PATH)
-    rewritings: Annotated[tuple[Rewriting, ...], Meta(max_length=MOST_REWRITINGS)] | None = None
-    joins: Annotated[tuple[JoinSteps, ...], Meta(max_length=_MOST)] = ()
-    estimates: Annotated[tuple[float | None, ...], Meta(max_length=_MOST)] = ()
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the same plan follows."""
-        return type(other) is type(self) and self._steps == other._steps
-
-    def __hash__(self) -> int:
-        """Return a number that is equal of equal derivations."""
-        return hash(self._steps)
-
-    @property
-    def _steps(self) -> tuple[object, ...]:
-        return self.engine, self.rewritings, self.joins
+    engine: PathEngine = PathEngine.S_PATH
+    rewritings: Annotated[tuple[Rewriting, ...], Bounds(most=MOST_REWRITINGS)] | None = None
+    joins: Annotated[tuple[JoinSteps, ...], Bounds(most=_MOST)] = ()
+    estimates: Annotated[tuple[float | None, ...], Bounds(most=_MOST)] = field(default=(), compare=False)
+    engines: ClassVar[tuple[str, ...]] = tuple(each.value for each in PathEngine)
+    is_terse: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """Name of the engine that runs the plan."""
         return self.engine.value
-
-    @classmethod
-    def engines(cls) -> tuple[str, ...]:
-        """Return the names of what runs PATHs."""
-        return tuple(each.value for each in PathEngine)
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -1,49 +1,51 @@
 """How a matcher is to match a pattern, as it is chosen, kept and sent.
 
-A class of such plans is a struct, so it is its own wire form: its members are those of the JSON, and their types say what they
-may hold. Its member `engine` names the engine. A family adds its plans by defining the classes; nothing lists them.
+A class of such plans is a frozen dataclass, and its form in records follows from it: the name of its engine, and its fields,
+whose annotations say what they may hold. A family adds its plans by defining the classes; nothing lists them.
 """
 
 from __future__ import annotations
 
-from threading import Lock
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
-
-import msgspec
-from msgspec import Meta
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a number may be, or how long a text or a list: beside its type, in `Annotated`."""
+
+    least: int | None = None
+    most: int | None = None
+
+
+Count = Annotated[int, Bounds(0, 2**63 - 1)]
 """How many there are of something."""
-
-_MAKING: Final = Lock()
-"""Taken while a class is looked at: two threads that do so for the first time end the process (msgspec 0.22)."""
-
-_CLASSES: Final[dict[str, type[AssignedPlan]]] = {}
-"""Classes by the engines that were asked for."""
 
 
 class AssignedPlan:
-    """How a matcher is to match a pattern of any family. Each class of them is a struct as well."""
+    """How a matcher is to match a pattern of any family. Each class of them is a frozen dataclass.
+
+    Attributes:
+        engines: names of the engines that run plans of the class; a plan for one of several has it as a field, `engine`.
+        is_terse: whether fields that have their default are left out of records.
+    """
 
     __slots__ = ()
 
-    __struct_config__: ClassVar[msgspec.structs.StructConfig]
+    engines: ClassVar[tuple[str, ...]]
+    is_terse: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
         """Name of the engine that runs the plan."""
-        return self.engines()[0]
-
-    @classmethod
-    def engines(cls) -> tuple[str, ...]:
-        """Return the names of the engines that run plans of this class."""
-        return (str(cls.__struct_config__.tag),)
+        return self.engines[0]
 
 
-class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
+@dataclass(frozen=True, slots=True)
+class Candidate:
     """A plan that was considered, with its estimated cost.
 
     Attributes:
@@ -66,29 +68,7 @@ def plan_classes() -> tuple[type[AssignedPlan], ...]:
 
 def _below(base: type[AssignedPlan]) -> Iterator[type[AssignedPlan]]:
     for each in base.__subclasses__():
-        yield each
+        # With slots a dataclass is made anew, and the class that it was made of may still be there.
+        if "__slots__" in vars(each) and "engines" in vars(each):
+            yield each
         yield from _below(each)
-
-
-def plan_of_json(value: object) -> AssignedPlan:
-    """Return the plan that JSON, decoded, holds.
-
-    Raises:
-        ValueError: it names no engine of a family that is loaded, or its members are not those of the engine's plans.
-    """
-    engine = value.get("engine") if isinstance(value, dict) else None
-    found = _class_of(engine) if isinstance(engine, str) else None
-    if found is None:
-        known = ", ".join(name for each in plan_classes() for name in each.engines())
-        message = f"a plan is for one of the engines {known}, not for {engine!r}"
-        raise ValueError(message)
-    with _MAKING:
-        return msgspec.convert(value, found)
-
-
-def _class_of(engine: str) -> type[AssignedPlan] | None:
-    """Return the class of an engine's plans; None if there is none."""
-    if engine not in _CLASSES:
-        # A family may have been loaded since.
-        _CLASSES.update({name: each for each in plan_classes() for name in each.engines()})
-    return _CLASSES.get(engine)

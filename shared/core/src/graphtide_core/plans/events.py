@@ -16,8 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
 
-import msgspec
-
 from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.assigned import AssignedPlan, Count
 
@@ -143,7 +141,8 @@ class AggregationPlan:
     builder: str = "none"
 
 
-class EventRates(msgspec.Struct, frozen=True, omit_defaults=True):
+@dataclass(frozen=True, slots=True)
+class EventRates:
     """How many events of each type came in so many ticks, and how many of any type; with 0 ticks nothing is known."""
 
     ticks: Count = 0
@@ -151,7 +150,8 @@ class EventRates(msgspec.Struct, frozen=True, omit_defaults=True):
     types: tuple[tuple[str, Count], ...] = ()
 
 
-class Grouping(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag=AGGREGATION):
+@dataclass(frozen=True, slots=True)
+class Grouping(AssignedPlan):
     """How an event pattern is matched where whoever matches it makes the units: by a plan that a builder makes for all there.
 
     Attributes:
@@ -161,6 +161,7 @@ class Grouping(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", ta
 
     builder: str = "auto"
     rates: EventRates = EventRates()
+    engines: ClassVar[tuple[str, ...]] = (AGGREGATION,)
 
 
 @dataclass(frozen=True, slots=True)

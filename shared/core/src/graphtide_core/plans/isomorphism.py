@@ -5,16 +5,14 @@ A plan names query edges by their position in the pattern, so that it means the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
-
-import msgspec
-from msgspec import Meta
+from typing import Annotated, ClassVar
 
 from graphtide_core.pattern import MAX_EDGES
-from graphtide_core.plans.assigned import AssignedPlan
+from graphtide_core.plans.assigned import AssignedPlan, Bounds
 
-EdgeIndex = Annotated[int, Meta(ge=0, lt=MAX_EDGES)]
+EdgeIndex = Annotated[int, Bounds(0, MAX_EDGES - 1)]
 """Position of a query edge in `SubgraphPattern.edges`."""
 
 
@@ -31,7 +29,8 @@ class Storage(Enum):
     """The trees merged by virtual nodes (section 7)."""
 
 
-class TimingPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="timing"):
+@dataclass(frozen=True, slots=True)
+class TimingPlan(AssignedPlan):
     """A TC decomposition in join order.
 
     Each subquery is its timing sequence; the union of the first i subqueries is connected for every i.
@@ -43,9 +42,11 @@ class TimingPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", 
     subqueries: tuple[tuple[EdgeIndex, ...], ...]
     storage: Storage = Storage.MS_DAG
     cardinalities: tuple[tuple[str, float], ...] = ()
+    engines: ClassVar[tuple[str, ...]] = ("timing",)
 
 
-class SearchPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="re-search"):
+@dataclass(frozen=True, slots=True)
+class SearchPlan(AssignedPlan):
     """For every query edge the order in which a search that starts there binds the others.
 
     `orders[e]` starts with e; each later edge shares a vertex with an earlier one. `fan_outs[e]` estimates, step by
@@ -54,6 +55,7 @@ class SearchPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", 
 
     orders: tuple[tuple[EdgeIndex, ...], ...]
     fan_outs: tuple[tuple[float, ...], ...] = ()
+    engines: ClassVar[tuple[str, ...]] = ("re-search",)
 
 
 class SjTreeStrategy(Enum):
@@ -85,7 +87,8 @@ class SjTreeStrategy(Enum):
         return self in {SjTreeStrategy.PATH, SjTreeStrategy.PATH_LAZY}
 
 
-class SjTreePlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="sj-tree"):
+@dataclass(frozen=True, slots=True)
+class SjTreePlan(AssignedPlan):
     """A left-deep subgraph join tree.
 
     `leaves` are the primitives in join order, of one edge or of two that share a vertex; each leaf shares a vertex with
@@ -97,9 +100,11 @@ class SjTreePlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", 
     leaves: tuple[tuple[EdgeIndex, ...], ...]
     strategy: SjTreeStrategy = SjTreeStrategy.SINGLE_LAZY
     cardinalities: tuple[tuple[str, float], ...] = ()
+    engines: ClassVar[tuple[str, ...]] = ("sj-tree",)
 
 
-class FilteringPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="filtering"):
+@dataclass(frozen=True, slots=True)
+class FilteringPlan(AssignedPlan):
     """A search among candidates that the timing order filters when they arrive.
 
     `orders[e]` is the order in which a search that starts at e binds the others where nothing better is known at run time;
@@ -112,6 +117,7 @@ class FilteringPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine
     starts: tuple[EdgeIndex, ...]
     candidates: tuple[float, ...] = ()
     fan_outs: tuple[tuple[float, ...], ...] = ()
+    engines: ClassVar[tuple[str, ...]] = ("filtering",)
 
 
 IsomorphismPlan = TimingPlan | SearchPlan | SjTreePlan | FilteringPlan

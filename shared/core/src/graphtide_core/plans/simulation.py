@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
 
-import msgspec
-from msgspec import Meta
-
-from graphtide_core.plans.assigned import AssignedPlan
+from graphtide_core.plans.assigned import AssignedPlan, Bounds
 
 DEFAULT_PRIME: Final = 317
 """Of signatures, unless said otherwise."""
@@ -16,29 +14,37 @@ MOST_PRIME: Final = 65_521
 """The greatest prime of 16 bits: products of two residues fit into 32."""
 
 
-class BaselinePlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="ddst-baseline"):
+@dataclass(frozen=True, slots=True)
+class BaselinePlan(AssignedPlan):
     """The fixpoint of dual simulation, from the edges of the window, for each edge that can be of use.
 
     Reference: paper 000, section 3.
     """
 
+    engines: ClassVar[tuple[str, ...]] = ("ddst-baseline",)
 
-class SignaturePlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="ddst-signature"):
+
+@dataclass(frozen=True, slots=True)
+class SignaturePlan(AssignedPlan):
     """The same fixpoint, where the signature of the window's edges says that there may be a match.
 
     Signatures are products in the field of `prime` elements; the factors of edges and degrees are drawn from `seed`.
     Reference: paper 000, section 4.
     """
 
-    prime: Annotated[int, Meta(ge=3, le=MOST_PRIME)] = DEFAULT_PRIME
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 1
+    prime: Annotated[int, Bounds(3, MOST_PRIME)] = DEFAULT_PRIME
+    seed: Annotated[int, Bounds(0, 2**63 - 1)] = 1
+    engines: ClassVar[tuple[str, ...]] = ("ddst-signature",)
 
 
-class ColoringPlan(AssignedPlan, msgspec.Struct, frozen=True, tag_field="engine", tag="ddst-coloring"):
+@dataclass(frozen=True, slots=True)
+class ColoringPlan(AssignedPlan):
     """Edges coloured by what they can match, and components of those that could be whole; only these are looked at.
 
     Reference: paper 000, section 5.
     """
+
+    engines: ClassVar[tuple[str, ...]] = ("ddst-coloring",)
 
 
 SimulationPlan = BaselinePlan | SignaturePlan | ColoringPlan

@@ -19,7 +19,6 @@ from graphtide_core.time import Duration, TimeUnit
 
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import PATH_ENGINES, PLANS_OF_QUERIES, RUN_COUNTS
-from graphtide_query.language.graph_query_printer import print_graph_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,6 +64,8 @@ class AlgebraFamily:
 
     def text(self, pattern: GraphQuery, /) -> str:
         """Return the text of a pattern."""
+        from graphtide_query.language.graph_query_printer import print_graph_query  # noqa: PLC0415 - not every run prints
+
         return print_graph_query(pattern)
 
     def reads(self, query: GraphQuery, /) -> Reads:
@@ -294,4 +295,4 @@ def _canonical_input(read: Input) -> str:
     part = replace(read, name="part", window=StreamWindow(StreamName("s"), Duration(1)))
     ends = (Variable("s"), Variable("t"))
     rule = Rule("Answer", ("s", "t"), (Atom(Symbol(part.name), *ends),))
-    return print_graph_query(GraphQuery(PatternName("part"), (part,), (rule,), (Output(rule.head, rule.head, rule.columns),)))
+    return ALGEBRA.text(GraphQuery(PatternName("part"), (part,), (rule,), (Output(rule.head, rule.head, rule.columns),)))

@@ -9,12 +9,12 @@ is written.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.durations import refuse_shorter_than_a_tick
 from graphtide_core.plans import Candidate, ConsideredEngine, Derivation, DerivedPlan, PathEngine
 from graphtide_core.time import TimeUnit
-from msgspec import structs
 
 from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.families.algebra.cost import AlgebraCost
@@ -114,7 +114,7 @@ def _estimated(
     def held(expression: Algebra) -> float:
         return cost.of(expression).held
 
-    return structs.replace(derivation, estimates=compiled(query, plan, derivation.engine, steps, estimated=held).estimates)
+    return replace(derivation, estimates=compiled(query, plan, derivation.engine, steps, estimated=held).estimates)
 
 
 def _told(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:

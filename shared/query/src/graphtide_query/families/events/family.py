@@ -15,7 +15,6 @@ from graphtide_core.reads import Reach, Reads
 
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import BUILDERS
-from graphtide_query.language.event_printer import print_event_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,6 +62,8 @@ class EventFamily:
 
     def text(self, pattern: EventPattern, /) -> str:
         """Return the text of a pattern."""
+        from graphtide_query.language.event_printer import print_event_pattern  # noqa: PLC0415 - not every run prints
+
         return print_event_pattern(pattern)
 
     def reads(self, pattern: EventPattern, /) -> Reads:
@@ -84,7 +85,7 @@ class EventFamily:
 
     def canonical_parts(self, pattern: EventPattern, /) -> frozenset[str]:
         """Return the form of the whole pattern."""
-        return frozenset({print_event_pattern(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
+        return frozenset({self.text(replace(pattern, name=PatternName("part"), version=1, stream=StreamName("s")))})
 
     @property
     def record_fields(self) -> frozenset[str]:
