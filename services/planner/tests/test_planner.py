@@ -21,6 +21,11 @@ from graphtide_wire import control, reads_form
 from graphtide_wire.plans import plan_of
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def events_text(name: str) -> str:
     """An event pattern."""
     return f"PATTERN {name} SEQ(a:k, b:l) ON s WITHIN 100ms"

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 from graphtide_testing.planner_world import AT, POLICY, TOPICS, World, alike, even, pattern, snapshot, text
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 def test_a_host_bears_the_load_of_equal_patterns_once() -> None:
     known = Known()
     for number, (cost, written) in enumerate([(3.0, alike), (5.0, alike), (7.0, text), (2.0, alike)]):

@@ -20,6 +20,11 @@ from graphtide_wire import control
 from graphtide_wire.plans import plan_of
 
 
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
 @pytest.mark.parametrize(
     ("record", "reason"),
     [

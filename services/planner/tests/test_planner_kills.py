@@ -6,6 +6,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+import pytest
 from graphtide_planner.application.board import Board
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.spreading import Room
@@ -15,6 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 HOSTS = [(service, shard) for service, shards in POLICY.shards.items() for shard in range(shards)]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
 
 
 def something_happens(world: World, rng: Any) -> None:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from graphtide_testing.planner_world import World, consumed_at, pattern
 from graphtide_wire import control
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
 
 
 def test_a_pattern_that_is_deleted_has_no_plan_and_one_of_its_name_gets_a_later_epoch(world: World) -> None:
