@@ -22,6 +22,7 @@ __all__ = [
     "MatchBatch",
     "Matcher",
     "Occurrences",
+    "RawBatchDecoder",
     "Sequencer",
     "Statistics",
     "Symbols",
@@ -124,7 +125,10 @@ class Decoder:
         """Return whether the stream gives operations, as `has_ids` does."""
 
     def discovered(self) -> list[str]:
-        """Return the attributes that good records had and nobody asked for, at most 256; always empty for other formats."""
+        """Return the attributes that good records had and nobody asked for, at most 256.
+
+        Decoders of JSON Lines look if they shall `discover`, those of raw batches always, others never.
+        """
 
     def unfit(self) -> list[tuple[str, str, int, int]]:
         """Return wanted attributes of which good records had values that no attribute can have, so that they are missing.
@@ -244,6 +248,22 @@ class EdgeBatch:
         called as a column is left out.
         """
 
+    @property
+    def raw_bytes(self) -> int:
+        """Bytes of the records as they came, with a line end each."""
+
+    @property
+    def next_line(self) -> int | None:
+        """The line after the last record; None if there is no record."""
+
+    def to_raw_batch(self, line: int, ordinal: int, ordinals: int) -> bytes:
+        """Return the records, which have their bytes, as an Arrow IPC stream that `RawBatchDecoder` reads back.
+
+        They are a part of a body that begins with this line and this ordinal, and takes so many ordinals, those of records
+        that were rejected included. Columns: as `to_arrow`, without ids that were made, and `graphtide.raw` (binary), the
+        bytes; `graphtide.line` and `graphtide.ordinal` (uint32), from 0, where a row is not at its place.
+        """
+
     def narrowed(self, labels: Sequence[str] | None, attributes: Sequence[str]) -> EdgeBatch:
         """Return the records with these labels of edges, or with any, and all deletions, with no attributes but these."""
 
@@ -338,6 +358,8 @@ class JsonLinesDecoder(Decoder):
         substitutes: bool = False,
         discover: bool = False,
     ) -> JsonLinesDecoder: ...
+    def project(self, attributes: Sequence[str]) -> None:
+        """Decode these attributes in place of those before, from the next record on; what was discovered is forgotten."""
 
 _Head = tuple[int, str, bool, int, int, int]
 _Assignment = tuple[list[str], list[int], list[str]]
@@ -528,6 +550,16 @@ class Occurrences:
 
     def rows(self) -> list[tuple[int, int, str, int, int, list[list[tuple[str, str]]], _Fields]]:
         """Return pattern, branch, kind, time, count, type and id of each event of each slot, and what is returned."""
+
+@final
+class RawBatchDecoder(Decoder):
+    """Decoder of what `EdgeBatch.to_raw_batch` returns, or of Arrow IPC that somebody else wrote for the raw topic.
+
+    Each piece is one stream; records have its lines and ordinals, and their bytes if it has them. A row has at least 16 bytes
+    of its piece, and a piece takes up to 1,048,576 ordinals and has up to 2,000 columns.
+    """
+
+    def __new__(cls, symbols: Symbols, attributes: Sequence[str], ticks_per_second: int = 1000) -> RawBatchDecoder: ...
 
 @final
 class Sequencer:

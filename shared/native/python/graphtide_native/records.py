@@ -21,6 +21,7 @@ from graphtide_native._native import (
     Duplicates,
     EdgeBatch,
     JsonLinesDecoder,
+    RawBatchDecoder,
     Sequencer,
     Symbols,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Duplicates",
     "EdgeBatch",
     "JsonLinesDecoder",
+    "RawBatchDecoder",
     "Sequencer",
     "Symbols",
     "take_dead_letters",

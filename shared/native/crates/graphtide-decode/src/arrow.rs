@@ -25,6 +25,9 @@ use crate::arrow_writer::{EVENT, MADE, STREAM};
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
 use crate::error::{DecodeError, RowError, shorten};
+use crate::json_lines::MAX_DISCOVERED;
+use crate::json_record::MAX_NAME;
+use crate::raw_batch::{self, MARKS, Marks};
 use crate::render::Object;
 use crate::types::AttributeType;
 use crate::writer::{Draft, Target, Writer};
@@ -40,6 +43,23 @@ pub struct ArrowDecoder {
     writer: Writer,
     columns: Option<Vec<String>>,
     layout: Layout,
+    /// What a record of the raw topic needs; None where blocks are of a file, or of the ordered topic.
+    raw: Option<Raw>,
+}
+
+/// Where a record of the raw topic is read.
+#[derive(Clone, Debug, Default)]
+struct Raw {
+    /// Its first line.
+    line: u64,
+    /// How many lines it has, but for its last line end.
+    lines: u64,
+    /// Its first ordinal.
+    ordinal: u64,
+    /// Rows read of it.
+    rows: u64,
+    /// Attributes that were not asked for, in the order in which they came up.
+    others: Vec<String>,
 }
 
 impl ArrowDecoder {
@@ -56,7 +76,15 @@ impl ArrowDecoder {
             writer: Writer::new(symbols, false, false),
             columns: None,
             layout: Layout::default(),
+            raw: None,
         })
+    }
+
+    /// Makes a decoder of records of the raw topic, which [`raw_batch`](crate::raw_batch) writes: records keep their bytes, and have
+    /// lines and ordinals of their own. No record says of itself that its id was made, or of which stream it is.
+    pub fn of_raw_records(options: Options, ticks_per_second: i64, symbols: SharedSymbols) -> Result<Self, DecodeError> {
+        let writer = Writer::new(symbols.clone(), true, false);
+        Ok(Self { raw: Some(Raw::default()), writer, ..Self::new(options, ticks_per_second, symbols)? })
     }
 
     /// Finds the wanted columns of a schema.
@@ -64,6 +92,11 @@ impl ArrowDecoder {
         let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         self.layout = Layout::resolve(&self.names, &self.attributes, &columns)?;
         self.columns = Some(columns);
+        if self.raw.is_some() {
+            // A text of the topic may have an attribute that is called so.
+            let places = self.layout.attributes.iter_mut().zip(&self.attributes);
+            places.filter(|(_, name)| MARKS.contains(&name.as_str())).for_each(|(place, _)| *place = None);
+        }
         for field in self.layout.attributes.iter().flatten().map(|place| schema.field(*place)) {
             if !Values::can_be(field.data_type()) {
                 return Err(no_attribute(field));
@@ -80,17 +113,62 @@ impl ArrowDecoder {
     }
 
     fn decode(&mut self, rows: &RecordBatch, target: &mut Target<'_>) -> Result<(), DecodeError> {
+        if self.raw.is_some() {
+            return self.decode_raw(rows, target);
+        }
         let mut columns = Columns::new(rows, &self.layout, &self.names, self.ticks_per_second)?;
-        if columns.write_all(rows.num_rows(), &mut self.writer, target) {
+        let line = self.writer.ordinal() + 1;
+        if columns.write_all(rows.num_rows(), line, &mut self.writer, target) {
             return Ok(());
         }
         for row in 0..rows.num_rows() {
             let line = self.writer.ordinal() + 1;
-            if let Err(error) = columns.write(row, line, &mut self.writer, target, &self.attributes) {
+            if let Err(error) = columns.write(row, (line, b""), &mut self.writer, target, &self.attributes) {
                 self.writer.put_aside(target, line, &error, &render(rows, row));
             }
         }
         Ok(())
+    }
+
+    /// Decodes rows of a record of the raw topic.
+    fn decode_raw(&mut self, rows: &RecordBatch, target: &mut Target<'_>) -> Result<(), DecodeError> {
+        let Self { raw: Some(raw), writer, layout, names, .. } = self else { return Ok(()) };
+        let marks = Marks::of(rows)?;
+        let columns = Columns::new(rows, layout, names, self.ticks_per_second)?;
+        let mut columns = Columns { made: None, streams: None, ..columns };
+        let (count, before) = (rows.num_rows(), raw.rows);
+        raw.rows += count as u64;
+        if marks.are_in_place() && columns.write_all(count, raw.line + before, writer, target) {
+            raw.lines = raw.lines.max(raw.rows);
+            marks.give_raw(target.batch);
+            return Ok(());
+        }
+        for row in 0..count {
+            let line = marks.line(row, before);
+            raw.lines = raw.lines.max(line + 1);
+            writer.start_at(raw.ordinal + marks.ordinal(row, before));
+            let place = (raw.line + line, marks.raw(row).unwrap_or_default());
+            if let Err(error) = columns.write(row, place, writer, target, &self.attributes) {
+                let own = marks.raw(row).map_or_else(|| render(rows, row), <[u8]>::to_vec);
+                writer.put_aside(target, place.0, &error, &own);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the attributes of a schema that nobody asked for.
+    fn discover(&mut self, schema: &Schema) {
+        let Some(raw) = &mut self.raw else { return };
+        for name in schema.fields().iter().map(|field| field.name()) {
+            let is_known = self.attributes.contains(name) || raw.others.contains(name) || MARKS.contains(&name.as_str());
+            let is_column = match self.names.find(name) {
+                Some(Column::Type) => self.layout.is_events,
+                column => column.is_some(),
+            };
+            if !is_known && !is_column && name.len() <= MAX_NAME && raw.others.len() < MAX_DISCOVERED {
+                raw.others.push(name.clone());
+            }
+        }
     }
 }
 
@@ -113,17 +191,37 @@ impl Decoder for ArrowDecoder {
         let mut decoder = StreamDecoder::new();
         let mut buffer = Buffer::from(block);
         let mut resolved = false;
+        let mut ordinals = None;
+        let first = self.writer.ordinal();
+        if let Some(raw) = &mut self.raw {
+            *raw = Raw { ordinal: first, line: raw.line, others: std::mem::take(&mut raw.others), ..Raw::default() };
+        }
         loop {
             let rows = guarded(|| decoder.decode(&mut buffer).map_err(damaged))?;
             if let Some(schema) = decoder.schema().filter(|_| !resolved) {
+                if self.raw.is_some() {
+                    ordinals = raw_batch::ordinals(&schema)?;
+                }
                 self.resolve(&schema)?;
+                self.discover(&schema);
                 resolved = true;
             }
             let Some(rows) = rows else { break };
+            if let Some(raw) = &self.raw {
+                raw_batch::check_rows(raw.rows as usize + rows.num_rows(), block.len())?;
+            }
             guarded(|| self.decode(&rows, &mut target))?;
         }
         if !resolved {
             return Err(DecodeError::Arrow { reason: "it has no schema".to_owned() });
+        }
+        if let Some(ordinals) = ordinals {
+            let taken = self.writer.ordinal() - first;
+            if taken > ordinals {
+                let reason = format!("its records take {taken} ordinals, and {} says {ordinals}", raw_batch::ORDINALS);
+                return Err(DecodeError::Arrow { reason });
+            }
+            self.writer.start_at(first + ordinals);
         }
         guarded(|| decoder.finish().map_err(damaged))
     }
@@ -143,8 +241,21 @@ impl Decoder for ArrowDecoder {
         Ok(())
     }
 
-    /// Does nothing: each block is a whole stream, and lines are counted by ordinals.
-    fn begin_piece(&mut self, _: u64) {}
+    /// Sets the first line of a record of the raw topic. Else does nothing: each block is a whole stream, and lines are counted by
+    /// ordinals.
+    fn begin_piece(&mut self, line: u64) {
+        if let Some(raw) = &mut self.raw {
+            raw.line = line;
+        }
+    }
+
+    fn lines(&self, _: &[u8]) -> u64 {
+        self.raw.as_ref().map_or(0, |raw| raw.lines)
+    }
+
+    fn discovered(&self) -> &[String] {
+        self.raw.as_ref().map_or(&[], |raw| &raw.others)
+    }
 
     fn columns(&self) -> Option<&[String]> {
         self.columns.as_deref()
@@ -239,7 +350,7 @@ impl<'a> Columns<'a> {
     fn write(
         &mut self,
         row: usize,
-        line: u64,
+        (line, raw): (u64, &[u8]),
         writer: &mut Writer,
         target: &mut Target<'_>,
         attributes: &[String],
@@ -268,7 +379,7 @@ impl<'a> Columns<'a> {
             }
         }
         let attributes = self.attributes.iter().map(|values| values.as_ref().map_or(ValueRef::Null, |values| values.get(row)));
-        writer.write(target, line, &draft, attributes, b"")
+        writer.write(target, line, &draft, attributes, raw)
     }
 }
 

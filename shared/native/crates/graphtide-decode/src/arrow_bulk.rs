@@ -18,15 +18,16 @@ use crate::arrow_columns::{Keys, Labels, Texts, Values};
 use crate::writer::{Label, Target, Writer};
 
 impl Columns<'_> {
-    /// Appends all rows to the batch, or none of them: then it returns false, and each needs a look of its own.
-    pub(crate) fn write_all(&mut self, rows: usize, writer: &mut Writer, target: &mut Target<'_>) -> bool {
-        let Some(bulk) = self.bulk(rows, writer, target) else { return false };
+    /// Appends all rows to the batch, the first on this line, or none of them: then it returns false, and each needs a look of its
+    /// own.
+    pub(crate) fn write_all(&mut self, rows: usize, line: u64, writer: &mut Writer, target: &mut Target<'_>) -> bool {
+        let Some(bulk) = self.bulk(rows, line, writer, target) else { return false };
         target.batch.append(bulk);
         writer.start_at(writer.ordinal() + rows as u64);
         true
     }
 
-    fn bulk(&mut self, rows: usize, writer: &mut Writer, target: &mut Target<'_>) -> Option<Bulk> {
+    fn bulk(&mut self, rows: usize, line: u64, writer: &mut Writer, target: &mut Target<'_>) -> Option<Bulk> {
         let Ticks::Signed(ts) = &self.ts else { return None };
         if rows == 0 || self.made.is_some() || self.events.is_some() || self.operation.is_some() || ts.has_missing() {
             return None;
@@ -75,7 +76,7 @@ impl Columns<'_> {
         };
         Some(Bulk {
             ordinal,
-            line: ordinal + 1,
+            line,
             ts: ts.to_vec(),
             ends,
             labels: source_labels.into_iter().zip(labels).zip(target_labels).map(|((s, l), t)| [s, l, t]).collect(),

@@ -35,61 +35,114 @@ pub const STREAM: &str = "graphtide.stream";
 /// Values are texts of JSON.
 pub const JSON: &str = "json";
 
+/// The columns of labels, and which of a record's three each is.
+pub(crate) const LABELS: [(Column, usize); 3] = [(Column::Label, 1), (Column::SourceLabel, 0), (Column::TargetLabel, 2)];
+
 /// Label in place of one past the bound of the table of labels.
 const OTHER: &str = "\u{2026}";
 
 /// Writes a batch; `attributes` are the names of its values.
 pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String]) -> Result<Vec<u8>, ArrowError> {
-    let mut fields = Vec::new();
-    let mut arrays = Vec::new();
-    let mut add = |field: Field, array: ArrayRef| {
-        fields.push(field);
-        arrays.push(array);
-    };
-    let ts: ArrayRef = Arc::new(Int64Array::from(batch.ts().to_vec()));
-    add(given(Column::Ts, &ts), ts);
-    for (column, array) in [
-        (Column::Source, texts(batch, |row, array| batch.source(row).with_text(|text| array.append_value(text)))),
-        (Column::Target, texts(batch, |row, array| batch.target(row).with_text(|text| array.append_value(text)))),
-        (Column::Id, texts(batch, |row, array| batch.id(row).with_text(|text| array.append_value(text)))),
-    ] {
-        add(given(column, &array), array);
+    let mut written = Written::default();
+    written.ends(batch);
+    let ids = texts(batch, |row, array| batch.id(row).with_text(|text| array.append_value(text)));
+    written.add(given(Column::Id, &ids), ids);
+    for column in LABELS {
+        written.labels(batch, symbols, column)?;
     }
-    for (column, place) in [(Column::Label, 1), (Column::SourceLabel, 0), (Column::TargetLabel, 2)] {
-        let array = labels(batch.labels().iter().map(|labels| labels[place]), symbols, place == 1)?;
-        add(given(column, &array).with_nullable(column != Column::Label), array);
+    written.operations(batch)?;
+    if let Some(made) = made(batch) {
+        written.add(field(MADE, &made).with_nullable(false), made);
     }
-    if batch.operations().contains(&Operation::Delete) {
-        let array = operations(batch)?;
-        add(given(Column::Operation, &array), array);
-    }
-    for (name, is_so) in [(MADE, made(batch)), (EVENT, events(batch))] {
-        if let Some(array) = is_so {
-            add(field(name, &array).with_nullable(false), array);
-        }
-    }
+    written.events(batch);
     if (0..batch.len()).any(|row| batch.stream(row) != Symbol::ABSENT) {
         let array = labels((0..batch.len()).map(|row| batch.stream(row)), symbols, false)?;
-        add(field(STREAM, &array), array);
+        written.add(field(STREAM, &array), array);
     }
-    for (place, name) in attributes.iter().enumerate() {
-        let is_column = Column::ALL.iter().any(|column| *column != Column::Type && column.name() == name);
-        if is_column || [MADE, EVENT, STREAM].contains(&name.as_str()) {
-            continue;
+    written.attributes(batch, attributes, &[MADE, EVENT, STREAM]);
+    written.stream(HashMap::new())
+}
+
+/// Columns in the order of the stream.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    fields: Vec<Field>,
+    arrays: Vec<ArrayRef>,
+}
+
+impl Written {
+    /// Adds a column.
+    pub(crate) fn add(&mut self, field: Field, array: ArrayRef) {
+        self.fields.push(field);
+        self.arrays.push(array);
+    }
+
+    /// Adds times and ends.
+    pub(crate) fn ends(&mut self, batch: &EdgeBatch) {
+        let ts: ArrayRef = Arc::new(Int64Array::from(batch.ts().to_vec()));
+        self.add(given(Column::Ts, &ts), ts);
+        for (column, array) in [
+            (Column::Source, texts(batch, |row, array| batch.source(row).with_text(|text| array.append_value(text)))),
+            (Column::Target, texts(batch, |row, array| batch.target(row).with_text(|text| array.append_value(text)))),
+        ] {
+            self.add(given(column, &array), array);
         }
-        match attribute(batch, place) {
-            None => {}
-            Some((array, false)) => add(field(name, &array), array),
-            Some((array, true)) => {
-                let metadata = HashMap::from([(ENCODING.to_owned(), JSON.to_owned())]);
-                add(field(name, &array).with_metadata(metadata), array);
+    }
+
+    /// Adds the labels of edges, or those of one of their ends: a column, and which label of three it is.
+    pub(crate) fn labels(
+        &mut self,
+        batch: &EdgeBatch,
+        symbols: &SymbolTable,
+        (column, place): (Column, usize),
+    ) -> Result<(), ArrowError> {
+        let is_of_edges = column == Column::Label;
+        let array = labels(batch.labels().iter().map(|labels| labels[place]), symbols, is_of_edges)?;
+        self.add(given(column, &array).with_nullable(!is_of_edges), array);
+        Ok(())
+    }
+
+    /// Adds what records do, if some record is a deletion.
+    pub(crate) fn operations(&mut self, batch: &EdgeBatch) -> Result<(), ArrowError> {
+        if batch.operations().contains(&Operation::Delete) {
+            let array = operations(batch)?;
+            self.add(given(Column::Operation, &array), array);
+        }
+        Ok(())
+    }
+
+    /// Adds which records are events, if some are.
+    pub(crate) fn events(&mut self, batch: &EdgeBatch) {
+        if let Some(array) = events(batch) {
+            self.add(field(EVENT, &array).with_nullable(false), array);
+        }
+    }
+
+    /// Adds the attributes that some record has, but for those that are called as a column or a mark.
+    pub(crate) fn attributes(&mut self, batch: &EdgeBatch, attributes: &[String], marks: &[&str]) {
+        for (place, name) in attributes.iter().enumerate() {
+            let is_column = Column::ALL.iter().any(|column| *column != Column::Type && column.name() == name);
+            if is_column || marks.contains(&name.as_str()) {
+                continue;
+            }
+            match attribute(batch, place) {
+                None => {}
+                Some((array, false)) => self.add(field(name, &array), array),
+                Some((array, true)) => {
+                    let metadata = HashMap::from([(ENCODING.to_owned(), JSON.to_owned())]);
+                    self.add(field(name, &array).with_metadata(metadata), array);
+                }
             }
         }
     }
-    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?;
-    let mut writer = StreamWriter::try_new(Vec::new(), &rows.schema())?;
-    writer.write(&rows)?;
-    writer.into_inner()
+
+    /// Returns all as an IPC stream whose schema has these metadata.
+    pub(crate) fn stream(self, metadata: HashMap<String, String>) -> Result<Vec<u8>, ArrowError> {
+        let rows = RecordBatch::try_new(Arc::new(Schema::new_with_metadata(self.fields, metadata)), self.arrays)?;
+        let mut writer = StreamWriter::try_new(Vec::new(), &rows.schema())?;
+        writer.write(&rows)?;
+        writer.into_inner()
+    }
 }
 
 /// The field of a column that every record has a value of.
@@ -97,7 +150,8 @@ fn given(column: Column, array: &ArrayRef) -> Field {
     field(column.name(), array).with_nullable(false)
 }
 
-fn field(name: &str, array: &ArrayRef) -> Field {
+/// The field of a column.
+pub(crate) fn field(name: &str, array: &ArrayRef) -> Field {
     Field::new(name, array.data_type().clone(), true)
 }
 

@@ -29,6 +29,7 @@ pub struct JsonLinesDecoder {
     attributes: Projection,
     /// What is declared of some of them, by place.
     declared: Vec<(usize, AttributeType)>,
+    options: Options,
     /// What the stream calls the time.
     ts: String,
     keys: Keys,
@@ -56,26 +57,26 @@ impl Seen {
 }
 
 /// Attributes that are discovered at most: a stream that invents names without end must not fill memory.
-const MAX_DISCOVERED: usize = 256;
+pub(crate) const MAX_DISCOVERED: usize = 256;
 
 impl JsonLinesDecoder {
     /// Makes a decoder.
     pub fn new(options: Options, symbols: SharedSymbols) -> Self {
-        let attributes = Projection::new(options.attributes, options.declared);
-        let declared = attributes.types.iter().copied().enumerate().filter(|(_, kind)| *kind != AttributeType::Any).collect();
+        let (attributes, declared, keys) = projected(&options);
         Self {
             declared,
             ts: options.columns.get(Column::Ts).to_owned(),
-            keys: Keys::new(&options.columns, &attributes.names, options.discover),
+            keys,
             attributes,
             splitter: Splitter::new(None),
             writer: Writer::new(symbols, options.keep_raw, options.substitutes),
             seen: Seen::default(),
+            options,
         }
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
-        let Self { attributes, declared, ts, keys, splitter, writer, seen } = self;
+        let Self { attributes, declared, ts, keys, splitter, writer, seen, .. } = self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
@@ -161,6 +162,20 @@ impl Decoder for JsonLinesDecoder {
     fn unfit(&self) -> &[Unfit] {
         &self.seen.unfit
     }
+
+    fn project(&mut self, attributes: Vec<String>) {
+        self.options.attributes = attributes;
+        (self.attributes, self.declared, self.keys) = projected(&self.options);
+        self.seen.others.clear();
+    }
+}
+
+/// What is decoded of a record, what is declared of it by place, and the keys that mean something.
+fn projected(options: &Options) -> (Projection, Vec<(usize, AttributeType)>, Keys) {
+    let attributes = Projection::new(options.attributes.clone(), options.declared.clone());
+    let declared = attributes.types.iter().copied().enumerate().filter(|(_, kind)| *kind != AttributeType::Any).collect();
+    let keys = Keys::new(&options.columns, &attributes.names, options.discover);
+    (attributes, declared, keys)
 }
 
 #[inline]

@@ -20,7 +20,7 @@ use crate::columns::ColumnNames;
 pub(crate) const ATTRIBUTES: &str = "attributes";
 
 /// Longest name of an attribute that is discovered, in bytes.
-const MAX_NAME: usize = 256;
+pub(crate) const MAX_NAME: usize = 256;
 
 /// A value of a field.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -11,6 +11,7 @@ pub mod columns;
 pub mod csv;
 pub mod error;
 pub mod json_lines;
+pub mod raw_batch;
 pub mod render;
 pub mod types;
 
@@ -35,6 +36,7 @@ use graphtide_graph::Time;
 pub use graphtide_graph::batch::DeadLetter;
 use graphtide_graph::batch::EdgeBatch;
 pub use json_lines::JsonLinesDecoder;
+use memchr::memchr_iter;
 pub use types::{AttributeType, Settled};
 pub use unfit::Unfit;
 
@@ -73,6 +75,15 @@ pub trait Decoder {
     /// Attributes that were asked for and of which good records had a value that none can have, so that it is missing.
     fn unfit(&self) -> &[Unfit] {
         &[]
+    }
+
+    /// Decodes these attributes in place of those before, from the next record on; what was discovered is forgotten. Only the
+    /// decoder of JSON Lines can: the batches that follow are as wide as there are attributes then.
+    fn project(&mut self, _: Vec<String>) {}
+
+    /// How many lines a piece has that was just fed, but for its last line end.
+    fn lines(&self, piece: &[u8]) -> u64 {
+        memchr_iter(b'\n', piece).count() as u64
     }
 
     /// Judges the columns of rows to come, which their own schema must have, too. Only the decoder of Arrow can.

@@ -197,6 +197,26 @@ impl EdgeBatch {
         self.raw_ends.resize(self.ts.len(), self.raw.len());
     }
 
+    /// Gives the last records, of which none has bytes yet, their bytes as they came: one slice each.
+    pub fn give_raw<'r>(&mut self, raw: impl ExactSizeIterator<Item = &'r [u8]>) {
+        let first = self.raw_ends.len() - raw.len();
+        for (end, bytes) in self.raw_ends[first..].iter_mut().zip(raw) {
+            self.raw.extend_from_slice(bytes);
+            *end = self.raw.len();
+        }
+    }
+
+    /// Bytes of all records as they came, with a line end each.
+    pub fn raw_bytes(&self) -> usize {
+        self.raw.len() + self.len()
+    }
+
+    /// The line after the last one of the last record; None if there is no record.
+    pub fn next_line(&self) -> Option<u64> {
+        let last = self.len().checked_sub(1)?;
+        Some(self.lines[last] + self.raw(last).split(|&byte| byte == b'\n').count() as u64)
+    }
+
     /// Appends a record of another batch of the same width.
     pub fn push_from(&mut self, other: &Self, index: usize) {
         self.push(&other.row(index), other.attributes(index));

@@ -11,7 +11,6 @@ use graphtide_decode::{
 };
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
-use memchr::memchr_iter;
 use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -94,7 +93,7 @@ impl PyDecoder {
                 decoder.finish(batch, dead)?;
                 let newest = batch.ts()[first..].iter().copied().max();
                 ends.push((batch.len(), dead.len(), decoder.ordinal(), newest, line));
-                line += memchr_iter(b'\n', piece).count() as u64 + 1;
+                line += decoder.lines(piece) + 1;
             }
             Ok(())
         })?;
@@ -198,6 +197,12 @@ impl PyJsonLinesDecoder {
         let decoder = JsonLinesDecoder::new(options, symbols.inner.clone());
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
+
+    fn project(mut this: PyRefMut<'_, Self>, attributes: Vec<String>) {
+        let decoder = this.as_super();
+        decoder.attributes = attributes.clone().into();
+        decoder.inner.project(attributes);
+    }
 }
 
 /// Decoder of Arrow IPC streams.
@@ -232,6 +237,22 @@ impl PyArrowDecoder {
     }
 }
 
+/// Decoder of records of the raw topic that are Arrow IPC streams.
+#[pyclass(extends = PyDecoder, name = "RawBatchDecoder", module = "graphtide_native._native")]
+pub(crate) struct PyRawBatchDecoder;
+
+#[pymethods]
+impl PyRawBatchDecoder {
+    #[new]
+    #[pyo3(signature = (symbols, attributes, ticks_per_second = 1000))]
+    fn new(symbols: &PySymbols, attributes: Vec<String>, ticks_per_second: i64) -> PyResult<PyClassInitializer<Self>> {
+        let options = Options { attributes: attributes.clone(), ..Options::default() };
+        let decoder = ArrowDecoder::of_raw_records(options, ticks_per_second, symbols.inner.clone())
+            .map_err(|error| from_decode(&error))?;
+        Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
+    }
+}
+
 fn options(
     attributes: &[String],
     columns: HashMap<String, String>,
@@ -252,5 +273,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyDecoder>()?;
     m.add_class::<PyCsvDecoder>()?;
     m.add_class::<PyJsonLinesDecoder>()?;
-    m.add_class::<PyArrowDecoder>()
+    m.add_class::<PyArrowDecoder>()?;
+    m.add_class::<PyRawBatchDecoder>()
 }

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use graphtide_decode::arrow_writer;
+use graphtide_decode::{arrow_writer, raw_batch};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch, Operation, block};
 use graphtide_graph::merge::{Head, merge};
@@ -188,6 +188,22 @@ impl PyEdgeBatch {
 
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let written = py.detach(|| arrow_writer::write(&self.inner, &self.symbols.lock(), &self.attributes));
+        written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    #[getter]
+    fn raw_bytes(&self) -> usize {
+        self.inner.raw_bytes()
+    }
+
+    #[getter]
+    fn next_line(&self) -> Option<u64> {
+        self.inner.next_line()
+    }
+
+    fn to_raw_batch<'py>(&self, py: Python<'py>, line: u64, ordinal: u64, ordinals: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let part = raw_batch::Part { line, ordinal, ordinals };
+        let written = py.detach(|| raw_batch::write(&self.inner, &self.symbols.lock(), &self.attributes, part));
         written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
