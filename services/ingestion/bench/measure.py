@@ -1,7 +1,8 @@
 """How many edges a second the service takes over HTTP, how many its sequencer puts in order, and how many it merges.
 
-`python services/ingestion/bench/measure.py [BOOTSTRAP]` measures over a log in memory, or over the Kafka at that address. Every
-figure is the median of some runs, with the least and the greatest; results are checked. Sender and service share the machine.
+`python services/ingestion/bench/measure.py [BOOTSTRAP|memory]` measures in memory, or over the Kafka at that address. Every
+rate is the median of some runs, with the least and the greatest, and beside it the processor time of the service, senders and
+broker left out; results are checked. Sender and service share the machine. Further arguments pick measures by their beginnings.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 import uuid
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 import uvicorn
@@ -50,6 +51,26 @@ EDGES = 400_000
 FLOWS = StreamName("flows")
 
 
+class Taken(NamedTuple):
+    """What all edges took: seconds that passed, and seconds of the processor in this process."""
+
+    seconds: float
+    processor: float
+
+
+class Stopwatch:
+    """Measures from when it is made."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self._begun = time.perf_counter(), time.process_time()
+
+    def taken(self) -> Taken:
+        """Return what was taken since."""
+        passed, processor = self._begun
+        return Taken(time.perf_counter() - passed, time.process_time() - processor)
+
+
 def send(port: int, bodies: list[bytes], start: Event) -> None:
     """Send the bodies one after the other over one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -62,8 +83,8 @@ def send(port: int, bodies: list[bytes], start: Event) -> None:
             raise SystemExit(str(document))
 
 
-def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> float:
-    """Return edges a second from the first request to the last answer, or to the last edge in order.
+def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> Taken:
+    """Return what it takes from the first request to the last answer, or to the last edge in order.
 
     Where the order counts there is one sender, so that no edge is late.
     """
@@ -91,7 +112,7 @@ def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> float:
     for sender in senders:
         sender.start()
     time.sleep(0.5)
-    begun = time.perf_counter()
+    watch = Stopwatch()
     start.set()
     for sender in senders:
         sender.join()
@@ -99,10 +120,10 @@ def over_http(log: Log, edges_in_a_body: int, *, sequence: bool) -> float:
         raise SystemExit(1)
     if sequence:
         wait_for(log, Topics(settings.prefix))
-    seconds = time.perf_counter() - begun
+    taken = watch.taken()
     server.should_exit = True
     thread.join()
-    return EDGES / seconds
+    return taken
 
 
 def wait_for(log: Log, topics: Topics) -> None:
@@ -115,8 +136,8 @@ def wait_for(log: Log, topics: Topics) -> None:
     reader.close()
 
 
-def sequencing(log: Log, edges_in_a_record: int) -> float:
-    """Return edges a second that one sequencer puts in order, its topic filled before."""
+def sequencing(log: Log, edges_in_a_record: int) -> Taken:
+    """Return what one sequencer takes to put edges in order, its topic filled before."""
     topics = Topics(f"bench-{uuid.uuid4().hex[:8]}")
     log.admin().ensure([*topics.of_deployment(), *topics.of_stream(FLOWS, partitions=1)])
     writer = log.writer()
@@ -124,17 +145,17 @@ def sequencing(log: Log, edges_in_a_record: int) -> float:
         writer.write([raw.encode(topics.raw(FLOWS), RawEdges(flow_lines(first, edges_in_a_record)))])
     writer.flush(60)
     worker = SequencingWorker(log, topics, FLOWS, SystemClock(), Sequencing())
-    begun = time.perf_counter()
+    watch = Stopwatch()
     worker.open()
     while worker.sequencer.ordered < EDGES:
         worker.step()
-    seconds = time.perf_counter() - begun
+    taken = watch.taken()
     worker.close()
-    return EDGES / seconds
+    return taken
 
 
-def merging(log: Log, edges_in_a_record: int) -> float:
-    """Return edges a second that are merged of two streams whose edges alternate, their ordered topics filled before."""
+def merging(log: Log, edges_in_a_record: int) -> Taken:
+    """Return what it takes to merge two streams whose edges alternate, their ordered topics filled before."""
     topics = Topics(f"bench-{uuid.uuid4().hex[:8]}")
     streams = [StreamName("one"), StreamName("other")]
     log.admin().ensure([*topics.of_deployment(), *(spec for name in streams for spec in topics.of_stream(name, partitions=1))])
@@ -153,20 +174,29 @@ def merging(log: Log, edges_in_a_record: int) -> float:
     writer.write([registering(topics, registration(text, datetime.now(UTC), reads=reads))])
     writer.flush(60)
     worker = MergingWorker(log, topics, merged(streams), SystemClock(), Merging())
-    begun = time.perf_counter()
+    watch = Stopwatch()
     worker.open()
     # Of the last time, the first stream may have more.
     while worker.merger.ordered < EDGES - 1:
         worker.step()
-    seconds = time.perf_counter() - begun
+    taken = watch.taken()
     worker.close()
-    return EDGES / seconds
+    return taken
 
 
-def report(what: str, log: Callable[[], Log], measure: Callable[[Log], float]) -> None:
+def report(what: str, log: Callable[[], Log], measure: Callable[[Log], Taken]) -> None:
     """Print the median of some runs, each over a log of its own, with the least and the greatest."""
-    found = sorted(measure(log()) for _ in range(RUNS))
-    print(f"{what:48} {statistics.median(found):10,.0f} edges/s ({found[0]:,.0f} to {found[-1]:,.0f})", flush=True)  # noqa: T201 - a report
+    chosen = sys.argv[2:]
+    if chosen and not what.startswith(tuple(chosen)):
+        return
+    found = [measure(log()) for _ in range(RUNS)]
+    rates = sorted(EDGES / each.seconds for each in found)
+    times = sorted(each.processor / EDGES * 1e6 for each in found)
+    print(  # noqa: T201 - a report
+        f"{what:48} {statistics.median(rates):10,.0f} edges/s ({rates[0]:,.0f} to {rates[-1]:,.0f}), "
+        f"{statistics.median(times):.2f} us an edge ({times[0]:.2f} to {times[-1]:.2f})",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -174,7 +204,7 @@ def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
 
     def log() -> Log:
-        return KafkaLog(KafkaConnection(sys.argv[1])) if len(sys.argv) > 1 else MemoryLog()
+        return KafkaLog(KafkaConnection(sys.argv[1])) if len(sys.argv) > 1 and sys.argv[1] != "memory" else MemoryLog()
 
     for size in (4000, 100, 1):
         report(f"sequencer, raw records of {size} edges", log, partial(sequencing, edges_in_a_record=size))

@@ -36,6 +36,8 @@ JSON_PARTS = [
 CSV_PARTS = [b"1,a,b,x,", b"2,a,b,x,1", b"2,a,b,x,e", b'3,"a\nb",b,x,', b'"a\nb",3,b,x,', b"a,", b'4,"a', b"", b"\x1a"]
 LINE_ENDS = st.sampled_from([b"\n", b"\r\n"])
 TOO_SMALL_FOR_ALL = 64
+LEAST_BATCHES = st.sampled_from([1, 2, 64])
+"""Edges from which on a passage is a batch: all of them, some, or none here."""
 
 Named = tuple[int, str, str, bool]
 """Time, source, id, and whether that was made."""
@@ -62,12 +64,16 @@ def passed_on(reader: BodyReader, text: bytes, step: int) -> tuple[list[Passage]
     return [*passages, *more], [*refused, *bad]
 
 
+def edges_of(passage: Passage) -> RawEdges:
+    return RawEdges(passage.body, passage.format, passage.columns, passage.types, is_batch=passage.is_batch, line=passage.line)
+
+
 def from_log(passages: Iterable[Passage]) -> list[Named]:
     """The edges of what was passed on, as the sequencer numbers them; all of it can be used."""
     found: list[Named] = []
     ordinal = 0
     for passage in passages:
-        message = raw.encode("in", RawEdges(passage.text, passage.format, passage.columns, passage.types, line=passage.line))
+        message = raw.encode("in", edges_of(passage))
         (group,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
         decoded = RawDecoder().decode(group, ordinal)
         assert decoded.edges is not None
@@ -78,19 +84,35 @@ def from_log(passages: Iterable[Passage]) -> list[Named]:
     return found
 
 
-@given(st.lists(st.sampled_from(JSON_PARTS)), LINE_ENDS, st.integers(1, 200), st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19]))
-@example([b"[]", JSON_PARTS[0], b"[]", b"", b"[]"], b"\n", 200, 1 << 19)
-def test_edges_of_json_have_the_ids_that_they_have_in_a_file(parts: list[bytes], end: bytes, step: int, most: int) -> None:
+@given(
+    st.lists(st.sampled_from(JSON_PARTS)),
+    LINE_ENDS,
+    st.integers(1, 200),
+    st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19]),
+    LEAST_BATCHES,
+)
+@example([b"[]", JSON_PARTS[0], b"[]", b"", b"[]"], b"\n", 200, 1 << 19, 1)
+def test_edges_of_json_have_the_ids_that_they_have_in_a_file(
+    parts: list[bytes], end: bytes, step: int, most: int, least: int
+) -> None:
     text = end.join(parts)
-    passages, refused = passed_on(BodyReader(JSON_LINES, most_bytes=most), text, step)
+    passages, refused = passed_on(BodyReader(JSON_LINES, most_bytes=most, least_batch=least), text, step)
     assert (from_log(passages), [each.line for each in refused]) == from_file(text, JSON_LINES)
 
 
-@given(st.lists(st.sampled_from(CSV_PARTS)), LINE_ENDS, st.integers(1, 200), st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19]))
-@example([b"a,", b"1,a,b,x,", b"a,", b"a,"], b"\n", 200, 1 << 19)
-def test_edges_of_csv_have_the_ids_that_they_have_in_a_file(parts: list[bytes], end: bytes, step: int, most: int) -> None:
+@given(
+    st.lists(st.sampled_from(CSV_PARTS)),
+    LINE_ENDS,
+    st.integers(1, 200),
+    st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19]),
+    LEAST_BATCHES,
+)
+@example([b"a,", b"1,a,b,x,", b"a,", b"a,"], b"\n", 200, 1 << 19, 1)
+def test_edges_of_csv_have_the_ids_that_they_have_in_a_file(
+    parts: list[bytes], end: bytes, step: int, most: int, least: int
+) -> None:
     text = HEADER + end.join(parts)
-    passages, refused = passed_on(BodyReader(CSV, most_bytes=most), text, step)
+    passages, refused = passed_on(BodyReader(CSV, most_bytes=most, least_batch=least), text, step)
     assert (from_log(passages), [each.line for each in refused]) == from_file(text, CSV)
 
 
@@ -104,10 +126,14 @@ TYPES = st.builds(
 
 
 @given(
-    st.lists(st.sampled_from(TYPED_PARTS), max_size=6), TYPES, st.integers(1, 60), st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19])
+    st.lists(st.sampled_from(TYPED_PARTS), max_size=6),
+    TYPES,
+    st.integers(1, 60),
+    st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19]),
+    LEAST_BATCHES,
 )
 def test_fields_of_csv_are_in_the_log_what_the_stream_says_or_the_beginning_shows(
-    parts: list[bytes], types: StreamTypes, step: int, most: int
+    parts: list[bytes], types: StreamTypes, step: int, most: int, least: int
 ) -> None:
     text = b"\n".join([b"ts,src,dst,label,one,two", *parts, b""])
     # What is known is as good as declared, but for what never refuses; the rest is settled, unless nothing is to be found out.
@@ -121,11 +147,11 @@ def test_fields_of_csv_are_in_the_log_what_the_stream_says_or_the_beginning_show
         for settled, look in zip(by_settled, by_look, strict=True)
     ]
 
-    reader = BodyReader(CSV, most_bytes=most, types=types)
+    reader = BodyReader(CSV, most_bytes=most, types=types, least_batch=least)
     passages, refused = passed_on(reader, text, step)
     found: list[dict[str, object]] = []
     for passage in passages:
-        message = raw.encode("in", RawEdges(passage.text, passage.format, passage.columns, passage.types))
+        message = raw.encode("in", edges_of(passage))
         (group,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
         decoded = RawDecoder().decode(group, 0)
         assert decoded.edges is not None
@@ -142,7 +168,7 @@ def test_the_beginning_is_not_held_where_all_columns_are_known() -> None:
     known = BodyReader(CSV, most_bytes=12, types=StreamTypes({}, {"one": "any"}))
     passages, _ = known.push(text)
     more, _ = known.push(b"2,a,b,x,7\n")
-    assert [each.text for each in [*passages, *more]] == [b"1,a,b,x,7\n"]
+    assert [each.body for each in [*passages, *more]] == [b"1,a,b,x,7\n"]
     unknown = BodyReader(CSV, most_bytes=12)
     assert unknown.push(text) == ([], [])
     assert len(unknown.finish()[0]) == 1

@@ -12,10 +12,11 @@ import pytest
 from fastapi.testclient import TestClient
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message
+from graphtide_core.ports.log import Message, Record
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
+from graphtide_native.records import RawBatchDecoder, Symbols
 from graphtide_ordering.raw_decoding import RawDecoder
 from graphtide_ordering.raw_groups import grouped
 from graphtide_serving.access.keys import hashed
@@ -104,10 +105,19 @@ class Service:
         return self.records("test.in.flows.v1")
 
     def text(self) -> bytes:
-        return b"".join(record.value or b"" for record in self.raw())
+        return b"".join(map(text_of, self.raw()))
 
     def letters(self) -> list[dead_letters.DeadLetterRecord]:
         return [dead_letters.decode(record) for record in self.records("test.dlq.flows.v1")]
+
+
+def text_of(record: Record) -> bytes:
+    """The lines of a raw record, which may be a batch."""
+    edges = raw.decode(record)
+    if not edges.is_batch:
+        return edges.body
+    batch, _ = RawBatchDecoder(Symbols(), []).decode_pieces([edges.body], 1)
+    return batch.raw_text(1)
 
 
 @contextmanager
@@ -238,16 +248,20 @@ def test_an_event_without_an_edge_is_put_aside_alone(service: Service) -> None:
     assert {letter.raw for letter in service.letters()} == {b'{"specversion":"1.0"}'.replace(b":", b": ", 1), b"5"}
 
 
-def test_a_large_body_goes_out_in_parts_that_know_their_lines(service: Service) -> None:
+@pytest.mark.parametrize("raw_form", ["batches", "text"])
+def test_a_large_body_goes_out_in_parts_that_know_their_lines(raw_form: str) -> None:
     body = "".join(edge(ts, note="n" * 500) for ts in range(3000))
-    assert service.post(body[at : at + 7001].encode() for at in range(0, len(body), 7001)).json()["accepted"] == 3000
-    assert service.text() == body.encode()
-    records = service.raw()
+    with serving(raw_form=raw_form) as service:
+        assert service.post(body[at : at + 7001].encode() for at in range(0, len(body), 7001)).json()["accepted"] == 3000
+        records = service.raw()
+    texts = [text_of(record) for record in records]
+    assert b"".join(texts) == body.encode()
     assert [raw.decode(record).line for record in records] == [
-        1 + sum((other.value or b"").count(b"\n") for other in records[:place]) for place in range(len(records))
+        1 + sum(other.count(b"\n") for other in texts[:place]) for place in range(len(records))
     ]
     assert len(records) > 2
-    assert max(len(record.value or b"") for record in records) <= 512 * 1024
+    assert max(map(len, texts)) <= 512 * 1024
+    assert {raw.decode(record).is_batch for record in records} == {raw_form == "batches"}
 
 
 def test_an_edge_that_is_too_large_is_put_aside_alone(service: Service) -> None:

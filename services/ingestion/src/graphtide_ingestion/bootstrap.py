@@ -34,6 +34,7 @@ from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.streams import StreamOptions, Streams
+from graphtide_ingestion.domain.body_reading import LEAST_BATCH
 from graphtide_ingestion.entrypoints.description import TAGS
 from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
 from graphtide_ingestion.entrypoints.once import Once
@@ -124,6 +125,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     """
     time = clock or SystemClock()
     limits = HttpLimits(most_body_bytes=settings.most_body_bytes)
+    least_batch = LEAST_BATCH if settings.raw_form == "batches" else None
     protection = settings.protection(limits.most_held_bytes)
     topics = topics_on(log, settings.prefix)
     log.admin().ensure(topics.of_deployment())
@@ -139,6 +141,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         schemas=schemas,
         once=Once(Answers(time, settings.answers_seconds, settings.most_answers)),
         limits=limits,
+        least_batch=least_batch,
     )
     resets = ResetsApi(
         log,

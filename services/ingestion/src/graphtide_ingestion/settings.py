@@ -43,6 +43,8 @@ class Settings(AccessSettings):
         max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
         max_ahead_seconds_of: the same for single streams.
         profile: `low-latency` lets edges wait for 5 ms at most, `throughput` for 50 ms.
+        raw_form: how edges over HTTP go to the raw topic: in `batches`, which need no decoding, or as `text`, which older
+            sequencers read, too.
         most_body_bytes: of a request.
         answers_seconds: how long answers are kept for idempotency keys.
         most_answers: how many.
@@ -70,6 +72,7 @@ class Settings(AccessSettings):
     max_ahead_seconds: float = Field(default=MAX_AHEAD_SECONDS, ge=0)
     max_ahead_seconds_of: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     profile: Profile = Profile.THROUGHPUT
+    raw_form: Literal["batches", "text"] = "batches"
     most_body_bytes: int = Field(default=256 * 1024 * 1024, ge=1)
     answers_seconds: float = Field(default=600.0, gt=0)
     most_answers: int = Field(default=10_000, ge=1)

@@ -8,6 +8,7 @@ text as its sender wrote it.
 Attributes are found as they come up; those that patterns read are there from the start. The list only grows, so an older batch
 has the first columns of a newer one and the sequencer can mix them. Once names found no room, the list begins anew after a
 while (`forget`), and the sequencer gives the edges that wait the columns of the new list.
+Batches were decoded where they came in; they are read column by column, and what was decided there holds.
 Cost: one pass of the decoder, more for a group that has new attributes.
 """
 
@@ -18,9 +19,9 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_core.time import MAX_EVENT_TIME
+from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
 from graphtide_native.decoders import Decoding, decoder_of
-from graphtide_native.records import Symbols, take_dead_letters, ticks_per_second
+from graphtide_native.records import RawBatchDecoder, Symbols, take_dead_letters, ticks_per_second
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawOrigin, types_of
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from graphtide_core.ports.log import Record
-    from graphtide_core.time import TimeUnit
     from graphtide_native.records import Decoder, EdgeBatch
 
     from graphtide_ordering.raw_groups import Member
@@ -168,6 +168,8 @@ class RawDecoder:
         try:
             return self._decoded(group, ordinal)
         except UnreadableStreamError as error:
+            if len(group.members) > 1 and group.members[0].origin.is_batch:
+                return self._without_those_that_fail(group, ordinal)
             # It lies in the columns, which all of them share.
             return Decoded(
                 [_unreadable(record, origin, str(error)) for record, origin, _ in group.members], producer=group.producer
@@ -183,6 +185,8 @@ class RawDecoder:
         def fault(members: Sequence[Member]) -> str | None:
             try:
                 self._decoded(RawGroup(list(members), group.size), ordinal)
+            except UnreadableStreamError as error:
+                return str(error)
             except BaseException as error:
                 if is_foreseen(error):
                     raise
@@ -230,6 +234,9 @@ class RawDecoder:
 
     def _decoder(self, origin: RawOrigin) -> Decoder:
         """Return a decoder of such edges; it has read the header line, if the format has one."""
+        if origin.is_batch:
+            per_second = ticks_per_second(TimeUnit.MILLISECOND if self._ahead is None else self._ahead.unit)
+            return RawBatchDecoder(self._symbols, list(self._attributes), per_second)
         types = types_of(origin.types)
         asked = Decoding(self._symbols, types=types, keep_raw=True, substitutes=True)
         if not origin.format.has_header:

@@ -22,8 +22,8 @@ MOST_GROUP_BYTES: Final = 1024 * 1024
 """Bytes of a group, but for a record that is larger by itself: what is read together waits together."""
 
 
-_SAME: Final = 4
-"""First fields of an origin, which records that are read together share: format, columns, types and producer."""
+_SAME: Final = 5
+"""First fields of an origin, which records that are read together share: format, columns, types, producer, `is_batch`."""
 
 
 class Member(NamedTuple):
@@ -39,7 +39,7 @@ class RawGroup:
     """Records in the order of their partition.
 
     Attributes:
-        members: at least one; all have the format, columns, types and producer of the first.
+        members: at least one; all have the format, columns, types and producer of the first, and all are batches or none is.
         size: bytes of their edges.
     """
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.formats import CSV
 from graphtide_core.ports.log import Message
+from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges
 
@@ -63,8 +64,12 @@ class RawStream:
             line = chance.choice((None, 1, 1, 7)) if form < 0.1 else None
             body = RawEdges(self._line(), producer=producer, line=line)
         elif form < 0.9:
-            lines = [self._line() for _ in range(chance.randrange(1, 8))]
-            body = RawEdges(b"\n".join(lines) + b"\n", producer=producer, line=chance.choice((None, 5)))
+            text = b"\n".join(self._line() for _ in range(chance.randrange(1, 8))) + b"\n"
+            line = chance.choice((None, 5))
+            if form < 0.75:
+                body = RawEdges(text, producer=producer, line=line)
+            else:
+                body = RawEdges(as_batch(text), producer=producer, line=line, is_batch=True)
         elif form < 0.96:
             body = RawEdges(self._rows(), CSV, "ts,src,dst,label,id,port", producer=producer)
         else:
@@ -100,6 +105,13 @@ class RawStream:
             self._edges += 1
             rows.append(f"{self._edges // 2},a{self._edges % 3},b,tcp,c{self._edges},{self._edges}")
         return "\n".join(rows).encode()
+
+
+def as_batch(text: bytes) -> bytes:
+    """Return the good ones of lines of JSON as a batch; bad ones have an ordinal in it."""
+    decoder = JsonLinesDecoder(Symbols(), ["bytes", "later"], {}, keep_raw=True)
+    batch, _ = decoder.decode_pieces([text], 1)
+    return batch.to_raw_batch(1, 0, decoder.ordinal())
 
 
 def hash_of(name: str) -> int:

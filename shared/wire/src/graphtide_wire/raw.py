@@ -4,6 +4,8 @@ A record says in `content-type` how its edges are written; one that does not is 
 in both modes: in binary mode the value is an edge, in structured mode `data` is one or a list of them. Events come as edges do;
 one in a CloudEvent that does not say its type has that of the CloudEvent.
 
+Edges that were decoded before are a batch, an Arrow IPC stream with the bytes of each edge beside its columns (ADR 37).
+
 A record may be a command in place of edges: a header names it, and it has no value. Bodies are never looked at for commands.
 """
 
@@ -22,6 +24,7 @@ from graphtide_core.ports.log import Message
 from graphtide_wire import headers as names
 from graphtide_wire.headers import CONTENT_TYPE, EPOCH, TRACEPARENT
 from graphtide_wire.json_form import decode as decode_json
+from graphtide_wire.ordered import ARROW_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +43,9 @@ COLUMNS: Final = "graphtide-columns"
 
 TYPES: Final = "graphtide-types"
 """What attributes are, as a JSON object: `string`, `integer`, `number` or `boolean` by their names."""
+
+FORMAT: Final = "graphtide-format"
+"""Of a batch, the media type of what its sender sent."""
 
 COMMAND: Final = "graphtide-command"
 """What is to be done with the stream, in a record without edges."""
@@ -83,6 +89,7 @@ class RawOrigin(NamedTuple):
     columns: str | None = None
     types: str | None = None
     producer: str | None = None
+    is_batch: bool = False
     line: int | None = None
     traceparent: str | None = None
     reset: Reset | None = None
@@ -94,10 +101,11 @@ class RawEdges:
 
     Attributes:
         body: the edges.
-        format: how to read them.
-        columns: the header line of a format that has one, which the body lacks; None for others.
+        format: how to read them; of a batch, how their sender wrote them.
+        columns: the header line of a format that has one, which the body lacks; None for others, and for a batch.
         types: what attributes are, as `types_of` reads it; None declares nothing.
         producer: who sent them, if it said so.
+        is_batch: whether the body is a batch, which is read without the format.
         line: 1-based line of the first in what the sender sent.
         traceparent: trace they belong to.
     """
@@ -107,6 +115,7 @@ class RawEdges:
     columns: str | None = None
     types: str | None = None
     producer: str | None = None
+    is_batch: bool = False
     line: int | None = None
     traceparent: str | None = None
 
@@ -122,7 +131,8 @@ class _Envelope(msgspec.Struct, frozen=True):
 def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
     """Return the message that carries the edges."""
     headers = names.given(
-        (CONTENT_TYPE, edges.format.media_type),
+        (CONTENT_TYPE, ARROW_STREAM if edges.is_batch else edges.format.media_type),
+        (FORMAT, edges.format.media_type if edges.is_batch else None),
         (COLUMNS, edges.columns),
         (TYPES, edges.types),
         (PRODUCER, edges.producer),
@@ -170,7 +180,7 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
             reason = "a command with a value: it must have none"
             raise PoisonRecordError(reason, value)
         return origin, value
-    if origin.columns is None and origin.format.has_header:
+    if origin.columns is None and origin.format.has_header and not origin.is_batch:
         reason = f"edges as {kind} without the header {COLUMNS}"
         raise PoisonRecordError(reason, value)
     return origin, _body(value, kind, event) if is_rewritten else value
@@ -210,19 +220,35 @@ def _declared(given: Headers) -> _Declared:
     """
     headers = names.by_name(given)
     kind = (names.text(headers, CONTENT_TYPE) or formats.DEFAULT.media_type).partition(";")[0].strip().lower()
-    format = formats.on_log(kind)
+    is_batch = kind == ARROW_STREAM
+    format = _written(headers) if is_batch else formats.on_log(kind)
     columns, traceparent = names.text(headers, COLUMNS), names.text(headers, TRACEPARENT)
     origin = RawOrigin(
         format=format or formats.DEFAULT,
-        columns=columns if format is not None and format.has_header else None,
+        columns=columns if format is not None and format.has_header and not is_batch else None,
         types=_checked(names.text(headers, TYPES)),
         producer=names.text(headers, PRODUCER),
+        is_batch=is_batch,
         line=names.integer(headers, LINE),
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
         reset=_reset(headers),
     )
     is_event = names.text(headers, _BINARY_MODE) is not None
     return _Declared(kind, names.text(headers, _EVENT_TYPE) or "" if is_event else None, format is None, origin)
+
+
+def _written(headers: Mapping[str, bytes]) -> StreamFormat:
+    """Return how the edges of a batch were written when they were sent; JSON if nobody says.
+
+    Raises:
+        PoisonRecordError: in no format that edges are sent in.
+    """
+    kind = names.text(headers, FORMAT)
+    format = formats.DEFAULT if kind is None else formats.on_log(kind)
+    if format is None:
+        reason = f"the header {FORMAT} names no format of edges: {(kind or '')[:100]!r}"
+        raise PoisonRecordError(reason)
+    return format
 
 
 @lru_cache(maxsize=256)

@@ -122,11 +122,12 @@ class Reception:
     def _raw(self, passage: Passage) -> Message:
         producer = self.sender.producer
         edges = RawEdges(
-            passage.text,
+            passage.body,
             passage.format,
             passage.columns,
             passage.types,
             producer,
+            passage.is_batch,
             passage.line,
             self.sender.traceparent,
         )

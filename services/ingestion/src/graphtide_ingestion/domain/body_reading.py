@@ -1,7 +1,9 @@
-"""A body of edges, read block by block: good edges as text to pass on, bad ones aside.
+"""A body of edges, read block by block: good edges to pass on, bad ones for the dead letters.
 
-Good edges keep their bytes and their lines: where one was put aside, the text has a line with a substitute, which whoever reads
-it counts. What is passed on is the text as it came, so that nothing is written anew; a header line gets the canonical names.
+Good edges keep their bytes, lines and ordinals. A passage goes on as a batch, so that the sequencer need not decode it again,
+or as text where a batch is of no use: it has few edges, of which a batch is larger than the text; it shows attributes that were
+not decoded; or its values would take too much memory. Text goes on as it came, but for a header line, which gets the canonical
+names, and for a substitute on the line of each edge that was rejected: whoever reads the text counts it.
 Cost: one pass of the decoder.
 """
 
@@ -17,18 +19,18 @@ import msgspec
 from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ports.log import Record
 from graphtide_native.decoders import Decoding, decoder_of
-from graphtide_native.records import SUBSTITUTE, take_dead_letters
-from graphtide_ordering.raw_decoding import Refused, code_of
+from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder, take_dead_letters
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, Refused, code_of
 from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
 
-from graphtide_ingestion.domain.stream_types import StreamTypes, seen_in_columns, seen_in_json
+from graphtide_ingestion.domain.stream_types import RECORD_COLUMNS, StreamTypes, seen_in_columns, seen_in_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from graphtide_core.formats import StreamFormat
-    from graphtide_native.records import EdgeBatch
+    from graphtide_native.records import Decoder, EdgeBatch
     from graphtide_wire.stream_schema import Kind
 
 MOST_EDGE_BYTES: Final = 512 * 1024
@@ -44,25 +46,41 @@ SETTLED_BY: Final = 256 * 1024
 _HEADER_BYTES: Final = 64 * 1024
 
 
+LEAST_BATCH: Final = 64
+"""Edges of a passage from which on a batch is no larger than the text: its schema alone takes about 1.5 KB."""
+
+MOST_VALUES: Final = 1024 * 1024
+"""Values of attributes that a passage has in memory at most, of 16 bytes each, those that are missing included."""
+
+_MOST_BATCH_BYTES: Final = 2 * 1024 * 1024
+_OF_EDGES: Final = frozenset({"src", "dst", "label"})
+_TYPE: Final = "type"
+_MARK: Final = "graphtide."
+"""Begins the names of columns that a batch has beside attributes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines to pass on: they begin with line `line` of the body and hold `edges` edges, or none but substitutes.
+    """Edges to pass on: they begin with line `line` of the body, and are `edges` many, or none but substitutes.
 
-    Of a format with a header line, `columns` is that line, and `types` says of which attributes what they are, as raw edges do.
+    The body is a batch or text. Of a text in a format with a header line, `columns` is that line, and `types` says of which
+    attributes what they are, as raw edges do.
     """
 
-    text: bytes
+    body: bytes
     edges: int
     line: int
     format: StreamFormat
     columns: str | None = None
     types: str | None = None
+    is_batch: bool = False
 
 
 class BodyReader:
     """Reads a body in a text format.
 
-    The beginning of one with a header line is held until it has settled what its columns are, unless all of that is known.
+    The beginning of one with a header line is held until it has settled what its columns are, unless all of that is known. Then
+    blocks are held until they are as large as a passage.
 
     Attributes:
         accepted: edges passed on so far.
@@ -77,15 +95,17 @@ class BodyReader:
         *,
         substitutes: bool = False,
         types: StreamTypes | None = None,
+        least_batch: int | None = LEAST_BATCH,
     ) -> None:
         """Read one body.
 
         Args:
             format: how it is written.
             columns: the body's own names of fields by canonical names (`ts`, `src`, …); those left out are canonical.
-            most_bytes: bytes of a passage, about; an edge that is larger is put aside.
+            most_bytes: bytes of a passage's text, about; an edge that is larger is put aside.
             substitutes: whether it may have substitutes already, for edges that were put aside before.
             types: what is known of the stream's attributes.
+            least_batch: edges of a passage from which on it is a batch; None passes all on as text.
 
         Raises:
             UnreadableStreamError: a canonical name is none.
@@ -96,18 +116,18 @@ class BodyReader:
         self._types = types or StreamTypes()
         self._names = dict(columns or {})
         self._renamed = {own: canonical for canonical, own in (columns or {}).items()}
-        known = self._types.of_csv if format.has_header else self._types.refusing
-        self._decoder = decoder_of(format, Decoding(columns=self._names, types=known, settle=True, keep_raw=True))
+        self._attributes: list[str] = []
+        self._least_batch = least_batch
+        self._decoder = self._decoder_of([])
         self._beginning: bytearray | None = bytearray()
         self._told: str | None = None
         self._most_bytes = most_bytes
         self._substitutes = substitutes
         self._columns: str | None = None
         self._line = 1
-        self._held: list[bytes] = []
+        self._ordinal = 0
+        self._blocks: list[bytes] = []
         self._held_bytes = 0
-        self._held_edges = 0
-        self._first_line = 1
 
     def push(self, block: bytes) -> tuple[list[Passage], list[Refused]]:
         """Take a block; return what is ready to be passed on, and what was put aside.
@@ -121,7 +141,12 @@ class BodyReader:
                 return [], []
             block, self._beginning = bytes(self._beginning), None
             self._look(block)
-        return self._taken(self._decoder.decode(block))
+        held = b""
+        if self._held_bytes + len(block) > self._most_bytes:
+            held = self._held()
+        self._blocks.append(block)
+        self._held_bytes += len(block)
+        return self._read(held) if held else ([], [])
 
     def finish(self) -> tuple[list[Passage], list[Refused]]:
         """Take the end of the body.
@@ -129,14 +154,47 @@ class BodyReader:
         Raises:
             UnreadableStreamError: as `push`.
         """
-        passages: list[Passage] = []
-        refused: list[Refused] = []
         if self._beginning is not None:
             block, self._beginning = bytes(self._beginning), None
             self._look(block)
-            passages, refused = self._taken(self._decoder.decode(block))
-        more, bad = self._taken(self._decoder.finish())
-        return [*passages, *more, *self._passage()], [*refused, *bad]
+            self._blocks.append(block)
+        return self._read(self._held(), is_last=True)
+
+    def _held(self) -> bytes:
+        """Return what is held, and hold nothing."""
+        held = b"".join(self._blocks)
+        self._blocks, self._held_bytes = [], 0
+        return held
+
+    def _read(self, text: bytes, *, is_last: bool = False) -> tuple[list[Passage], list[Refused]]:
+        """Decode what was held."""
+        has_all = self._project(text)
+        batch = self._decoder.decode(text)
+        if is_last and len(tail := self._decoder.finish()):
+            batch = batch.followed_by([tail])
+        return self._taken(batch, is_whole=not self._discover() and has_all)
+
+    def _project(self, text: bytes) -> bool:
+        """Decode all attributes that are known if they are not too many for this text; return whether it is so."""
+        if self._least_batch is None:
+            return False
+        fits = (text.count(b"\n") + 1) * len(self._attributes) <= MOST_VALUES
+        if isinstance(self._decoder, JsonLinesDecoder):
+            self._decoder.project(self._attributes if fits else [])
+        return fits
+
+    def _discover(self) -> bool:
+        """Decode from now on what the text had beside what was decoded; return whether there was something."""
+        new = [name for name in self._decoder.discovered() if name not in self._attributes]
+        self._ask_for([*self._attributes, *new])
+        return bool(new)
+
+    def _ask_for(self, attributes: Iterable[str]) -> None:
+        """Decode these attributes from now on, if a batch can have them: else all goes on as text."""
+        self._attributes = list(attributes)
+        # Which events have an attribute `type` depends on the edges of the stream, which the sequencer alone knows.
+        if len(self._attributes) > MOST_ATTRIBUTES or any(name == _TYPE or name.startswith(_MARK) for name in self._attributes):
+            self._least_batch = None
 
     def _is_enough(self, beginning: bytearray, new: int) -> bool:
         """Whether the beginning can be decoded: it says all that is to be found out, or nothing is."""
@@ -162,17 +220,37 @@ class BodyReader:
         """Find out what the attributes are."""
         if not self._format.has_header:
             self.seen = seen_in_json(beginning, self._types.read)
+            # What is judged is not discovered.
+            self._ask_for({**self._types.refusing, **self.seen})
             return
         header = decoder_of(self._format, Decoding(columns=self._names))
         try:
             header.decode(beginning[:_HEADER_BYTES])
         except UnreadableStreamError:
+            self._least_batch = None
             return
         names = header.columns() or []
         if not self._types.know(self._renamed.get(name, name) for name in names):
             self.seen = seen_in_columns(self._format, beginning, names, self._names, self._types.of_csv, read=self._types.read)
+        self._ask_for_columns(names)
 
-    def _taken(self, batch: EdgeBatch) -> tuple[list[Passage], list[Refused]]:
+    def _ask_for_columns(self, names: list[str]) -> None:
+        """Decode all columns of a header line, if the sequencer could read them."""
+        canonical = [self._renamed.get(name, name) for name in names]
+        columns = RECORD_COLUMNS if _OF_EDGES & set(canonical) else RECORD_COLUMNS | {_TYPE}
+        self._ask_for(name for name in canonical if name not in columns)
+        if not names or len(set(canonical)) < len(canonical):
+            self._least_batch = None
+        if self._least_batch is not None:
+            self._decoder = self._decoder_of(self._attributes)
+
+    def _decoder_of(self, attributes: list[str]) -> Decoder:
+        known = self._types.of_csv if self._format.has_header else self._types.refusing
+        asked = Decoding(attributes=attributes, columns=self._names, types=known, settle=True, keep_raw=True, discover=True)
+        return decoder_of(self._format, asked)
+
+    def _taken(self, batch: EdgeBatch, *, is_whole: bool) -> tuple[list[Passage], list[Refused]]:
+        """Return passages of what was decoded, which is all that the text has if it `is_whole`, and what was put aside."""
         letters = take_dead_letters(self._decoder)
         aside = deque(each.line for each in letters)
         refused = [
@@ -185,69 +263,67 @@ class BodyReader:
             if len(self._columns) > MOST_HEADER_CHARACTERS:
                 message = f"the header line has more than {MOST_HEADER_CHARACTERS} characters"
                 raise UnreadableStreamError(message)
-            self._line = self._first_line = 2
+            self._line = 2
             texts: dict[str, Kind] = {name: "string" for name, _, _ in self._decoder.settled() if not self._types.know([name])}
             self.seen |= texts
             declared = {name: kind for name, kind in {**texts, **self._types.of_csv}.items() if name in names}
             self._told = msgspec.json.encode(declared, order="sorted").decode() if declared else None
+        parts = list(self._parts(batch))
+        if too_large := [part for part in parts if self._is_too_large(part)]:
+            refused += (found := [self._too_large(part) for part in too_large])
+            aside = deque(sorted([*aside, *(each.line or 0 for each in found)]))
+            first, *others = [part for part in parts if not self._is_too_large(part)] or [batch.part(0, 0)]
+            parts = list(self._parts(first.followed_by(others)))
         passages: list[Passage] = []
-        for edges, text in self._texts(batch):
-            if edges == 1 and len(text.strip(b"\n")) > self._most_bytes:
-                reason = f"the edge is longer than {self._most_bytes} bytes"
-                before = len(text) - len(text.lstrip(b"\n"))
-                refused.append(Refused(ErrorCode.TOO_LARGE, reason, text.strip(b"\n"), self._line + before))
-                kept = b"\n" * before + SUBSTITUTE + b"\n" * (text.count(b"\n") - before)
-                passages += self._hold(0, self._with_substitutes(kept, aside))
-                continue
-            passages += self._hold(edges, self._with_substitutes(text, aside))
-        if aside:
-            passages += self._hold(0, self._with_substitutes(b"\n" * (aside[-1] + 1 - self._line), aside))
+        for number, part in enumerate(parts, 1):
+            end = part.next_line or self._line
+            if number == len(parts) and aside:
+                end = max(end, aside[-1] + 1)
+            lines = [aside.popleft() for _ in range(len(aside)) if aside[0] < end]
+            passages += self._passage(part, lines, end, is_whole=is_whole)
         return passages, refused
 
-    def _with_substitutes(self, text: bytes, aside: deque[int]) -> bytes:
-        """Return the text, which begins with the line `_line`, with substitutes for what was put aside in it."""
-        end = self._line + text.count(b"\n")
-        if not aside or aside[0] >= end:
-            return text
-        lines = text.split(b"\n")
-        while aside and aside[0] < end:
-            place = aside.popleft() - self._line
-            if place >= 0 and not lines[place]:
-                lines[place] = SUBSTITUTE
-        return b"\n".join(lines)
+    def _is_too_large(self, part: EdgeBatch) -> bool:
+        return len(part) == 1 and part.raw_bytes - 1 > self._most_bytes
 
-    def _hold(self, edges: int, text: bytes) -> list[Passage]:
-        """Hold lines that follow; return what is ready to be passed on because of them."""
-        passages = self._passage() if self._held_bytes + len(text) > self._most_bytes else []
-        self._held.append(text)
-        self._held_bytes += len(text)
-        self._held_edges += edges
-        self._line += text.count(b"\n")
-        return passages
+    def _too_large(self, part: EdgeBatch) -> Refused:
+        """Return the only edge of a part as what is put aside."""
+        text = part.raw_text(self._line)
+        line = self._line + len(text) - len(text.lstrip(b"\n"))
+        return Refused(ErrorCode.TOO_LARGE, f"the edge is longer than {self._most_bytes} bytes", text.strip(b"\n"), line)
 
-    def _texts(self, batch: EdgeBatch) -> Iterator[tuple[int, bytes]]:
-        """Yield numbers of edges and their text, in parts that fit a passage, as far as edges do by themselves.
-
-        Each begins with the line that `_line` tells by then.
-        """
-        text = batch.raw_text(self._line)
-        if len(batch) < 2 or len(text) <= self._most_bytes:
-            if text:
-                yield len(batch), text
+    def _parts(self, batch: EdgeBatch) -> Iterator[EdgeBatch]:
+        """Yield parts whose text fits a passage, as far as edges do by themselves."""
+        if len(batch) < 2 or batch.raw_bytes <= self._most_bytes:
+            yield batch
             return
         middle = len(batch) // 2
-        yield from self._texts(batch.part(0, middle))
-        yield from self._texts(batch.part(middle, len(batch)))
+        yield from self._parts(batch.part(0, middle))
+        yield from self._parts(batch.part(middle, len(batch)))
 
-    def _passage(self) -> list[Passage]:
-        """Return what is held, if anything."""
-        held = []
-        if self._held:
-            text = b"".join(self._held)
-            held.append(Passage(text, self._held_edges, self._first_line, self._format, self._columns, self._told))
-            self.accepted += self._held_edges
-        self._held, self._held_bytes, self._held_edges, self._first_line = [], 0, 0, self._line
-        return held
+    def _passage(self, part: EdgeBatch, aside: list[int], end: int, *, is_whole: bool) -> list[Passage]:
+        """Return the lines from where the last passage ended to before `end`, if there are any: edges, and those put aside."""
+        edges, line, ordinal = len(part), self._line, self._ordinal
+        self._line, self._ordinal = end, ordinal + edges + len(aside)
+        self.accepted += edges
+        if is_whole and self._least_batch is not None and edges >= self._least_batch:
+            body = part.to_raw_batch(line, ordinal, edges + len(aside))
+            if len(body) <= _MOST_BATCH_BYTES:
+                return [Passage(body, edges, line, self._format, is_batch=True)]
+        text = _with_substitutes(part.raw_text(line), line, aside, end)
+        return [Passage(text, edges, line, self._format, self._columns, self._told)] if text else []
+
+
+def _with_substitutes(text: bytes, first: int, aside: list[int], end: int) -> bytes:
+    """Return the text, which begins with a line, with substitutes for what was put aside, as far as the last of its lines."""
+    if not aside:
+        return text
+    text += b"\n" * (end - first - text.count(b"\n"))
+    lines = text.split(b"\n")
+    for line in aside:
+        if first <= line and not lines[line - first]:
+            lines[line - first] = SUBSTITUTE
+    return b"\n".join(lines)
 
 
 def events_as_lines(body: bytes) -> tuple[bytes, list[Refused]]:

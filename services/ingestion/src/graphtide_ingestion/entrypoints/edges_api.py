@@ -121,8 +121,9 @@ class EdgesApi:
         schemas: StreamSchemas,
         once: Once[tuple[Fingerprint, Answer]],
         limits: HttpLimits,
+        least_batch: int | None,
     ) -> None:
-        """Work with these."""
+        """Work with these; `least_batch` is that of `BodyReader`."""
         self._log = log
         self._topics = topics
         self._clock = clock
@@ -131,6 +132,7 @@ class EdgesApi:
         self._schemas = schemas
         self._once = once
         self._limits = limits
+        self._least_batch = least_batch
 
     async def send(self, name: str, columns: str, request: Request, *, is_of_events: bool = False) -> Answer:
         """Take the edges of a request; `columns` names those of its CSV that are called otherwise.
@@ -206,7 +208,7 @@ class EdgesApi:
             detail = f"this letter is a line of {format.title}; send the edge as JSON"
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "columns-unknown", detail)
         sender = Sender(stream, JSON, letter.producer, letter.traceparent)
-        reader = BodyReader(format, types=await self._types(stream))
+        reader = BodyReader(format, types=await self._types(stream), least_batch=self._least_batch)
         reception = Reception(sender, reader, self._topics, self._clock)
         messages = [*reception.push(body or letter.raw), *reception.finish()]
         await self._acknowledged([self._appender.append(messages)])
@@ -291,7 +293,8 @@ class EdgesApi:
         types = await self._types(sender.stream)
         try:
             format = formats.by_media_type(sender.content_type) or formats.DEFAULT
-            reader = BodyReader(format, columns, substitutes=sender.content_type == bodies.EVENTS, types=types)
+            has_substitutes = sender.content_type == bodies.EVENTS
+            reader = BodyReader(format, columns, substitutes=has_substitutes, types=types, least_batch=self._least_batch)
         except UnreadableStreamError as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", str(error)) from error
         return Reception(sender, reader, self._topics, self._clock)

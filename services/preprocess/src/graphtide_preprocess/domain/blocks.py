@@ -114,7 +114,7 @@ class Block:
         if format is None:
             message = f"a block of records in an unknown format, {head.format!r}"
             raise FatalError(message)
-        origins = [RawOrigin(format, None, None, head.producer, *each) for each in head.sent]
+        origins = [RawOrigin(format, producer=head.producer, line=line, traceparent=trace) for line, trace in head.sent]
         return [origins[place] for place in head.origins]
 
     def _refused(self) -> Iterable[tuple[Refused, ...]]:
