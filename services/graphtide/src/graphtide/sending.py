@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from graphtide_core.time import TimeUnit
+    from graphtide_wire.bodies.sent import SentPage
 
     from graphtide.server import Server
-    from graphtide.server_types import SentPage
 
 _REQUEST: Final = 5_000
 _REQUEST_BYTES: Final = 4 << 20
@@ -88,7 +88,7 @@ class Sending:
             error.add_note(f"the server keeps {kept:,} of the edges that were sent")
             raise
         # Those that could not be written were known before those that the server refused.
-        self.sent.errors.sort(key=lambda each: each.line)
+        self.sent.errors.sort(key=lambda each: each.line or 0)
         self._refuse_nothing_accepted()
         return self.sent
 
@@ -127,7 +127,7 @@ class Sending:
             self.sent.created, self.sent.similar = True, found.similar
         self.sent.accepted += found.accepted
         self.sent.rejected += found.rejected - len(found.errors)
-        self._reject(RejectedEdge(numbered[each.line - 1][0], each.code, each.reason) for each in found.errors)
+        self._reject(RejectedEdge(numbered[(each.line or 1) - 1][0], each.code, each.reason) for each in found.errors)
 
     def _patiently(self, body: bytes, headers: dict[str, str]) -> SentPage:
         while True:

@@ -13,25 +13,13 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 from graphtide_core.errors import FatalError, TransientError
+from graphtide_wire.bodies.matches import MatchesPage, ResultsPage
+from graphtide_wire.bodies.patterns import Pattern, PatternsPage, PatternStatistics
+from graphtide_wire.bodies.sent import SentPage
+from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamSchema, StreamsPage
 
 from graphtide.server_errors import ALL_REJECTED, UNREACHABLE, UnavailableError, error_of
-from graphtide.server_types import (
-    Behind,
-    DeadLetterAt,
-    DeadLettersPage,
-    Event,
-    MatchAt,
-    MatchesPage,
-    Page,
-    Pattern,
-    PatternsPage,
-    ResultsPage,
-    SentPage,
-    Stream,
-    StreamDetails,
-    StreamSchema,
-    StreamsPage,
-)
+from graphtide.server_types import DeadLetterAt, DeadLettersPage, Event, MatchAt, MatchRecord
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -45,7 +33,7 @@ _SILENCE_SECONDS: Final = 60.0
 _LONGEST_PAGE: Final = 1_000
 _RESULTS_OF_A_PAGE: Final = 10_000
 
-_Page = TypeVar("_Page", bound=Page)
+_Page = TypeVar("_Page", PatternsPage, MatchesPage, ResultsPage, DeadLettersPage)
 
 Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 
@@ -113,7 +101,7 @@ class Server:
 
     def streams(self) -> list[Stream]:
         """Return all streams, by their names."""
-        return [each for page in self._pages("/streams", {}, StreamsPage) for each in page.streams]
+        return msgspec.json.decode(self._send("GET", "/streams").content, type=StreamsPage).streams
 
     def schema(self, stream: str) -> StreamSchema:
         """Return what is known of a stream's attributes."""
@@ -130,13 +118,14 @@ class Server:
 
     def behind(self, name: str) -> int | None:
         """Return how many edges wait for a pattern; None if nobody runs it."""
-        return msgspec.json.decode(self._send("GET", f"{_path(name)}/statistics").content, type=Behind).behind
+        return msgspec.json.decode(self._send("GET", f"{_path(name)}/statistics").content, type=PatternStatistics).behind
 
     def matches(self, name: str, most: int) -> Iterator[MatchAt]:
         """Yield the newest matches, the newest first."""
         asked = {"limit": str(min(most, _LONGEST_PAGE))}
         found = (each for page in self._pages(f"{_path(name)}/matches", asked, MatchesPage) for each in page.matches)
-        return islice(found, most)
+        read = (MatchAt(each.place, msgspec.json.decode(each.match, type=MatchRecord)) for each in found)
+        return islice(read, most)
 
     def results(self, name: str, at: str | None, version: int | None) -> Iterator[ResultsPage]:
         """Yield the results that are valid at an instant, page by page."""

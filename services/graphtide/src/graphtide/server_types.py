@@ -1,6 +1,6 @@
-"""What a server says of patterns, streams, matches and dead letters: answers of its routes, as types.
+"""What a server says of patterns, streams, matches and dead letters, as types of Python.
 
-What an answer has beyond these members is passed over, so that a newer server may say more.
+Bodies of answers are those of `graphtide_wire.bodies`; here is what a client makes of them beyond that.
 """
 
 from __future__ import annotations
@@ -11,122 +11,35 @@ from typing import Any, NamedTuple
 
 import msgspec
 from graphtide_core.match import Completeness, MatchKind
+from graphtide_wire.bodies.dead_letters import DeadLetter
+from graphtide_wire.bodies.patterns import Figures, Limits, Pattern, Placement
+from graphtide_wire.bodies.sent import RejectedEdge
+from graphtide_wire.bodies.streams import AttributeSchema, Stream, StreamDetails, StreamSchema, StreamStanding
+
+__all__ = [
+    "AttributeSchema",
+    "DeadLetterAt",
+    "Event",
+    "Figures",
+    "Limits",
+    "MatchAt",
+    "MatchRecord",
+    "PathEdge",
+    "Pattern",
+    "Placement",
+    "RejectedEdge",
+    "Results",
+    "Stream",
+    "StreamDetails",
+    "StreamSchema",
+    "StreamStanding",
+]
 
 
-class Placement(msgspec.Struct, frozen=True):
-    """Which plan a pattern has, and who runs it."""
-
-    engine: str
-    service: str
-    shard: int
-    epoch: int
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """What a pattern's host counted; `suppressed` are matches left untold since one of their key was told."""
-
-    matches: int
-    partial_matches: int
-    state_bytes: int
-    position: int | None
-    work: int | None = None
-    suppressed: int = 0
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Bounds on a pattern's state and work, and what happens at them."""
-
-    partial_matches: int | None
-    state_bytes: int | None
-    policy: str
-    work: int | None = None
-
-
-class Pattern(msgspec.Struct, frozen=True):
-    """A pattern of the server: what was asked, and how it stands."""
-
-    name: str
-    version: int
-    text: str
-    stream: str
-    engine: str
-    limits: Limits
-    wanted: str
-    state: str
-    reason: str | None
-    start: int | None
-    created_at: datetime
-    updated_at: datetime
-    etag: str
-    placement: Placement | None
-    figures: Figures | None
-    warnings: tuple[str, ...] = ()
-
-
-class StreamStanding(msgspec.Struct, frozen=True):
-    """How far a stream was put in order, and what is odd about it."""
-
-    epoch: int
-    watermark: int | None
-    newest: int | None
-    read: int
-    late: int
-    future: int
-    note: str | None
-    lateness: int | None = None
-
-
-class Stream(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream: where it begins and ends, and the names of its patterns. Dead letters are counted by offsets, about."""
-
-    name: str
-    partitions: int
-    first: int
-    end: int
-    dead_letters: int
-    patterns: tuple[str, ...] = ()
-
-
-class StreamDetails(Stream, frozen=True, kw_only=True):
-    """A stream and how it stands; `standing` is None until a part of it was put in order."""
-
-    standing: StreamStanding | None = None
-
-
-class AttributeSchema(msgspec.Struct, frozen=True):
-    """An attribute of a stream: its `type`, and by what `source` that is known, `declared` or `seen`.
-
-    The type is `string`, `integer`, `number` or `boolean`, or `any` where values of several types were seen.
-    """
-
-    name: str
-    type: str
-    source: str
-
-
-class StreamSchema(msgspec.Struct, frozen=True):
-    """What is known of a stream's attributes, by their names."""
-
-    stream: str
-    attributes: list[AttributeSchema]
-
-
-class DeadLetterAt(msgspec.Struct, frozen=True):
+class DeadLetterAt(DeadLetter, frozen=True):
     """A record that could not be used, and its place: why, when, and its bytes as they came."""
 
-    stream: str
-    place: str
-    code: str
-    reason: str
-    time: datetime
-    raw: str | None = None
-    raw_base64: str | None = None
-    content_type: str | None = None
-    producer: str | None = None
-    source_topic: str | None = None
-    source_partition: int | None = None
-    source_offset: int | None = None
-    source_line: int | None = None
+    time: datetime  # type: ignore[assignment]  # a server writes the time as it stands in the letter
 
     @property
     def data(self) -> bytes:
@@ -198,49 +111,6 @@ class MatchAt(msgspec.Struct, frozen=True):
     match: MatchRecord
 
 
-class RejectedEdge(msgspec.Struct, frozen=True):
-    """An edge that could not be used: its number among those sent, from 1 on, and why."""
-
-    line: int
-    code: str
-    reason: str
-
-
-class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """Part of a list; `next` is the cursor of the part that follows, if one does."""
-
-    next: str | None = None
-
-
-class PatternsPage(Page, frozen=True, kw_only=True):
-    """Some patterns."""
-
-    patterns: list[Pattern]
-
-
-class StreamsPage(Page, frozen=True, kw_only=True):
-    """Some streams."""
-
-    streams: list[Stream]
-
-
-class MatchesPage(Page, frozen=True, kw_only=True):
-    """Some matches."""
-
-    matches: list[MatchAt]
-
-
-class ResultsPage(Page, frozen=True, kw_only=True):
-    """Some results that are valid at an instant, as their server writes them."""
-
-    version: int
-    at: int | None
-    read_to: int | None
-    results: list[msgspec.Raw]
-    complete: bool
-    notes: tuple[str, ...]
-
-
 class Results(msgspec.Struct, frozen=True):
     """Results of a version of a graph query that are valid at one instant.
 
@@ -261,31 +131,8 @@ class Results(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-class DeadLettersPage(Page, frozen=True, kw_only=True):
+class DeadLettersPage(msgspec.Struct, frozen=True, kw_only=True):
     """Some dead letters."""
 
     dead_letters: list[DeadLetterAt]
-
-
-class SentPage(msgspec.Struct, frozen=True):
-    """What became of the edges of a request.
-
-    Attributes:
-        accepted: edges that the log keeps.
-        rejected: edges that could not be used.
-        errors: the first of these.
-        created: whether the stream was made for them.
-        similar: streams that are called much the same, where it was.
-    """
-
-    accepted: int
-    rejected: int
-    errors: list[RejectedEdge]
-    created: bool = False
-    similar: tuple[str, ...] = ()
-
-
-class Behind(msgspec.Struct, frozen=True):
-    """How many edges wait for a pattern; None if nobody runs it."""
-
-    behind: int | None
+    next: str | None = None

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from fastapi import Request, Response
-from fastapi.dependencies.utils import get_flat_params
+from fastapi.datastructures import Default, DefaultPlaceholder
+from fastapi.dependencies.utils import get_flat_params, get_typed_return_annotation
 from fastapi.params import Query
 from fastapi.routing import APIRoute
 from graphtide_core.suggestion import did_you_mean
+from graphtide_wire.bodies import Body
 
+from graphtide_serving.described import described
 from graphtide_serving.http import ProblemError
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ SERVERS: Final[list[dict[str, Any]]] = [
     {"url": "http://localhost:8081", "description": "Ingestion alone."},
 ]
 """Where the routes are, as descriptions tell it."""
+
+_AS_RETURNED: Final = Default(None)
 
 _MOST_BRACKETS: Final = 50_000
 _MOST_COMMAS: Final = 200_000
@@ -41,7 +46,19 @@ def operation_id(route: APIRoute) -> str:
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses query parameters which it does not have, so that a misspelt one is not taken for none."""
+    """A route that refuses query parameters which it does not have, so that a misspelt one is not taken for none.
+
+    It may return a body of `graphtide_wire.bodies`.
+    """
+
+    def __init__(
+        self, path: str, endpoint: Callable[..., object], *, response_model: Any = _AS_RETURNED, **options: Any
+    ) -> None:
+        """Describe what the function returns, unless a model is given."""
+        returned = get_typed_return_annotation(endpoint)
+        if isinstance(response_model, DefaultPlaceholder) and isinstance(returned, type) and issubclass(returned, Body):
+            response_model = described(returned)
+        super().__init__(path, endpoint, response_model=response_model, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
         """Return what answers a request."""

@@ -13,15 +13,13 @@ from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
 from graphtide_serving.access.callers import READ_PATTERNS
 from graphtide_serving.routes import StrictRoute
+from graphtide_wire.bodies.patterns import PatternStatistics
 from graphtide_wire.plans import plan_of
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
 from graphtide_admin_api.domain.standing import Standing
-from graphtide_admin_api.entrypoints.forms import (
-    PatternStatistics,
-    figures_of,
-)
+from graphtide_admin_api.entrypoints.answers import figures_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
 _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot": "text/vnd.graphviz"}

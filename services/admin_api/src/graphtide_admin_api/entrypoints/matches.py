@@ -10,23 +10,16 @@ from fastapi.responses import StreamingResponse
 from graphtide_serving.access.callers import READ_MATCHES
 from graphtide_serving.access.guard import caller_of
 from graphtide_serving.routes import StrictRoute
+from graphtide_wire.bodies.matches import MatchesPage, ReportedMatch
 from graphtide_wire.place import Place, Places
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.following import Following, FollowingAll
 from graphtide_admin_api.application.matches import Wanted, older
 from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.entrypoints.answers import MatchDetails, TicketOut
 from graphtide_admin_api.entrypoints.events import EventsResponse, EventStreams
-from graphtide_admin_api.entrypoints.forms import (
-    CursorQuery,
-    MatchDetails,
-    MatchesOut,
-    MatchOut,
-    PlacePath,
-    TicketOut,
-    Ticks,
-    begin_of,
-)
+from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, Ticks, begin_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
 LastEventId = Annotated[str | SkipJsonSchema[None], Header(description="Id of the last event that was seen.")]
@@ -69,7 +62,7 @@ def router(parts: Parts) -> APIRouter:
             Ticks | SkipJsonSchema[None], Query(alias="from", description="Detected at this time or later.")
         ] = None,
         until: Annotated[Ticks | SkipJsonSchema[None], Query(alias="to", description="Detected before this time.")] = None,
-    ) -> MatchesOut:
+    ) -> MatchesPage:
         """Return matches and retractions, the newest first; of all versions of the pattern. Times are ticks of the stream."""
         parts.patterns.get(name)
         begin = begin_of(cursor)
@@ -77,8 +70,8 @@ def router(parts: Parts) -> APIRouter:
             page = parts.recent.page(name, limit)
         else:
             page = older(parts.log, parts.topics.matches, Wanted(name, since, until), begin, limit)
-        return MatchesOut(
-            matches=[MatchOut(place=str(each.place), match=msgspec.json.decode(each.body)) for each in page.found],
+        return MatchesPage(
+            matches=[ReportedMatch(place=str(each.place), match=msgspec.json.decode(each.body)) for each in page.found],
             next=None if page.following is None else str(page.following),
         )
 

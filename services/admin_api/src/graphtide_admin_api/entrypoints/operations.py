@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from graphtide_admin_api.application.operations import Operation
 from graphtide_admin_api.domain.registration import check_engine, read
-from graphtide_admin_api.entrypoints.forms import Engine, Strict, Ticks
+from graphtide_admin_api.entrypoints.forms import Engine, Strict
+from graphtide_admin_api.entrypoints.parameters import Ticks
 from graphtide_admin_api.entrypoints.parts import Parts
 
 

@@ -12,6 +12,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_serving.access.guard import caller_of
 from graphtide_serving.routes import JsonRoute
+from graphtide_wire.bodies.patterns import Pattern, PatternsPage
 from graphtide_wire.control import PatternRecord
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -20,19 +21,9 @@ from starlette.convertors import Convertor, register_url_convertor
 from graphtide_admin_api.application.simulating import Simulated, simulate
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import ACTIONS, Wish, read_all
-from graphtide_admin_api.entrypoints.forms import (
-    AnyStreamQuery,
-    BadEdge,
-    Flaw,
-    PatternChange,
-    PatternIn,
-    PatternOut,
-    PatternsOut,
-    PatternSummary,
-    SimulationOut,
-    TextIn,
-    Validity,
-)
+from graphtide_admin_api.entrypoints.answers import BadEdge, Flaw, PatternSummary, SimulationOut, Validity, pattern_of
+from graphtide_admin_api.entrypoints.forms import PatternChange, PatternIn, TextIn
+from graphtide_admin_api.entrypoints.parameters import AnyStreamQuery
 from graphtide_admin_api.entrypoints.parts import Parts
 from graphtide_admin_api.entrypoints.simulation_form import SIMULATION, edge_of, simulation_of
 from graphtide_admin_api.entrypoints.simulations import Simulations
@@ -72,31 +63,32 @@ def router(parts: Parts) -> APIRouter:
     routes = APIRouter(prefix="/api/v1", tags=["patterns"], route_class=JsonRoute)
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
-    def shown(record: PatternRecord, response: Response) -> PatternOut:
+    def shown(record: PatternRecord, response: Response) -> Pattern:
         response.headers["ETag"] = f'"{record.etag}"'
         return _shown(parts, record)
 
-    def shown_at_first(record: PatternRecord, response: Response) -> PatternOut:
+    def shown_at_first(record: PatternRecord, response: Response) -> Pattern:
         """Return the same of a pattern whose stream may not have been counted yet: its end is looked at."""
         found = shown(record, response)
         if not parts.view.is_counted(record.stream):
-            found.warnings += [each for each in parts.first_look.warnings(record) if each not in found.warnings]
+            more = tuple(each for each in parts.first_look.warnings(record) if each not in found.warnings)
+            return msgspec.structs.replace(found, warnings=(*found.warnings, *more))
         return found
 
     @routes.post("/patterns", status_code=201, dependencies=writes)
-    def register_pattern(wanted: PatternIn, response: Response) -> PatternOut:
+    def register_pattern(wanted: PatternIn, response: Response) -> Pattern:
         """Register a pattern; its matches are reported from the end of its stream on."""
         record = parts.patterns.register(wanted.wish())
         response.headers["Location"] = f"/api/v1/patterns/{quote(record.name, safe='')}"
         return shown_at_first(record, response)
 
     @routes.get("/patterns", dependencies=reads)
-    def list_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsOut:
+    def list_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsPage:
         """Return the patterns that are registered, or those on one stream: all of them, or up to a limit page by page."""
         records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
         rest = [record for record in records if cursor is None or record.name > cursor]
         page = rest[:limit]
-        return PatternsOut(
+        return PatternsPage(
             patterns=[_shown(parts, record) for record in page], next=page[-1].name if len(page) < len(rest) else None
         )
 
@@ -128,14 +120,14 @@ def router(parts: Parts) -> APIRouter:
         )
 
     @routes.get(_ONE, dependencies=reads)
-    def get_pattern(name: str, response: Response) -> PatternOut:
+    def get_pattern(name: str, response: Response) -> Pattern:
         """Return a pattern and how it stands."""
         return shown(parts.patterns.get(name)[0], response)
 
     @routes.put(_ONE, dependencies=writes)
     def put_pattern(
         name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None, *, force: Force = False
-    ) -> PatternOut:
+    ) -> Pattern:
         """Register a pattern under a name, or replace it; another text is a new version."""
         record, is_new = parts.patterns.put(name, wanted.wish(), if_match, force=force)
         response.status_code = 201 if is_new else 200
@@ -144,7 +136,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.patch(_ONE, dependencies=writes)
     def change_pattern(
         name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None, *, force: Force = False
-    ) -> PatternOut:
+    ) -> Pattern:
         """Change a part of a pattern."""
         return shown_at_first(parts.patterns.patch(name, wanted.wish(), if_match, force=force), response)
 
@@ -154,17 +146,17 @@ def router(parts: Parts) -> APIRouter:
         parts.patterns.delete(name, if_match, force=force)
 
     @routes.post("/patterns/{name}:pause", dependencies=writes)
-    def pause_pattern(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def pause_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
         """Let a pattern rest; what completes meanwhile is never reported."""
         return shown(parts.patterns.patch(name, Wish(state="paused"), "*" if if_match is None else if_match), response)
 
     @routes.post("/patterns/{name}:resume", dependencies=writes)
-    def resume_pattern(name: str, response: Response, if_match: IfMatch = None) -> PatternOut:
+    def resume_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
         """Let a pattern go on from now; one that a limit ended goes on as its next version."""
         return shown(parts.patterns.resume(name, if_match), response)
 
     return routes
 
 
-def _shown(parts: Parts, record: PatternRecord) -> PatternOut:
-    return PatternOut.of(record, parts.view.standing(record), parts.view.warnings(record))
+def _shown(parts: Parts, record: PatternRecord) -> Pattern:
+    return pattern_of(record, parts.view.standing(record), parts.view.warnings(record))

@@ -8,11 +8,12 @@ import msgspec
 from fastapi import APIRouter, Depends, Query
 from graphtide_serving.access.callers import READ_MATCHES
 from graphtide_serving.routes import StrictRoute
+from graphtide_wire.bodies.matches import ResultsPage
 from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_admin_api.application.results import Asked, ResultsCursor
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.entrypoints.forms import MOST, ResultsOut
+from graphtide_admin_api.entrypoints.parameters import MOST
 from graphtide_admin_api.entrypoints.parts import Parts
 
 AtQuery = Annotated[
@@ -49,20 +50,20 @@ def router(parts: Parts) -> APIRouter:
         version: VersionQuery = None,
         limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
         cursor: ResultsCursorQuery = None,
-    ) -> ResultsOut:
+    ) -> ResultsPage:
         """Return the results of a streaming graph query that are valid at an instant, as far as edges up to it say.
 
         They follow from what was reported in the longest window before it, which is read from the log for each page.
         """
         record, standing = parts.patterns.get(name)
         found = parts.results.valid(record, standing, Asked(version, at, _begin_of(cursor), limit))
-        return ResultsOut(
+        return ResultsPage(
             version=found.version,
             at=found.at,
             read_to=found.read_to,
             results=[msgspec.json.decode(each.to_json()) for each in found.found],
             complete=not found.flaws,
-            notes=found.flaws,
+            notes=tuple(found.flaws),
             next=None if found.following is None else str(found.following),
         )
 

@@ -6,9 +6,11 @@ from fastapi import APIRouter, Depends
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_serving.access.callers import ADMIN, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
+from graphtide_wire.bodies.streams import AttributeSchema, StreamSchema
 
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.entrypoints.forms import AttributeOut, SchemaIn, SchemaOut, StreamPath
+from graphtide_admin_api.entrypoints.forms import SchemaIn
+from graphtide_admin_api.entrypoints.parameters import StreamPath
 from graphtide_admin_api.entrypoints.parts import Parts
 from graphtide_admin_api.entrypoints.streams import checked_sent
 
@@ -20,12 +22,12 @@ def router(parts: Parts) -> APIRouter:
     administers = [Depends(parts.requires(ADMIN))]
 
     @routes.get("/streams/{stream}/schema", dependencies=reads)
-    def get_schema(stream: StreamPath) -> SchemaOut:
+    def get_schema(stream: StreamPath) -> StreamSchema:
         """Return what is known of a stream's attributes: what was declared, and what edges showed."""
         return _schema(parts, checked_sent(stream))
 
     @routes.put("/streams/{stream}/schema", dependencies=administers)
-    def declare_schema(stream: StreamPath, schema: SchemaIn) -> SchemaOut:
+    def declare_schema(stream: StreamPath, schema: SchemaIn) -> StreamSchema:
         """Declare types of attributes: an edge with a value of another type becomes a dead letter. None takes them back."""
         reserved = sorted(name for name in schema.attributes if name in {*RECORD_FIELDS, "op"})
         if reserved:
@@ -37,8 +39,8 @@ def router(parts: Parts) -> APIRouter:
     return routes
 
 
-def _schema(parts: Parts, stream: str) -> SchemaOut:
+def _schema(parts: Parts, stream: str) -> StreamSchema:
     declared, seen = parts.view.schema(stream, "declared"), parts.view.schema(stream, "seen")
-    attributes = [AttributeOut(name=name, type=kind, source="declared") for name, kind in declared.items()]
-    attributes += [AttributeOut(name=name, type=kind, source="seen") for name, kind in seen.items() if name not in declared]
-    return SchemaOut(stream=stream, attributes=sorted(attributes, key=lambda each: each.name))
+    attributes = [AttributeSchema(name, kind, "declared") for name, kind in declared.items()]
+    attributes += [AttributeSchema(name, kind, "seen") for name, kind in seen.items() if name not in declared]
+    return StreamSchema(stream=stream, attributes=sorted(attributes, key=lambda each: each.name))

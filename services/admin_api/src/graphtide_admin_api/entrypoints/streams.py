@@ -6,10 +6,13 @@ import base64
 from collections.abc import Callable, Iterable
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
 from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
+from graphtide_wire.bodies.dead_letters import DeadLetter, DeadLettersPage
+from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamsPage, StreamStanding
 from graphtide_wire.control import PatternRecord
 from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
@@ -17,24 +20,11 @@ from graphtide_wire.statistics import encode_statistics
 from graphtide_wire.topics import check_ordered, check_stream
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.reading import Letter, Stream
+from graphtide_admin_api.application.reading import Letter
+from graphtide_admin_api.application.reading import Stream as ReadStream
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.entrypoints.forms import (
-    CursorQuery,
-    DeadLetterOut,
-    DeadLettersOut,
-    EdgeOut,
-    EdgesOut,
-    PlacePath,
-    StreamDetails,
-    StreamOut,
-    StreamPath,
-    StreamQuery,
-    StreamsOut,
-    StreamStanding,
-    Ticks,
-    begin_of,
-)
+from graphtide_admin_api.entrypoints.answers import EdgeOut, EdgesOut
+from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, StreamPath, StreamQuery, Ticks, begin_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
 
@@ -45,10 +35,10 @@ def router(parts: Parts) -> APIRouter:
     administers = [Depends(parts.requires(ADMIN))]
 
     @routes.get("/streams", dependencies=reads)
-    def list_streams() -> StreamsOut:
+    def list_streams() -> StreamsPage:
         """Return the streams that there are."""
         patterns = parts.view.patterns()
-        return StreamsOut(streams=[_stream(each, patterns) for each in parts.streams.all()])
+        return StreamsPage(streams=[_stream(each, patterns) for each in parts.streams.all()])
 
     @routes.get("/streams/{stream}", dependencies=reads)
     def get_stream(stream: StreamPath) -> StreamDetails:
@@ -69,7 +59,7 @@ def router(parts: Parts) -> APIRouter:
                 lateness=figures.lateness,
                 note=found[1].note,
             )
-        return StreamDetails(**_stream(found[0], patterns).model_dump(), standing=standing)
+        return StreamDetails(**msgspec.structs.asdict(_stream(found[0], patterns)), standing=standing)
 
     @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
     def find_edges(
@@ -103,7 +93,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.get("/dead-letters", dependencies=administers)
     def list_dead_letters(
         stream: StreamQuery = None, limit: Annotated[int, Query(ge=1, le=1_000)] = 100, cursor: CursorQuery = None
-    ) -> DeadLettersOut:
+    ) -> DeadLettersPage:
         """Return the newest records that could not be used: of one stream page by page, or the last of each stream."""
         begin = begin_of(cursor)
         if stream is None and begin is not None:
@@ -111,13 +101,13 @@ def router(parts: Parts) -> APIRouter:
         names = parts.streams.names() if stream is None else [checked(stream)]
         pages = [parts.streams.letters(name, limit, begin) for name in names]
         following = pages[0].following if stream is not None else None
-        return DeadLettersOut(
+        return DeadLettersPage(
             dead_letters=[_shown(letter) for page in pages for letter in page.found],
             next=None if following is None else str(following),
         )
 
     @routes.get("/dead-letters/{stream}/{place}", dependencies=administers)
-    def get_dead_letter(stream: StreamPath, place: PlacePath) -> DeadLetterOut:
+    def get_dead_letter(stream: StreamPath, place: PlacePath) -> DeadLetter:
         """Return the dead letter at a place, `partition-offset`."""
         try:
             found = parts.streams.letter(checked(stream), Place.of(place))
@@ -130,14 +120,14 @@ def router(parts: Parts) -> APIRouter:
     return routes
 
 
-def _stream(stream: Stream, patterns: Iterable[PatternRecord]) -> StreamOut:
-    return StreamOut(
+def _stream(stream: ReadStream, patterns: Iterable[PatternRecord]) -> Stream:
+    return Stream(
         name=stream.name,
         partitions=stream.partitions,
         first=stream.first,
         end=stream.end,
         dead_letters=stream.dead_letters,
-        patterns=[record.name for record in patterns if record.stream == stream.name],
+        patterns=tuple(record.name for record in patterns if record.stream == stream.name),
     )
 
 
@@ -173,13 +163,13 @@ def _place(source: Source) -> str | None:
     return str(Place(source.partition, source.offset))
 
 
-def _shown(letter: Letter) -> DeadLetterOut:
+def _shown(letter: Letter) -> DeadLetter:
     record = letter.record
     try:
         raw, raw_base64 = record.raw.decode(), None
     except UnicodeDecodeError:
         raw, raw_base64 = None, base64.b64encode(record.raw).decode()
-    return DeadLetterOut(
+    return DeadLetter(
         stream=letter.stream,
         place=str(letter.place),
         code=record.code,

@@ -10,8 +10,6 @@ from graphtide_core import formats
 from graphtide_serving.http import described
 from graphtide_serving.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
-from pydantic import BaseModel, ConfigDict
-from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_ingestion.entrypoints import bodies
 
@@ -60,40 +58,6 @@ PROBLEMS: Final = described(
         503: "The log does not answer; try again: `unavailable`.",
     }
 )
-
-
-class RefusedEdge(BaseModel):
-    """An edge that was put aside: its line in the body, or its place in a batch of events."""
-
-    line: int | None
-    code: str
-    reason: str
-
-
-class Accepted(BaseModel):
-    """How many edges the log keeps, how many were put aside, and the first of those.
-
-    `created` says that the stream was made for these edges; `similar` names streams that are called much the same.
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "accepted": 1,
-                    "rejected": 1,
-                    "errors": [{"line": 2, "code": "malformed", "reason": 'ts "x" is not an integer'}],
-                },
-                {"accepted": 2, "rejected": 0, "errors": [], "created": True, "similar": ["flows"]},
-            ]
-        }
-    )
-
-    accepted: int
-    rejected: int
-    errors: list[RefusedEdge]
-    created: bool | SkipJsonSchema[None] = None
-    similar: list[str] | SkipJsonSchema[None] = None
 
 
 _EDGE: Final = {"ts": 1704067200000, "src": "10.0.0.7", "dst": "203.0.113.1", "label": "http", "bytes": 7120}

@@ -20,11 +20,13 @@ from graphtide_core.ports.log import Log, Message
 from graphtide_ordering.raw_decoding import Refused
 from graphtide_serving.access.callers import WRITE_EDGES
 from graphtide_serving.access.guard import caller_of
+from graphtide_serving.described import described
 from graphtide_serving.http import Authorize, ProblemError
 from graphtide_serving.protection.bodies import held_by
 from graphtide_serving.routes import JSON, StrictRoute, has_body, media_type
 from graphtide_telemetry import attributes, metrics
 from graphtide_telemetry.instruments import add
+from graphtide_wire.bodies.sent import SentPage
 from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics
 from starlette.requests import ClientDisconnect
@@ -41,7 +43,6 @@ from graphtide_ingestion.entrypoints.description import (
     EDGES,
     EVENTS,
     PROBLEMS,
-    Accepted,
     ColumnsQuery,
     PlacePath,
     StreamPath,
@@ -364,7 +365,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/streams/{stream}/edges",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send edges",
-        response_model=Accepted,
+        response_model=described(SentPage),
         openapi_extra=EDGES,
     )
     async def send_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
@@ -374,7 +375,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/streams/{stream}/events",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send events",
-        response_model=Accepted,
+        response_model=described(SentPage),
         openapi_extra=EVENTS,
     )
     async def send_events(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
@@ -384,7 +385,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/dead-letters/{stream}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send corrected edges",
-        response_model=Accepted,
+        response_model=described(SentPage),
         openapi_extra=EDGES,
     )
     async def send_corrected_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
@@ -394,7 +395,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/dead-letters/{stream}/{place}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send a dead letter again, corrected or as it was",
-        response_model=Accepted,
+        response_model=described(SentPage),
         openapi_extra=EDGE,
     )
     async def replay_dead_letter(stream: StreamPath, place: PlacePath, request: Request) -> Response:

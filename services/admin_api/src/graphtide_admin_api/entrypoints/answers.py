@@ -1,0 +1,232 @@
+"""Answers about patterns, texts, edges and matches: how they are made, and those that only the document describes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, Self
+
+import msgspec
+from graphtide_core.any_pattern import AnyPattern, ordered_stream
+from graphtide_query import print_pattern
+from graphtide_query.families import family_of
+from graphtide_wire.bodies import TIME
+from graphtide_wire.bodies.matches import MATCH
+from graphtide_wire.bodies.patterns import Figures, Limits, Pattern, Placement
+from graphtide_wire.control import PatternRecord
+from pydantic import BaseModel, Field, JsonValue
+
+from graphtide_admin_api.application.edges import Edge, Shown
+from graphtide_admin_api.domain.standing import Standing
+from graphtide_admin_api.entrypoints.forms import TEXT, like
+
+_EDGE: Final = {
+    "id": "e1",
+    "ts": 1704067200000,
+    "src": "10.0.0.7",
+    "dst": "203.0.113.1",
+    "label": "http",
+    "src_label": "ip",
+    "dst_label": None,
+    "made": False,
+    "attributes": {"bytes": 7120},
+}
+
+
+class PatternSummary(BaseModel):
+    """A pattern of a text: of edges and vertices, of events, or a graph query with what it reports."""
+
+    name: str
+    stream: str
+    window: str
+    edges: list[str] = []
+    vertices: list[str] = []
+    events: list[str] = []
+    results: list[str] = []
+    canonical: str
+
+    @classmethod
+    def of(cls, pattern: AnyPattern) -> Self:
+        """Return the summary of a pattern; the window of an event pattern is its time, that of a graph query its longest."""
+        family = family_of(pattern)
+        layout = family.layout(pattern)
+        is_result = bool(layout.outputs)
+        return cls(
+            name=pattern.name,
+            stream=ordered_stream(pattern),
+            window=str(family.window(pattern)),
+            edges=list(layout.edges),
+            vertices=[] if is_result else list(layout.vertices),
+            events=list(family.event_names(pattern)),
+            results=[output.label for output in layout.outputs],
+            canonical=print_pattern(pattern),
+        )
+
+
+class Flaw(BaseModel):
+    """What is wrong with a text, and where."""
+
+    detail: str
+    line: int | None = None
+    column: int | None = None
+    source_line: str | None = None
+    expected: list[str] | None = None
+    hint: str | None = None
+
+
+class Validity(BaseModel):
+    """Whether a text is valid: its patterns, or what is wrong."""
+
+    model_config = like(
+        {
+            "valid": True,
+            "patterns": [
+                {
+                    "name": "fan_out",
+                    "stream": "flows",
+                    "window": "10s",
+                    "edges": ["x", "y"],
+                    "vertices": ["a", "b", "c"],
+                    "canonical": TEXT,
+                }
+            ],
+        },
+        {"valid": False, "error": {"detail": "expected a name", "line": 1, "column": 9}},
+    )
+
+    valid: bool
+    patterns: list[PatternSummary] = Field(default_factory=list)
+    warnings: list[str] = Field(
+        default_factory=list,
+        description="Of the patterns: names that their streams have not had, and where one record may complete very many.",
+    )
+    error: Flaw | None = None
+
+
+class BadEdge(BaseModel):
+    """An edge that could not be used, by its place among those given, from 1 on."""
+
+    number: int | None
+    reason: str
+
+
+class SimulationOut(BaseModel):
+    """What was found; `truncated` if a bound ended the search."""
+
+    matches: list[JsonValue]
+    engines: dict[str, str]
+    rejected: list[BadEdge]
+    truncated: bool
+
+
+class EdgeOut(BaseModel):
+    """An edge as it was put in order; `made` says that its id is its place in the stream, because the sender gave none.
+
+    Of an event the label is its type, and the ends are empty.
+    """
+
+    model_config = like(_EDGE)
+
+    id: str
+    ts: int
+    src: str
+    dst: str
+    label: str | None
+    src_label: str | None
+    dst_label: str | None
+    made: bool
+    attributes: dict[str, bool | int | float | str | None]
+
+    @classmethod
+    def of(cls, edge: Edge) -> EdgeOut:
+        """Return an edge as it is shown."""
+        return cls(
+            id=edge.id,
+            ts=edge.ts,
+            src=edge.src,
+            dst=edge.dst,
+            label=edge.label,
+            src_label=edge.src_label,
+            dst_label=edge.dst_label,
+            made=edge.is_made,
+            attributes=dict(edge.attributes),
+        )
+
+
+class EdgesOut(BaseModel):
+    """Edges that were found, the newest first; `truncated` where a bound ended the search before all was looked at."""
+
+    model_config = like({"edges": [_EDGE], "truncated": False})
+
+    edges: list[EdgeOut]
+    truncated: bool
+
+
+class MatchDetails(BaseModel):
+    """A match, and its edges or events by their names in the pattern; null where one is not in the log, or not any more.
+
+    A name has a list of them in a component and in an iteration. The edges of a path that a result returns are under `path`.
+    """
+
+    model_config = like({"place": "0-17", "match": MATCH, "edges": {"x": _EDGE, "y": None}})
+
+    place: str
+    match: JsonValue
+    edges: dict[str, EdgeOut | list[EdgeOut | None] | None]
+
+    @classmethod
+    def of(cls, place: str, shown: Shown) -> MatchDetails:
+        """Return a match as it is shown at a place."""
+
+        def out(edge: Edge | None) -> EdgeOut | None:
+            return None if edge is None else EdgeOut.of(edge)
+
+        edges = {name: [out(each) for each in of] if isinstance(of, list) else out(of) for name, of in shown.edges.items()}
+        return cls(place=place, match=msgspec.json.decode(shown.body), edges=edges)
+
+
+class TicketOut(BaseModel):
+    """What follows matches in an address, in place of a header, and until when."""
+
+    model_config = like({"ticket": "eyJhbGciOiJIUzI1NiJ9.e30.c2ln", "expires_at": TIME})
+
+    ticket: str
+    expires_at: datetime
+
+
+def pattern_of(record: PatternRecord, standing: Standing, warnings: list[str]) -> Pattern:
+    """Return what is shown of a pattern."""
+    plan, held = standing.plan, record.limits.effective
+    return Pattern(
+        name=record.name,
+        version=record.version,
+        text=record.text,
+        stream=record.stream,
+        engine=record.options.engine,
+        limits=Limits(held.partial_matches, held.state_bytes, held.policy, held.steps),
+        wanted=record.state,
+        state=standing.state,
+        reason=standing.reason,
+        start=record.start,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        etag=record.etag,
+        placement=None if plan is None else Placement(plan.engine, plan.service, plan.shard, plan.epoch),
+        figures=figures_of(standing),
+        warnings=tuple(warnings),
+    )
+
+
+def figures_of(standing: Standing) -> Figures | None:
+    """Return what was counted."""
+    status = standing.status
+    if status is None:
+        return None
+    return Figures(
+        matches=standing.reported,
+        partial_matches=status.partial_matches,
+        state_bytes=status.state_bytes,
+        work=None if isinstance(status.work, msgspec.UnsetType) else status.work,
+        suppressed=status.suppressed or 0,
+        position=status.position,
+        at=status.at,
+    )

@@ -1,0 +1,88 @@
+"""What a server says of patterns."""
+
+from __future__ import annotations
+
+from datetime import datetime  # noqa: TC003 - msgspec reads annotations while the program runs
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from graphtide_wire.bodies import MAY_BE_LEFT_OUT, Body, one_of
+
+
+class Limits(Body, frozen=True):
+    """Bounds on a pattern's state and work, and what happens at them."""
+
+    partial_matches: int | None
+    state_bytes: int | None
+    policy: str
+    work: int | None = None
+
+
+class Placement(Body, frozen=True):
+    """Which plan a pattern has, and who runs it."""
+
+    engine: str
+    service: str
+    shard: int
+    epoch: int
+
+
+class Figures(Body, frozen=True, kw_only=True):
+    """What a pattern's host said of it last, but for `matches`; `position` is the offset it reads next."""
+
+    matches: Annotated[int, Meta(description="matches reported since the name was registered, by all versions and hosts")]
+    partial_matches: int
+    state_bytes: int
+    work: Annotated[int | None, Meta(description="steps of work")] = None
+    suppressed: Annotated[
+        int, Meta(description="matches that its host left untold since one of their key was told (ONE PER)")
+    ] = 0
+    position: int | None
+    at: datetime
+
+
+class Pattern(Body, frozen=True):
+    """A pattern: what was asked, and how it stands."""
+
+    schema: ClassVar[str | None] = "PatternOut"
+
+    name: str
+    version: int
+    text: str
+    stream: str
+    engine: str
+    limits: Limits
+    wanted: Annotated[str, one_of("active", "paused")]
+    state: Annotated[str, Meta(description="pending, running, moving, paused or failed")]
+    reason: str | None
+    start: Annotated[int | None, Meta(description="offset of the ordered stream from which on matches are reported")]
+    created_at: datetime
+    updated_at: datetime
+    etag: str
+    placement: Placement | None
+    figures: Figures | None
+    warnings: Annotated[
+        tuple[str, ...],
+        Meta(description="what may be misspelt: labels that the stream has not had lately or the stream; and too many matches"),
+    ] = ()
+
+
+class PatternsPage(Body, frozen=True, kw_only=True):
+    """Patterns, by their names."""
+
+    schema: ClassVar[str | None] = "PatternsOut"
+
+    patterns: list[Pattern]
+    next: Annotated[str | None, Meta(description="cursor of the page that follows; null where none does"), MAY_BE_LEFT_OUT] = (
+        None
+    )
+
+
+class PatternStatistics(Body, frozen=True, kw_only=True):
+    """How a pattern does; `behind` counts the edges of the ordered stream that its host has not matched yet."""
+
+    state: str
+    reason: str | None
+    figures: Figures | None
+    behind: int | None
