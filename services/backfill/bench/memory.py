@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from graphtide_backfill.domain.blocks import WHOLE, Block
+from graphtide_backfill.domain.blocks import Block
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import Slice
 from graphtide_backfill.domain.task import Task
+from graphtide_native.stages import WHOLE
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import graphtide
 import numpy as np
 import pytest
-from graphtide_backfill.domain.blocks import WHOLE, cut
+from graphtide_backfill.domain.blocks import cut
 from graphtide_backfill.domain.duplicates import Occurrence, dropped
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
@@ -25,6 +25,7 @@ from graphtide_core.pattern import Report
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
+from graphtide_native.stages import WHOLE
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_query.planner import plan

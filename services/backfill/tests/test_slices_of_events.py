@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
-from graphtide_backfill.domain.blocks import WHOLE, cut
+from graphtide_backfill.domain.blocks import cut
 from graphtide_backfill.domain.duplicates import Occurrence, dropped
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
@@ -20,6 +20,7 @@ from graphtide_core.event_pattern import EventPattern
 from graphtide_core.ids import EdgeId
 from graphtide_core.time import EventTime
 from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.stages import WHOLE
 from graphtide_query.families import family_of
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.parsing import parse_matched

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from graphtide.cli.app import app
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
-from graphtide_backfill.domain.blocks import WHOLE, cut
+from graphtide_backfill.domain.blocks import cut
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Task
@@ -27,6 +27,7 @@ from graphtide_core.time import EventTime
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_matcher_host.checkpointing import Checkpointer
 from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.stages import WHOLE
 from graphtide_planner.application.planner import Planner
 from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_query import parse, print_pattern

@@ -49,7 +49,7 @@ TEXT = f"x\ta\tb\t1\n{BAD}\ny\tb\tc\t3\n"
 ALLOWED = {
     "shared/core/src/graphtide_core/formats.py": "the registry",
     "services/backfill/src/graphtide_backfill/adapters/result_folder.py": "names its own files",
-    "services/admin_api/src/graphtide_admin_api/entrypoints/forms.py": "describes matches that go out",
+    "shared/wire/src/graphtide_wire/bodies/dead_letters.py": "has an example of a dead letter",
     "services/graphtide/src/graphtide/server.py": "a client that sends in one format",
 }
 """Files of the product that write down a name of a format, and why."""

@@ -16,7 +16,7 @@ from graphtide_core.event_expression import positive_events
 from graphtide_core.event_pattern import EventPattern, Selection
 from graphtide_core.ids import EdgeId
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_native.records import JsonLinesDecoder, Symbols
+from graphtide_native.stages import Stages
 from graphtide_query import parse
 from graphtide_testing.oracles.event_conditions import Conditions, Seen, branches, read
 from graphtide_testing.oracles.events import EventOracle
@@ -43,14 +43,13 @@ MS: Final = TimeUnit.MILLISECOND
 
 
 def asked(pattern: EventPattern, records: Sequence[Event], binding: Binding, size: int = 4) -> EventAnswer:
-    symbols = Symbols()
-    projected = pattern.attributes
-    decoder = JsonLinesDecoder(symbols, projected, {})
+    stages = Stages.of([pattern], MS)
+    decoder = stages.json_decoder()
     question = Question(pattern, binding, MS)
     for start in range(0, len(records), size):
         batch = decoder.decode(events_to_json_lines(records[start : start + size]))
         question.take(Row(batch, place, record) for place, record in enumerate(batch.to_records()))
-    return question.answer(symbols, projected)
+    return question.answer(stages)
 
 
 @st.composite
@@ -135,11 +134,11 @@ def test_records_far_from_those_asked_about_are_not_kept() -> None:
     pattern = parsed("PATTERN p SEQ(a:A, b:B) ON s WITHIN 10")
     question = Question(pattern, {"a": (EdgeId("a50"),), "b": (EdgeId("b51"),)}, MS)
     events = [event(ts, "AB"[ts % 2], f"{'ab'[ts % 2]}{ts}") for ts in range(1_000)]
-    symbols = Symbols()
-    batch = JsonLinesDecoder(symbols, (), {}).decode(events_to_json_lines(events))
+    stages = Stages.of([pattern], MS)
+    batch = stages.json_decoder().decode(events_to_json_lines(events))
     question.take(Row(batch, place, record) for place, record in enumerate(batch.to_records()))
     assert question.kept < 100
-    assert question.answer(symbols, ()).matched_at == 51
+    assert question.answer(stages).matched_at == 51
 
 
 def test_a_question_that_no_match_could_answer_is_refused() -> None:

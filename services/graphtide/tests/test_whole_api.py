@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 from graphtide.dev.deployment import DevOptions, application, description
-from graphtide_admin_api.entrypoints import forms
+from graphtide_admin_api.entrypoints import answers, forms, matchers
 from graphtide_admin_api.entrypoints.operations import BackfillIn
-from graphtide_ingestion.entrypoints.description import Accepted
 from graphtide_serving.api_pages import merged, page_of
 from pydantic import BaseModel
 
@@ -71,9 +70,12 @@ def test_bodies_have_examples() -> None:
 
 def models() -> list[type[BaseModel]]:
     found: list[type[BaseModel]] = [
-        each for each in vars(forms).values() if isinstance(each, type) and issubclass(each, BaseModel)
+        each
+        for module in (answers, forms, matchers)
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, BaseModel)
     ]
-    found += [BackfillIn, Accepted]
+    found += [BackfillIn]
     return [each for each in found if each.model_config.get("json_schema_extra")]
 
 

@@ -21,7 +21,6 @@ from graphtide_core.match import MatchKind, OccurrenceMatch
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, In, aggregates, attributes, variables
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime
-from graphtide_native.matcher import Matcher
 from graphtide_query.families import Wish
 from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.planner import plan_all
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Value
     from graphtide_core.event_expression import Part
     from graphtide_core.predicate import Expression
-    from graphtide_core.time import TimeUnit
-    from graphtide_native.records import EdgeBatch, Symbols
+    from graphtide_native.records import EdgeBatch
+    from graphtide_native.stages import Stages
 
 _BUDGET: Final = 50_000_000
 """Steps of work that one matching may take."""
@@ -76,10 +75,9 @@ class Inquiry:
     pattern: EventPattern
     """Without what it returns, and how often it is reported: that has no part in what matches."""
     asked: Mapping[str, tuple[EdgeId, ...]]
-    unit: TimeUnit
     rows: list[Row]
-    symbols: Symbols
-    projected: Sequence[str]
+    stages: Stages
+    """Of the run that decoded the records."""
     chosen: dict[str, list[Row]] = field(default_factory=dict)
 
     def answer(self) -> EventAnswer:
@@ -121,7 +119,7 @@ class Inquiry:
                 yield self._not(Obstacle.SAME, None, {name: [row], other: [same]})
         yield from self._disorder(self.pattern.root)
         taken = sorted((row for _, row in self._pairs()), key=attrgetter("ts"))
-        within = int(self.pattern.within.ticks(self.unit) // 1)
+        within = int(self.pattern.within.ticks(self.stages.unit) // 1)
         if taken[-1].ts - taken[0].ts > within:
             ends = [(name, row) for name, row in self._pairs() if row in (taken[0], taken[-1])]
             yield self._not(Obstacle.WITHIN, None, _by_name(ends), excess=taken[-1].ts - taken[0].ts - within)
@@ -291,8 +289,7 @@ class Inquiry:
     def _matches(self, pattern: EventPattern, rows: Sequence[Row]) -> Iterator[OccurrenceMatch]:
         if not rows:
             return
-        plans = plan_all([pattern], Wish(), unit=self.unit)
-        matcher = Matcher(plans, self.symbols, self.projected, unit=self.unit, deletions=True)
+        matcher = self.stages.matcher(plan_all([pattern], Wish(), unit=self.stages.unit), deletions=True)
         found = chain(matcher.push(_batch(rows), budget=_BUDGET), matcher.finish())
         yield from (match for batch in found for match in batch if isinstance(match, OccurrenceMatch))
 

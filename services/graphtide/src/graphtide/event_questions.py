@@ -20,11 +20,11 @@ from graphtide_core.ids import EdgeId
 from graphtide.event_inquiry import Inquiry, Row, repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.time import TimeUnit
-    from graphtide_native.records import Symbols
+    from graphtide_native.stages import Stages
 
 _PAIR: Final = re.compile(r"([^=,\s]+)=([^,]+)")
 
@@ -63,10 +63,10 @@ class Question:
         """How many records are kept."""
         return len(self._rows)
 
-    def answer(self, symbols: Symbols, projected: Sequence[str]) -> EventAnswer:
-        """Say whether the events are a match, as far as the records tell that were taken."""
+    def answer(self, stages: Stages) -> EventAnswer:
+        """Say whether the events are a match, as far as the records say that were taken, of a run with these stages."""
         plain = replace(self.pattern, one_per=None, returns=None)
-        inquiry = Inquiry(plain, self.asked, self.unit, list(self._rows), symbols, projected)
+        inquiry = Inquiry(plain, self.asked, list(self._rows), stages)
         try:
             return inquiry.answer()
         except CutShortError:

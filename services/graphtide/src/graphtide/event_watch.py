@@ -15,7 +15,6 @@ from graphtide_core.funnel import Reason, Step
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import aggregates, variables
 from graphtide_core.time import Duration
-from graphtide_native.matcher import Matcher
 from graphtide_query.event_told import EventTold, Place
 from graphtide_query.families import Wish
 from graphtide_query.planner import plan_all
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.time import TimeUnit
-    from graphtide_native.records import EdgeBatch, Symbols
+    from graphtide_native.records import EdgeBatch
     from graphtide_native.reports import PatternReport
+    from graphtide_native.stages import Stages
 
     from graphtide.event_questions import Question
 
@@ -51,19 +50,17 @@ class EventWatch:
         self,
         patterns: Sequence[AnyPattern],
         questions: Sequence[Question],
-        symbols: Symbols,
-        projected: Sequence[str],
-        unit: TimeUnit,
+        stages: Stages,
     ) -> None:
-        """Prepare for the event patterns among these, and for questions; batches are those of a run with these attributes."""
+        """Prepare for the event patterns among these, and for questions; batches are those of a run with these stages."""
         # What is noted here is of event patterns alone: no other has places that one event fills.
         own = [pattern for pattern in patterns if isinstance(pattern, EventPattern)]
         self._tried = tuple(_tried(pattern, event) for pattern in own for event in events(pattern.root))
         self._once = frozenset(pattern.name for pattern in own if pattern.one_per)
         self._questions = questions
-        self._symbols, self._projected, self._unit = symbols, projected, unit
+        self._stages = stages
         counting = [each for tried in self._tried for each in (tried.typed, tried.fitting)]
-        self._matcher = Matcher(plan_all(counting, Wish(), unit=unit), symbols, projected, unit=unit)
+        self._matcher = stages.matcher(plan_all(counting, Wish(), unit=stages.unit))
         self._insertions = 0
 
     def take(self, batch: EdgeBatch) -> None:
@@ -87,12 +84,10 @@ class EventWatch:
                 refused = {Reason.LABEL: records - typed, Reason.PREDICATE: typed - fitting}
                 step = Step(records, {reason: count for reason, count in refused.items() if count}, fitting)
                 places.append(Place(tried.pattern, tried.event.name, tried.drawn, step))
-        answers = tuple(
-            question.answer(self._symbols, self._projected) for question in self._questions if question.pattern.name in reports
-        )
+        answers = tuple(question.answer(self._stages) for question in self._questions if question.pattern.name in reports)
         reported: dict[str, int] = {name: report.matches for name, report in reports.items()}
         suppressed: dict[str, int] = {name: report.suppressed for name, report in reports.items() if name in self._once}
-        return EventTold(tuple(places), reported, suppressed, answers, self._unit)
+        return EventTold(tuple(places), reported, suppressed, answers, self._stages.unit)
 
 
 def _tried(pattern: EventPattern, event: QueryEvent) -> _Tried:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
 from graphtide_core.window import longest
-from graphtide_native.matcher import Matcher
-from graphtide_native.records import Duplicates, Sequencer, Symbols, take_dead_letters
+from graphtide_native.records import take_dead_letters
 from graphtide_native.sampling import sample
-from graphtide_native.spec import Concurrency, columns
-from graphtide_native.statistics import StreamStatistics
+from graphtide_native.spec import Concurrency
+from graphtide_native.stages import Stages
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, FAMILIES, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import MatchBatch
-    from graphtide_native.records import EdgeBatch
+    from graphtide_native.matcher import Matcher
+    from graphtide_native.records import Duplicates, EdgeBatch
 
     from graphtide.event_questions import Question
     from graphtide.event_watch import EventWatch
@@ -103,8 +103,8 @@ class Pipeline:
         """
         for pattern in patterns:
             refuse_other_family(pattern, options.engine)
-        self.symbols = Symbols()
-        self.projected = columns(patterns)
+        self._stages = Stages.of(patterns, options.time_unit)
+        self.symbols, self.projected = self._stages.symbols, self._stages.attributes
         self.plans: tuple[AnyPlan, ...] = ()
         self.plan_seconds = 0.0
         self.match_seconds = 0.0
@@ -122,13 +122,12 @@ class Pipeline:
         if traced is not None and any(family_of(pattern).is_united for pattern in patterns):
             from graphtide.event_watch import EventWatch  # noqa: PLC0415 - what is not traced does without
 
-            self.events = EventWatch(self.patterns, questions, self.symbols, self.projected, options.time_unit)
+            self.events = EventWatch(self.patterns, questions, self._stages)
         self._matcher: Matcher | None = None
         self._duplicates: Duplicates | None = None
         self._merged: MergedReader | None = None
         self._deletions = False
-        unit = options.time_unit
-        self._sequencer = Sequencer(int(options.lateness.ticks(unit)), options.max_pending)
+        self._sequencer = self._stages.sequencer(self.lateness, options.max_pending)
         self._early: list[tuple[EdgeBatch, int | None]] = []
         self._early_records = 0
         self._looks: tuple[int, ...] = ()
@@ -281,7 +280,7 @@ class Pipeline:
             return
         started = time.perf_counter()
         self._looks = tuple(look for look in self._looks if look > self._early_records)
-        counted = StreamStatistics(self.symbols)
+        counted = self._stages.statistics()
         for early, _ in self._early:
             counted.push(early)
         known = counted.snapshot()
@@ -322,7 +321,7 @@ class Pipeline:
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            self._duplicates = Duplicates(*longest(pattern.extent(options.time_unit) for pattern in self.patterns))
+            self._duplicates = self._stages.duplicates(self.patterns)
         if batch is not None:
             self.first = sample(batch, self.symbols)
             options = replace(options, statistics=options.statistics or self.first)
@@ -346,11 +345,8 @@ class Pipeline:
 
     def _made(self, plans: Sequence[AnyPlan]) -> Matcher:
         """Make the engines of plans."""
-        return Matcher(
+        return self._stages.matcher(
             plans,
-            self.symbols,
-            self.projected,
-            unit=self._options.time_unit,
             deletions=self._deletions,
             adaptive=self._watch is not None,
             traced=self._traced,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ids import PatternName
-from graphtide_native.matcher import Matcher
-from graphtide_native.records import ArrowDecoder, Symbols, ticks_per_second
+from graphtide_native.records import Symbols
 from graphtide_native.spec import columns
+from graphtide_native.stages import Stages
 from graphtide_ordering.faults import is_foreseen, reason_of
 from graphtide_query.families import family_of
 
@@ -87,17 +87,15 @@ class StreamPass:
         self.plans = PassPlans(running)
         known: Sequence[str] = beside.coverage.attributes if beside is not None else ()
         self.coverage: Coverage = Coverage(_extended(known, assignments), assignments)
-        self._matcher = Matcher(
+        self._stages = Stages(self.unit, self.coverage.attributes, self.symbols)
+        self._matcher = self._stages.matcher(
             matched_by(assignments, self.unit),
-            self.symbols,
-            self.coverage.attributes,
-            unit=self.unit,
             deletions=deletions,
             adaptive=True,
             limits=[_lenient(each.limits) for each in assignments],
             work=_SHARED_WORK,
         )
-        self._decoder = self._new_decoder()
+        self._decoder = self._stages.arrow_decoder()
         for place, each in self.plans:
             self._matcher.wait(place, each.frontier)
         self._paused: dict[PatternName, PatternReport] = {}
@@ -226,7 +224,8 @@ class StreamPass:
         since = ALWAYS if self.newest is None else self.newest + 1
         if self.coverage.attributes != other.coverage.attributes:
             self.coverage.extend(other.coverage.attributes, since)
-            self._decoder = self._new_decoder()
+            self._stages = Stages(self.unit, self.coverage.attributes, self.symbols)
+            self._decoder = self._stages.arrow_decoder()
         has_begun = running.begins < self.position
         if has_begun:
             other._pass_starts(self.position - 1)
@@ -340,9 +339,6 @@ class StreamPass:
         if place is None:
             raise KeyError(name)
         return place
-
-    def _new_decoder(self) -> ArrowDecoder:
-        return ArrowDecoder(self.symbols, self.coverage.attributes, {}, ticks_per_second(self.unit))
 
     def _decoded(self, value: bytes) -> EdgeBatch:
         try:

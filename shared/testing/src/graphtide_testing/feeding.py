@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.time import TimeUnit
-from graphtide_core.window import longest
-from graphtide_native.matcher import Matcher
-from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
-from graphtide_native.spec import columns
+from graphtide_native.stages import Stages
 
 from graphtide_testing.found import keys
 from graphtide_testing.records import to_json_lines
@@ -43,13 +40,9 @@ class Feed:
     ) -> None:
         """Make the stages; the stream may delete unless told otherwise, nothing is traced, and no edge is asked about."""
         patterns = [plan.pattern for plan in plans]
-        projected = columns(patterns)
-        symbols = Symbols()
-        self.matcher = Matcher(
+        stages = Stages.of(patterns, TimeUnit.MILLISECOND)
+        self.matcher = stages.matcher(
             plans,
-            symbols,
-            projected,
-            unit=TimeUnit.MILLISECOND,
             deletions=deletions,
             adaptive=adaptive,
             traced=traced,
@@ -57,8 +50,8 @@ class Feed:
             limits=limits,
             concurrency=concurrency,
         )
-        self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self._duplicates = Duplicates(*longest(pattern.extent(TimeUnit.MILLISECOND) for pattern in patterns))
+        self._decoder = stages.json_decoder()
+        self._duplicates = stages.duplicates(patterns)
 
     def push(self, *edges: Edge) -> list[Found]:
         """Take edges as one batch; return what was reported, sorted; a match reported twice stands there twice."""

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import CutShortError, InvalidQueryError
 from graphtide_core.time import TimeUnit
-from graphtide_native.matcher import Matcher
-from graphtide_native.records import Duplicates, JsonLinesDecoder, Sequencer, Symbols, take_dead_letters
-from graphtide_native.spec import Limits, columns
-from graphtide_native.statistics import StreamStatistics
+from graphtide_native.records import Duplicates, take_dead_letters
+from graphtide_native.spec import Limits
+from graphtide_native.stages import Stages
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import AUTO, Wish
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 MOST_EDGES: Final = 10_000
 MOST_MATCHES: Final = 1_000
 MOST_PATTERNS: Final = 20
-_MOST_TICKS: Final = 2**62
 _MOST_PARTIAL_MATCHES: Final = 200_000
 _MOST_STATE_BYTES: Final = 64 * 1024 * 1024
 """Of all patterns of a simulation together."""
@@ -78,9 +76,8 @@ def simulate(
         raise ProblemError(413, "too-large", detail)
     for pattern in patterns:
         check_engine(engine, pattern)
-    symbols, projected = Symbols(), columns(patterns)
-    decoder = JsonLinesDecoder(symbols, projected, {}, keep_raw=True)
-    sequencer = Sequencer(_MOST_TICKS)
+    stages = Stages.of(patterns, unit)
+    decoder, sequencer = stages.json_decoder(keep_raw=True), stages.sequencer()
     for batch in (decoder.decode(b"\n".join(edges) + b"\n"), decoder.finish()):
         sequencer.push(batch)
     letters = take_dead_letters(decoder)
@@ -89,7 +86,7 @@ def simulate(
         return Simulated([], {}, letters, truncated=False)
     reaches = [reads_of(pattern).reach for pattern in patterns]
     ordered = Duplicates(max(each.ticks(unit) for each in reaches), max(each.edges for each in reaches)).filter(ordered)
-    known = StreamStatistics(symbols)
+    known = stages.statistics()
     known.push(ordered)
     deadline = time.monotonic() + _SECONDS
 
@@ -104,7 +101,7 @@ def simulate(
     except InvalidQueryError as error:
         raise ProblemError(422, "invalid-pattern", str(error)) from error
     limits = Limits(_MOST_PARTIAL_MATCHES // len(plans), _MOST_STATE_BYTES // len(plans), policy="shed")
-    matcher = Matcher(plans, symbols, projected, unit=unit, deletions=decoder.has_operations(), limits=limits)
+    matcher = stages.matcher(plans, deletions=decoder.has_operations(), limits=limits)
     found: list[bytes] = []
     truncated = False
 

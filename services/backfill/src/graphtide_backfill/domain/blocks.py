@@ -8,11 +8,12 @@ edges in the order (ts, arrival) with no more waiting than the disorder of histo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from graphtide_native.records import Sequencer
+from graphtide_native.stages import WHOLE
 
 from graphtide_backfill.domain.slices import parts
 
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from graphtide_backfill.domain.slices import Slice
-
-WHOLE: Final = 2**63 - 1
-"""A lateness that nothing exceeds, and more records than can wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,19 @@ import time
 from typing import TYPE_CHECKING
 
 from graphtide_core.match import MatchKind
-from graphtide_native.matcher import Matcher
-from graphtide_native.records import ArrowDecoder, Sequencer, Symbols, ticks_per_second
 from graphtide_native.sampling import sample
+from graphtide_native.stages import Stages
 from graphtide_query.estimates.crowd import Crowd
 from graphtide_query.families import Wish, family_of
 from graphtide_query.planner import plan_all
 
-from graphtide_backfill.domain.blocks import WHOLE
 from graphtide_backfill.domain.task import Outcome, is_uncuttable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from graphtide_native.match_batch import EncodedMatch, MatchBatch
+    from graphtide_native.matcher import Matcher
     from graphtide_native.records import EdgeBatch
 
     from graphtide_backfill.domain.blocks import Block
@@ -40,8 +39,8 @@ class SliceMatching:
         self._task = task
         self._piece = piece
         self._deletions = deletions
-        self._symbols = Symbols()
-        self._decoder = ArrowDecoder(self._symbols, task.attributes, {}, ticks_per_second(task.unit))
+        self._stages = Stages(task.unit, tuple(task.attributes))
+        self._decoder = self._stages.arrow_decoder()
         self._matcher: Matcher | None = None
         self._edges = self._overlap = 0
         self._counts = dict.fromkeys(MatchKind, 0)
@@ -121,7 +120,7 @@ class SliceMatching:
 
     def _ordered(self, blocks: Iterable[Block]) -> Iterator[EdgeBatch]:
         """Yield the edges in the order (ts, arrival)."""
-        sequencer = Sequencer(WHOLE, WHOLE)
+        sequencer = self._stages.sequencer()
         for block in blocks:
             batch = self._decoder.decode(block.edges)
             last = batch.last_ts
@@ -139,10 +138,10 @@ class SliceMatching:
 
     def _planned(self, first: EdgeBatch) -> Matcher:
         task = self._task
-        known = sample(first, self._symbols)
+        known = sample(first, self._stages.symbols)
         crowd = Crowd.of(len(task.patterns))
         plans = plan_all(task.patterns, Wish(task.engine), unit=task.unit, statistics=known, crowd=crowd)
-        matcher = Matcher(plans, self._symbols, task.attributes, unit=task.unit, deletions=self._deletions, limits=task.limits)
+        matcher = self._stages.matcher(plans, deletions=self._deletions, limits=task.limits)
         for number in self._uncuttable:
             matcher.wait(number)
         return matcher
