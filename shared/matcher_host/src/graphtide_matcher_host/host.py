@@ -25,13 +25,13 @@ from graphtide_core.errors import (
     FatalError,
     FencedError,
     PoisonRecordError,
-    TransientError,
     UnreadableStreamError,
 )
 from graphtide_core.ports.log import Position, TopicPartition
 from graphtide_log.doubts import Doubts
 from graphtide_log.follower import Follower
 from graphtide_ordering.faults import is_foreseen, reason_of
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
 from graphtide_telemetry.resident import resident_bytes
 from graphtide_wire import ordered
@@ -201,19 +201,13 @@ class MatcherHost:
     def close(self) -> None:
         """Give back everything; what was not committed is forgotten."""
         if self._opened is not None:
-            opened = self._opened
-            for each in (opened.reader, opened.side, opened.plans, opened.views, opened.transactor):
-                each.close()
-            for work in self._works.values():
-                work.close()
+            of = self._opened
+            close_all([of.reader, of.side, of.plans, of.views, of.transactor, *self._works.values()])
             self._opened = None
         self._telemetry.close()
 
     def _needed(self) -> _Opened:
-        if self._opened is None:
-            message = "the host is not open"
-            raise TransientError(message)
-        return self._opened
+        return opened(self._opened, "the host")
 
     def _recall(self) -> None:
         """Read what this host said of plans before."""

@@ -15,6 +15,7 @@ import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.follower import to_the_end
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
 from graphtide_wire import matches
 from graphtide_wire.place import Place, Places
@@ -266,19 +267,15 @@ class MatchFeed:
 
     def step(self) -> None:
         """Take what is new."""
-        if self._reader is None:
-            message = "the feed is not open"
-            raise TransientError(message)
-        for record in self._reader.poll(self._linger, _MOST_POLLED):
+        for record in opened(self._reader, "the feed").poll(self._linger, _MOST_POLLED):
             name, match = kept(record)
             if match is not None:
                 self._recent.take(name, match)
 
     def close(self) -> None:
         """Give back the reader."""
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+        close_all([self._reader])
+        self._reader = None
 
 
 def kept(record: Record) -> tuple[str, Kept | None]:

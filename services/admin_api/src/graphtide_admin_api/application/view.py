@@ -16,6 +16,7 @@ from graphtide_log.follower import Follower
 from graphtide_query import parse, print_pattern
 from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream, notes
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
 from graphtide_wire import control, hosts, match_counts, statistics, stream_schema
 from graphtide_wire.control import PlanRecord
@@ -451,10 +452,8 @@ class Viewer:
 
     def step(self) -> None:
         """Take what is new."""
-        if not self._followers:
-            message = "the view is not open"
-            raise TransientError(message)
-        records = [record for follower in self._followers for record in follower.poll()]
+        followers = opened(self._followers or None, "the view")
+        records = [record for follower in followers for record in follower.poll()]
         for record in records:
             self._view.take(record)
         if not records:
@@ -462,6 +461,5 @@ class Viewer:
 
     def close(self) -> None:
         """Give back the readers; what was read stays."""
-        for follower in self._followers:
-            follower.close()
+        close_all(self._followers)
         self._followers = []

@@ -26,6 +26,7 @@ from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.raw_decoding import Refused
 from graphtide_ordering.standing import sequencer_of
 from graphtide_ordering.tracing import sequencing
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
 from graphtide_wire.dead_letters import ErrorCode, Source
 from graphtide_wire.ordered import ARROW_STREAM
@@ -169,9 +170,7 @@ class MergingWorker:
 
     def close(self) -> None:
         """Give back what `open` took."""
-        for held in (self._reader, self._transactor):
-            if held is not None:
-                held.close()
+        close_all([self._reader, self._transactor])
         self._reader = self._transactor = None
         self._figures.close()
 
@@ -241,10 +240,7 @@ class MergingWorker:
         reader.assign(starts)
 
     def _opened(self) -> tuple[LogReader, StreamMerger]:
-        if self._reader is None:
-            message = "the worker is not open"
-            raise RuntimeError(message)
-        return self._reader, self._merger
+        return opened(self._reader, self.name), self._merger
 
     def _read_those_behind(self, reader: LogReader) -> None:
         """Read no more of streams of which enough waits."""

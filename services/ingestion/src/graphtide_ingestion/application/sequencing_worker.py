@@ -25,6 +25,7 @@ from graphtide_ordering.raw_groups import grouped
 from graphtide_ordering.standing import sequencer_of
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_ordering.tracing import sequencing
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
 from graphtide_wire.dead_letters import ErrorCode
 
@@ -163,9 +164,7 @@ class SequencingWorker:
 
     def close(self) -> None:
         """Give back what `open` took."""
-        for held in (self._reader, self._registered, self._transactor):
-            if held is not None:
-                held.close()
+        close_all([self._reader, self._registered, self._transactor])
         self._reader = self._registered = self._transactor = None
         self._figures.close()
 
@@ -212,10 +211,7 @@ class SequencingWorker:
         reader.assign(starts)
 
     def _opened(self) -> tuple[LogReader, StreamSequencer]:
-        if self._reader is None:
-            message = "the worker is not open"
-            raise RuntimeError(message)
-        return self._reader, self._stream_sequencer
+        return opened(self._reader, self.name), self._stream_sequencer
 
     def _linger(self) -> float:
         return _QUIET_COMMIT_SECONDS if self._stream_sequencer.output.is_empty else self._options.linger_seconds

@@ -12,6 +12,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
 from graphtide_log.registered_reaches import RegisteredReaches
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
 from graphtide_wire import stream_schema
 from graphtide_wire.stream_schema import MOST_ATTRIBUTES, SchemaRecord, merged
@@ -106,23 +107,17 @@ class StreamSchemas:
 
     def step(self) -> None:
         """Take what is new."""
-        if self._follower is None or self._reaches is None:
-            message = "the schemas are not open"
-            raise TransientError(message)
+        follower, reaches = opened(self._follower, self.name), opened(self._reaches, self.name)
         with self._changed:
-            self._reaches.poll()
-        for record in self._follower.poll(_WAIT_SECONDS):
+            reaches.poll()
+        for record in follower.poll(_WAIT_SECONDS):
             with self._changed:
                 self._take(self._known if self._known is not None else {}, record)
 
     def close(self) -> None:
         """Give back the reader; what was read stays."""
-        if self._follower is not None:
-            self._follower.close()
-            self._follower = None
-        if self._reaches is not None:
-            self._reaches.close()
-            self._reaches = None
+        close_all([self._follower, self._reaches])
+        self._follower = self._reaches = None
 
     def _read(self, stream: str) -> frozenset[str]:
         return frozenset() if self._reaches is None else self._reaches.attributes(StreamName(stream))

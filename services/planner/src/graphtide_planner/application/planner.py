@@ -15,8 +15,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import structlog
-from graphtide_core.errors import GraphtideError, TransientError
+from graphtide_core.errors import GraphtideError
 from graphtide_log.follower import Follower
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import add
@@ -128,10 +129,8 @@ class Planner:
             TransientError: the log does not answer; open again to go on.
             FencedError: another planner took over.
         """
-        if self._opened is None:
-            message = "the planner is not open"
-            raise TransientError(message)
-        for follower in self._opened.followers:
+        held = opened(self._opened, "the planner")
+        for follower in held.followers:
             for record in follower.poll():
                 self._due |= take(record, self._topics, self._known)
         decisions = self._put_right() + self._spread()
@@ -145,9 +144,9 @@ class Planner:
             messages += [self._settled(decision) for decision in self._decided(name)]
         self._due |= self._known.passes.crowded() | self._known.likes.stirred()
         if messages:
-            self._opened.transactor.begin()
-            self._opened.transactor.write(messages)
-            self._opened.transactor.commit(self.name, {})
+            held.transactor.begin()
+            held.transactor.write(messages)
+            held.transactor.commit(self.name, {})
 
     def _spread(self) -> list[Decision]:
         """Go by the shards that there are; where somebody asks, say what holds them, and even out their loads."""
@@ -199,10 +198,7 @@ class Planner:
         if self._board is not None:
             self._board.closed()
         if self._opened is not None:
-            for follower in (*self._opened.followers, self._opened.own):
-                if follower is not None:
-                    follower.close()
-            self._opened.transactor.close()
+            close_all([*self._opened.followers, self._opened.own, self._opened.transactor])
             self._opened = None
 
     def _settled(self, decision: Decision) -> Message:

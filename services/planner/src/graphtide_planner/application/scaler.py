@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
-from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError
+from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
+from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import Gauges, add
@@ -143,10 +144,7 @@ class Scaler:
             TransientError: something does not answer; open again to go on.
             FatalError: we may not.
         """
-        if self._opened is None:
-            message = "the scaler is not open"
-            raise TransientError(message)
-        self._take(self._opened.follower.poll())
+        self._take(opened(self._opened, "the scaler").follower.poll())
         seen = self._cluster.seen()
         self._board.make_room(self._rooms(seen))
         now = self._clock.monotonic()
@@ -170,9 +168,7 @@ class Scaler:
             self._leadership.release()
         self._lead(leads=False)
         if self._opened is not None:
-            self._opened.follower.close()
-            self._opened.reader.close()
-            self._opened.writer.close()
+            close_all([self._opened.follower, self._opened.reader, self._opened.writer])
             self._opened = None
 
     def _lead(self, *, leads: bool) -> None:

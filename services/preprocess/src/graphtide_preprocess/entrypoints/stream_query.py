@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, TransientError
+from graphtide_serving.opened import opened
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
@@ -59,10 +60,7 @@ class StreamQuery:
             TransientError: it failed by what may pass.
             FatalError: it failed by something else, or ended.
         """
-        query = self._query
-        if query is None:
-            message = f"{self.name} is not open"
-            raise TransientError(message)
+        query = opened(self._query, self.name)
         try:
             if not query.awaitTermination(_LOOK_SECONDS):
                 return

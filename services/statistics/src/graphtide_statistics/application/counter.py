@@ -16,13 +16,14 @@ from graphtide_core.errors import (
     FencedError,
     InvalidQueryError,
     PoisonRecordError,
-    TransientError,
     UnreadableStreamError,
 )
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.follower import Follower
 from graphtide_log.window_log import between, first_since, newest_before
+from graphtide_serving.opened import close_all
+from graphtide_serving.opened import opened as held
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.health import note
@@ -121,10 +122,7 @@ class Counter:
             TransientError: the log does not answer; open again to go on.
             FencedError: another took over.
         """
-        opened = self._opened
-        if opened is None:
-            message = "the counter is not open"
-            raise TransientError(message)
+        opened = held(self._opened, "the counter")
         changed = opened.patterns.poll()
         for record in changed:
             _take_pattern(record, opened.windows)
@@ -145,10 +143,7 @@ class Counter:
     def close(self) -> None:
         """Give back everything."""
         if self._opened is not None:
-            self._opened.patterns.close()
-            self._opened.reader.close()
-            self._opened.side.close()
-            self._opened.transactor.close()
+            close_all([self._opened.patterns, self._opened.reader, self._opened.side, self._opened.transactor])
             self._opened = None
 
     def _follow(self, opened: _Opened) -> None:

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.errors import PoisonRecordError, TransientError
+from graphtide_core.errors import PoisonRecordError
 from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_log.doubts import recorded_positions
 from graphtide_log.follower import Follower
+from graphtide_serving.opened import close_all
+from graphtide_serving.opened import opened as held
 from graphtide_telemetry import events
 from graphtide_wire import control, match_counts, matches
 from graphtide_wire.match_counts import CountsRecord
@@ -132,10 +134,7 @@ class MatchCounter:
             TransientError: the log does not answer; open again to go on.
             FencedError: another took over.
         """
-        opened = self._opened
-        if opened is None:
-            message = "the counter of matches is not open"
-            raise TransientError(message)
+        opened = held(self._opened, "the counter of matches")
         self._take_patterns(opened, opened.patterns.poll())
         for record in opened.reader.poll(self._linger, _MOST_RECORDS):
             opened.positions[TopicPartition(record.topic, record.partition)] = record.offset + 1
@@ -149,9 +148,7 @@ class MatchCounter:
     def close(self) -> None:
         """Give back everything."""
         if self._opened is not None:
-            self._opened.patterns.close()
-            self._opened.reader.close()
-            self._opened.transactor.close()
+            close_all([self._opened.patterns, self._opened.reader, self._opened.transactor])
             self._opened = None
 
     def _count(self, opened: _Opened, record: Record) -> None:
