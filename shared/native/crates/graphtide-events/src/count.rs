@@ -10,8 +10,8 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::{Time, clock};
 
 use crate::buffers::{Entry, List, between};
+use crate::past::Past;
 use crate::program::{Shape, ones};
-use crate::search::Past;
 
 /// The chains of a sub-pattern, each in its order.
 #[derive(Debug)]

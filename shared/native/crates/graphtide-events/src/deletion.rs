@@ -9,13 +9,15 @@ use graphtide_engine::output::Kind;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::{Time, clock};
 
+use crate::bound::{Bound, Stored};
 use crate::compile::{Compiled, Vertex};
+use crate::court::{Court, settled_at};
 use crate::detection::Detection;
-use crate::judge::{Court, Stored, settled_at};
 use crate::occurrences::{Header, Occurrences};
+use crate::past::{Gone, Past, Scope, earliest_alive};
 use crate::plan::Report;
 use crate::program::ones;
-use crate::search::{Bound, Gone, Past, Scope, Search};
+use crate::search::Search;
 use crate::signatures::SignatureId;
 use crate::view::Events;
 
@@ -254,9 +256,4 @@ impl Court<'_> {
         let mut search = Search { past, shape, aggregates: &vertex.aggregates, scope, bound, meter, found: &mut found };
         search.run(vertex.alone(slot), slot, event);
     }
-}
-
-/// The earliest time of an event that is within reach, so many ticks, which are some.
-pub(crate) fn earliest_alive(now: Time, reach: Time) -> Time {
-    clock::alive_from(now, reach)
 }

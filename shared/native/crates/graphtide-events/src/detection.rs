@@ -18,16 +18,20 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::{Time, clock};
 
+use crate::bound::{Bound, Stored};
 use crate::buffers::Entry;
 use crate::compile::{Compiled, Mode, Target, compile};
+use crate::court::Court;
 use crate::departures::Departures;
 use crate::instances::Instances;
-use crate::judge::{Court, Judge, Stored};
+use crate::judge::Judge;
 use crate::occurrences::{Header, Occurrences};
-use crate::plan::{InvalidPlan, PlanSpec, Report};
+use crate::past::{Deletions, Past, Scope};
+use crate::pattern::Pattern;
+use crate::plan::{InvalidPlan, PlanSpec};
 use crate::program::Program;
 use crate::returns::Returns;
-use crate::search::{Bound, Deletions, Past, Scope, Search};
+use crate::search::Search;
 use crate::signatures::SignatureId;
 use crate::tally::Tallies;
 use crate::timeouts::with_beginnings;
@@ -40,30 +44,6 @@ pub struct Options {
     pub deletions: bool,
     /// How much may be stored.
     pub bounds: Bounds,
-}
-
-/// A pattern as it is told of.
-#[derive(Debug)]
-pub(crate) struct Pattern {
-    pub(crate) branches: Vec<u32>,
-    pub(crate) report: Report,
-    /// Ticks that an event is of use for.
-    pub(crate) reach: Time,
-    /// Vertices of the beginnings of its branches with the branch, the longest first; none where no timeouts are told.
-    pub(crate) beginnings: Vec<(u32, u32)>,
-    /// Only matches count whose last event came after this one, of that time.
-    pub(crate) since: Option<(Time, EdgeRef)>,
-    /// Where of matches that have the same events the first is told alone: the slots of each branch in the order of the text.
-    pub(crate) distinct: Vec<Vec<u8>>,
-    /// What it returns of its matches.
-    pub(crate) returns: Option<Returns>,
-}
-
-impl Pattern {
-    /// Whether a match counts, by its last event.
-    pub(crate) fn counts(&self, last: EdgeRef) -> bool {
-        self.since.is_none_or(|(_, since)| since.is_before(last))
-    }
 }
 
 /// Detection under way.

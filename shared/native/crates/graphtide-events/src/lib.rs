@@ -3,9 +3,11 @@
 //! One plan says which sub-patterns the patterns have in common; their instances are found and stored once for all of them.
 //! Reference: paper 002, sections 2 and 5; what its appendices leave open is defined in `docs/reference/semantics.md`.
 
+mod bound;
 mod buffers;
 mod compile;
 mod count;
+mod court;
 mod deletion;
 mod departures;
 mod detection;
@@ -14,6 +16,8 @@ mod instances;
 mod judge;
 mod merging;
 mod occurrences;
+mod past;
+mod pattern;
 pub mod plan;
 mod program;
 mod returns;

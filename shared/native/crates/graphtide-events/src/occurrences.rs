@@ -8,7 +8,7 @@ use graphtide_graph::key::{IdRef, Key, TextArena};
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::symbol::Symbol;
 
-use crate::detection::Pattern;
+use crate::pattern::Pattern;
 use crate::returns::{Keyed, Room};
 use crate::view::Events;
 

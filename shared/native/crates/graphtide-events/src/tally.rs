@@ -6,9 +6,9 @@ use graphtide_graph::store::EdgeRef;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::detection::Pattern;
-use crate::judge::Stored;
+use crate::bound::Stored;
 use crate::occurrences::{Header, Occurrences};
+use crate::pattern::Pattern;
 use crate::view::Events;
 
 /// What was counted of one pattern.

@@ -10,11 +10,13 @@ use graphtide_engine::output::Kind;
 use graphtide_graph::clock;
 use graphtide_graph::store::EdgeRef;
 
+use crate::bound::{Bound, Stored};
 use crate::buffers::between;
-use crate::judge::{Court, Stored};
+use crate::court::Court;
 use crate::occurrences::{Header, Occurrences};
+use crate::past::Scope;
 use crate::plan::{PlanSpec, VertexSpec, conjuncts, mask_below, moved, places_of};
-use crate::search::{Bound, Scope, Search};
+use crate::search::Search;
 
 /// By pattern: vertices of the beginnings of its branches with the branch, the longest first.
 pub(crate) type Beginnings = Vec<Vec<(u32, u32)>>;
