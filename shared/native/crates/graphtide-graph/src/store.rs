@@ -137,7 +137,8 @@ impl EdgeStore {
     }
 
     /// Appends an edge; its time is not before that of any stored edge.
-    #[inline]
+    #[allow(clippy::inline_always)] // every edge that somebody wants
+    #[inline(always)]
     pub fn push<'v>(
         &mut self,
         (ts, class): (Time, u32),

@@ -62,7 +62,7 @@ impl Matcher {
         numbers: &[PatternId],
         allowed: Allowed,
     ) -> Result<u32, InvalidPlan> {
-        let unit = self.events.add(spec, numbers, &self.symbols, allowed)?;
+        let unit = self.events.add(spec, numbers, self.window.symbols(), allowed)?;
         self.open_events(unit, spec);
         for (pattern, number) in spec.patterns.iter().zip(numbers) {
             let telling = telling::Telling::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);
@@ -86,11 +86,12 @@ impl Matcher {
 
     /// Lets the units of event patterns have a record, and tell what it brings about; says whether it was of use.
     pub(super) fn detect(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> Outcome {
-        if self.events.may_be_due(self.now) {
-            self.wake_events(self.now, out, meter);
+        let now = self.window.clocks.time();
+        if self.events.may_be_due(now) {
+            self.wake_events(now, out, meter);
         }
         if let Some(allowances) = &mut self.allowances {
-            allowances.take_record(self.totals.records);
+            allowances.take_record(self.window.clocks.records());
         }
         let mut events = std::mem::take(&mut self.events);
         let taken = events.take(batch, row, meter, &mut Telling { matcher: self, out });
@@ -115,7 +116,7 @@ impl Matcher {
         if self.events.is_empty() {
             return;
         }
-        let (mut events, now) = (std::mem::take(&mut self.events), self.now);
+        let (mut events, now) = (std::mem::take(&mut self.events), self.window.clocks.time());
         events.advance(now, meter, |unit, meter| self.tell_events(unit, out, meter));
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max((self.live + events.peak()) as u64);
         self.events = events;

@@ -424,7 +424,7 @@ impl Matcher {
         queries: &[(PatternId, &GraphQuerySpec)],
         allowed: Allowed,
     ) -> Result<u32, InvalidPlan> {
-        let unit = GraphUnit::new(queries, &self.symbols, allowed)?;
+        let unit = GraphUnit::new(queries, self.window.symbols(), allowed)?;
         let work = unit.limits.work.map(|work| work.saturating_mul(queries.len() as u64));
         let unit = self.graphs.put(unit);
         if self.allowances.is_none() && work.is_some() {
@@ -463,7 +463,7 @@ impl Matcher {
     ) -> Result<bool, LimitReached> {
         let (mut is_held, mut is_wanted) = (false, false);
         if let Some(allowances) = &mut self.allowances {
-            allowances.take_record(self.totals.records);
+            allowances.take_record(self.window.clocks.records());
         }
         for unit in self.graphs.asked(batch, row) {
             let unbounded = (u64::MAX, Bounded::Unit(u64::MAX));
@@ -489,7 +489,7 @@ impl Matcher {
         }
         if is_wanted {
             self.select(row);
-            if self.satisfied.is_some() {
+            if self.window.keeps_all() {
                 self.graphs.selected.push(row as u32);
             }
         }

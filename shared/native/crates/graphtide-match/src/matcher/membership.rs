@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use graphtide_engine::dispatch::{NO_CLASS, Record};
+use graphtide_engine::dispatch::NO_CLASS;
 use graphtide_engine::engine::Engine;
-use graphtide_engine::expression::{Expression, is_label};
+use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::meter::{Meter, Unhurried};
@@ -28,8 +28,6 @@ use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::key::IdRef;
-use graphtide_graph::store::{EdgeRef, EdgeStore};
-use graphtide_graph::value::ValueRef;
 use graphtide_isomorphism::plan::SearchPlan;
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
@@ -37,13 +35,13 @@ use smallvec::SmallVec;
 
 use super::allowances::{Allowances, Payer};
 use super::engine::AnyEngine;
+use super::ids::OfTime;
 use super::query::{Query, Reports};
-use super::satisfied::Mark;
 use super::telling::{PastOrder, Telling};
 use super::unit::{Counts, Unit};
 use super::warming::{Recalled, Warm};
-use super::windows::Windows;
-use super::{Matcher, hash, split_predicates};
+use super::window::Signatures;
+use super::{Matcher, split_predicates};
 use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, PatternSpec, PlanSpec, TellingSpec};
 
 /// What units were made from, and what became free.
@@ -92,15 +90,6 @@ impl Blueprints {
     }
 }
 
-/// The place of a column among those that are kept, from now on.
-fn kept(columns: &mut Vec<u16>, column: u16) -> u16 {
-    let place = columns.iter().position(|&kept| kept == column).unwrap_or_else(|| {
-        columns.push(column);
-        columns.len() - 1
-    });
-    place as u16
-}
-
 /// A number that is equal for equal patterns.
 fn key(anonymous: &PatternSpec) -> u64 {
     FxBuildHasher.hash_one(format!("{anonymous:?}"))
@@ -127,7 +116,7 @@ impl Matcher {
         self.check_changeable(&spec.name)?;
         spec.check()?;
         let query = self.blueprints.vacant_queries.pop().unwrap_or(PatternId(self.queries.len() as u32));
-        let names = self.names_of(spec);
+        let names = self.window.names_of(spec);
         let shared = self.shared_by(spec);
         // What it told of may be retracted, and that its unit has not kept for it.
         let has_told = self.reported.is_some() && !past.told.is_empty();
@@ -161,8 +150,8 @@ impl Matcher {
         let unit = self.enrol_events(spec, &numbers, self.allowed);
         let unit = unit.inspect_err(|_| self.blueprints.vacant_queries.extend(&numbers))?;
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
-        self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
-        self.events.bring(unit, &batches, past.untold.len(), self.now.max(self.passed), meter);
+        self.move_past(&batches);
+        self.events.bring(unit, &batches, past.untold.len(), self.window.clocks.watermark(), meter);
         self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
         self.rows.forget_recipients();
         Ok(numbers)
@@ -180,11 +169,16 @@ impl Matcher {
         let unit = self.enrol_graphs(&[(number, spec)], self.allowed);
         let unit = unit.inspect_err(|_| self.blueprints.vacant_queries.push(number))?;
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
-        self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        self.move_past(&batches);
         self.bring_graph(unit, &batches, meter);
         self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
         self.rows.forget_recipients();
         Ok(number)
+    }
+
+    /// Takes it that the stream is where the past ends.
+    fn move_past(&mut self, batches: &[&EdgeBatch]) {
+        batches.iter().filter_map(|batch| batch.ts().last()).for_each(|&ts| self.window.clocks.move_to(ts));
     }
 
     /// A number that no pattern has.
@@ -285,7 +279,7 @@ impl Matcher {
         let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new())?;
         let removed = std::mem::replace(&mut self.units[number.place()], vacant);
         self.leave(&removed);
-        let (retired, now) = (&mut self.blueprints.retired, self.now);
+        let (retired, now) = (&mut self.blueprints.retired, self.window.clocks.time());
         self.dispatch.remove(number, &removed.signatures, |signature| retired.push_back((now, signature)));
         self.occupied.retain(|&other| other != number);
         self.timers.set(number, removed.clock, None);
@@ -350,39 +344,25 @@ impl Matcher {
 
     pub(super) fn check_changeable(&self, pattern: &str) -> Result<(), InvalidPlan> {
         let refused = |reason: &str| Err(InvalidPlan { pattern: pattern.into(), reason: reason.into() });
-        match (&self.satisfied, &self.seen) {
-            (None, _) => refused("its matcher keeps no edges to replay"),
-            (Some(_), Some(_)) => refused("it is traced, step by step of its plan"),
-            (Some(_), None) => Ok(()),
+        match (self.window.keeps_all(), &self.seen) {
+            (false, _) => refused("its matcher keeps no edges to replay"),
+            (true, Some(_)) => refused("it is traced, step by step of its plan"),
+            (true, None) => Ok(()),
         }
     }
 
     /// Makes what a checked pattern needs; it has taken nothing.
     fn register(&mut self, number: UnitId, spec: &PatternSpec) -> Result<Unit, InvalidPlan> {
         let (alone, across) = self.predicates(spec);
-        let signatures = self.dispatch.add(number, spec.asked(&alone), &mut self.symbols.lock());
+        let signatures = self.dispatch.add(number, spec.asked(&alone), &mut self.window.symbols().lock());
         self.postings.grow(self.dispatch.len());
         self.hits.resize(self.dispatch.len(), 0);
         let unit = self.with_engine(number, spec, across, signatures)?;
         if spec.clock == Clock::Edges {
-            self.store.count();
+            self.window.count();
         }
         self.blueprints.put(number, spec);
         Ok(unit)
-    }
-
-    /// The names of a pattern, and what it returns of the edges that the store will keep.
-    pub(super) fn names_of(&mut self, spec: &PatternSpec) -> PatternNames {
-        let (columns, mut reads_labels) = (&mut self.kept_columns, self.labels.is_some());
-        let names = spec.names(|column| {
-            reads_labels |= is_label(column);
-            kept(columns, column)
-        });
-        if reads_labels {
-            self.labels.get_or_insert_default();
-        }
-        self.store.widen(self.kept_columns.len());
-        names
     }
 
     /// Makes a unit without patterns of the engine that a plan asks for, attached to the lists that it reads.
@@ -393,10 +373,7 @@ impl Matcher {
         mut across: Vec<Expression>,
         signatures: Vec<SignatureId>,
     ) -> Result<Unit, InvalidPlan> {
-        for predicate in &mut across {
-            predicate.attributes(&mut |_, column| *column = kept(&mut self.kept_columns, *column));
-        }
-        self.store.widen(self.kept_columns.len());
+        self.window.keep_read(&mut across);
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
         let mut unit = Unit {
             members: SmallVec::new(),
@@ -423,13 +400,7 @@ impl Matcher {
     /// Splits a pattern's predicates into those that one edge decides, by edge, and the others; labels are kept if one reads them.
     pub(super) fn predicates(&mut self, spec: &PatternSpec) -> (Vec<Vec<Expression>>, Vec<Expression>) {
         let (mut alone, mut across) = split_predicates(spec);
-        let mut reads_labels = self.labels.is_some();
-        for predicate in alone.iter_mut().flatten().chain(&mut across) {
-            predicate.attributes(&mut |_, column| reads_labels |= is_label(*column));
-        }
-        if reads_labels {
-            self.labels.get_or_insert_default();
-        }
+        self.window.keep_labels_of(alone.iter_mut().flatten().chain(&mut across));
         (alone, across)
     }
 
@@ -438,16 +409,15 @@ impl Matcher {
         let unit = &self.units[number.place()];
         self.timers.set(number, unit.clock, unit.engine.next_expiry());
         self.has_timers |= unit.engine.tells_expiry();
-        self.windows.widen(unit);
+        self.window.lengthen(unit.clock, unit.engine.reach());
         self.has_threads |= unit.engine.has_threads();
         self.live += unit.engine.live();
     }
 
     /// Settles what follows from all units, now that one went.
     pub(super) fn settle_without(&mut self, removed: &Unit) {
-        if removed.engine.reach() == self.windows.on(removed.clock) {
-            self.windows = Windows::of(&self.units);
-        }
+        let left = self.units.iter().map(|unit| (unit.clock, unit.engine.reach()));
+        self.window.shorten(removed.clock, removed.engine.reach(), left);
         if removed.engine.has_threads() {
             self.has_threads = self.units.iter().any(|unit| unit.engine.has_threads());
         }
@@ -464,11 +434,11 @@ impl Matcher {
     #[inline]
     pub(super) fn free_signatures(&mut self) {
         let Some(&(since, _)) = self.blueprints.retired.front() else { return };
-        if self.store.oldest().is_some_and(|(_, oldest)| oldest.ts <= since) {
+        if self.window.store.oldest().is_some_and(|(_, oldest)| oldest.ts <= since) {
             return;
         }
         while let Some(&(at, signature)) = self.blueprints.retired.front()
-            && self.store.oldest().is_none_or(|(_, oldest)| oldest.ts > at)
+            && self.window.store.oldest().is_none_or(|(_, oldest)| oldest.ts > at)
         {
             self.blueprints.retired.pop_front();
             self.hits[signature.place()] = 0;
@@ -479,22 +449,21 @@ impl Matcher {
 
     /// Finds the edges of a unit's past in the store, or puts them there.
     fn recall(&mut self, number: UnitId, past: Past<'_>) -> Recalled {
-        if let Some(labels) = &mut self.labels {
-            self.symbols.lock().copy_new_names(labels);
-        }
+        self.window.learn_names();
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
-        self.now = batches.iter().filter_map(|batch| batch.ts().last()).fold(self.now, |now, &ts| now.max(ts));
+        self.move_past(&batches);
         let engine = &self.units[number.place()].engine;
         // What time alone brought about was told of those that were there; of others it is to be told with the next record.
-        let ts = if engine.tells_expiry() { self.now.max(self.passed) } else { self.now };
+        let clocks = &self.window.clocks;
+        let ts = if engine.tells_expiry() { clocks.watermark() } else { clocks.time() };
         let clock = self.units[number.place()].clock;
-        let alive_from = Now { ts, ..self.now() }.alive_from(clock, engine.reach());
+        let alive_from = Now { ts, ..clocks.now() }.alive_from(clock, engine.reach());
         let came = |batch: &EdgeBatch, row: usize| match clock {
             Clock::Time => batch.ts()[row],
             Clock::Edges => batch.ordinal(row).cast_signed() + 1,
         };
         let in_arrival_order = engine.has_residue();
-        let mut stored = Stored::default();
+        let mut known = OfTime::default();
         let mut recalled = Recalled::default();
         let pace = Unhurried;
         for (which, row, is_alive) in recent(&batches, |batch, row| came(batch, row) >= alive_from) {
@@ -506,73 +475,33 @@ impl Matcher {
             if class == NO_CLASS {
                 continue;
             }
-            let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
-            let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
+            let record = self.window.record(batch, row);
+            let mut satisfied = Signatures::new();
             // It is not worth a pause.
             self.dispatch.satisfied(class, &record, &mut Meter::unbounded(&pace), |signature| satisfied.push(signature));
             if !satisfied.iter().any(|signature| self.units[number.place()].signatures.contains(signature)) {
                 continue;
             }
-            let Some(sets) = &mut self.satisfied else { break };
-            let (ts, id) = (batch.ts()[row], batch.id(row));
-            recalled.arrive(ts);
+            recalled.arrive(batch.ts()[row]);
             if !is_alive {
                 continue;
             }
-            let values = self.kept_columns.iter().map(|&column| record.value(column));
-            let edge = if let Some(edge) = stored.take(&self.store, ts, id) {
-                let before = Mark::stored(self.store.get(edge).class);
-                // The past may lack attributes that only others read: what they knew of the edge holds.
-                satisfied.extend(sets.get(&before).iter().copied());
-                satisfied.sort_unstable();
-                satisfied.dedup();
-                let mark = sets.acquire(&satisfied);
-                sets.release(before);
-                self.store.set_class(edge, mark.number());
-                // What nobody read when the edge came was not kept.
-                for (column, value) in values.enumerate() {
-                    if self.store.attribute(edge, column) == ValueRef::Null {
-                        self.store.set_attribute(edge, column, value);
-                    }
-                }
-                edge
-            } else {
-                let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
-                let edge = self.store.push_late((ts, sets.acquire(&satisfied).number()), ends, id, values);
-                self.know(edge);
-                edge
-            };
+            let Some(edge) = self.window.recall(&mut known, (batch, row), satisfied) else { break };
             if clock == Clock::Edges {
-                self.store.number_at(edge, came(batch, row));
+                self.window.store.number_at(edge, came(batch, row));
             }
             recalled.keep(edge, is_told);
         }
-        self.store.settle_late();
+        self.window.store.settle_late();
         if self.blueprints.of(number).is_some_and(|spec| spec.telling != TellingSpec::default()) {
-            let past = PastOrder::of(&recalled.edges, |edge| self.store.came(edge, clock));
+            let past = PastOrder::of(&recalled.edges, |edge| self.window.store.came(edge, clock));
             self.units[number.place()].past = past;
         }
         if !in_arrival_order && clock == Clock::Time {
             // Of the edges of one time, late ones are first wherever they lie.
-            recalled.edges.sort_by_key(|&edge| (self.store.get(edge).ts, !edge.is_late()));
+            recalled.edges.sort_by_key(|&edge| (self.window.store.get(edge).ts, !edge.is_late()));
         }
         recalled
-    }
-
-    /// Lets an edge that came late be found by its id, unless the id was given again since.
-    fn know(&mut self, edge: EdgeRef) {
-        let (Some(ids), store) = (&mut self.ids, &self.store) else { return };
-        let id = store.id(edge);
-        if id.is_made() {
-            return;
-        }
-        match ids.find_mut(hash(id), |&other| store.id(other) == id) {
-            Some(known) if store.get(*known).ts < store.get(edge).ts => *known = edge,
-            Some(_) => {}
-            None => {
-                ids.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
-            }
-        }
     }
 }
 
@@ -597,28 +526,6 @@ fn recent(batches: &[&EdgeBatch], is_alive: impl Fn(&EdgeBatch, usize) -> bool) 
         }
     }
     recent
-}
-
-/// Finds edges of the store by time and id, each once; they are asked for in order of time.
-#[derive(Debug, Default)]
-struct Stored {
-    ts: Option<Time>,
-    by_id: HashTable<EdgeRef>,
-}
-
-impl Stored {
-    fn take(&mut self, store: &EdgeStore, ts: Time, id: IdRef<'_>) -> Option<EdgeRef> {
-        if self.ts != Some(ts) {
-            self.ts = Some(ts);
-            self.by_id.clear();
-            let of = |edge: &EdgeRef| hash(store.id(*edge));
-            for edge in store.of_time(ts).filter(|&edge| !store.is_deleted(edge)) {
-                self.by_id.insert_unique(of(&edge), edge, of);
-            }
-        }
-        let found = self.by_id.find_entry(hash(id), |&edge| store.id(edge) == id).ok()?;
-        Some(found.remove().0)
-    }
 }
 
 /// A pattern without edges, in the place of one that was removed.

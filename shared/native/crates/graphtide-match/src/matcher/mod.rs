@@ -10,10 +10,12 @@
 
 mod allowances;
 mod changes;
+mod clocks;
 mod detecting;
 mod engine;
 mod event_units;
 mod graph_queries;
+mod ids;
 mod membership;
 mod query;
 mod recovery;
@@ -25,13 +27,12 @@ mod timers;
 mod traced;
 mod unit;
 mod warming;
-mod windows;
+mod window;
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion};
-use graphtide_engine::dispatch::{Dispatch, NO_CLASS, Record};
+use graphtide_engine::dispatch::{Dispatch, NO_CLASS};
 use graphtide_engine::engine::Engine;
 use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::{PatternId, SignatureId, UnitId};
@@ -43,13 +44,8 @@ use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::key::IdRef;
-use graphtide_graph::store::{EdgeRef, EdgeStore};
 use graphtide_graph::symbol::SharedSymbols;
-use graphtide_graph::vertex::VertexTable;
 use graphtide_simulation::Probe;
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use smallvec::SmallVec;
 
 use crate::plan::{EventUnitSpec, InvalidPlan, MatcherSpec, PatternSpec};
 use allowances::{Allowances, Bounded, Payer};
@@ -63,13 +59,12 @@ use membership::Blueprints;
 pub use membership::Past;
 pub use query::{Query, Reports};
 use reported::Reported;
-use satisfied::{Mark, Satisfied};
 use telling::Silent;
 use timers::Timers;
 use traced::Asked;
 pub use traced::{Answer, Funnel, FunnelStep};
 pub use unit::{Counts, LimitReached, Unit};
-use windows::Windows;
+use window::{Signatures, Window};
 
 /// Records between two hand-overs of rows and expiries of the store.
 const CHUNK: usize = 4096;
@@ -141,8 +136,7 @@ pub struct Options {
 /// Patterns and what they share.
 #[derive(Debug)]
 pub struct Matcher {
-    symbols: SharedSymbols,
-    labels: Option<Vec<Box<str>>>,
+    window: Window,
     dispatch: Dispatch,
     units: Vec<Unit>,
     events: EventUnits,
@@ -154,21 +148,8 @@ pub struct Matcher {
     names: Arc<[Arc<PatternNames>]>,
     postings: Postings,
     hits: Vec<u64>,
-    store: EdgeStore,
-    vertices: VertexTable,
-    kept_columns: Vec<u16>,
-    ids: Option<HashTable<EdgeRef>>,
     reported: Option<Reported>,
     rows: Rows,
-    windows: Windows,
-    now: Time,
-    /// No record before this time follows; the least time where nobody said so.
-    passed: Time,
-    /// Records that added no edge.
-    edgeless: u64,
-    /// Edges of the stream that came before, or were left out, and are among the edges that windows count.
-    elsewhere: i64,
-    swept: Now,
     live: usize,
     totals: Totals,
     /// How often an edge could have made a pattern's state grow since the bytes of all were looked at.
@@ -182,8 +163,6 @@ pub struct Matcher {
     selected: Vec<u32>,
     /// Whether some pattern may ever have a time.
     has_timers: bool,
-    /// What the edges of the store satisfied, and what patterns were made from; where patterns may change.
-    satisfied: Option<Satisfied>,
     blueprints: Blueprints,
     allowances: Option<Allowances>,
     /// The limit that the last record reached.
@@ -205,11 +184,8 @@ impl Matcher {
         units.iter().try_for_each(EventUnitSpec::check)?;
         let works: Vec<Option<u64>> = specs.iter().flatten().map(|spec| spec.limits.work).collect();
         let mut matcher = Self {
-            symbols: symbols.clone(),
-            labels: None,
-            windows: Windows::default(),
+            window: Window::new(symbols, deletions, adaptive),
             names: Arc::default(),
-            store: EdgeStore::new(0),
             dispatch: Dispatch::default(),
             units: Vec::with_capacity(specs.len()),
             events: EventUnits::default(),
@@ -219,16 +195,8 @@ impl Matcher {
             queries: Vec::with_capacity(specs.len()),
             hits: Vec::new(),
             postings: Postings::default(),
-            kept_columns: Vec::new(),
-            vertices: VertexTable::default(),
-            ids: deletions.then(HashTable::new),
             reported: deletions.then(Reported::default),
             rows: Rows::default(),
-            now: Time::MIN,
-            passed: Time::MIN,
-            edgeless: 0,
-            elsewhere: 0,
-            swept: Now::uncounted(Time::MIN),
             live: 0,
             totals: Totals::default(),
             grown: 0,
@@ -238,7 +206,6 @@ impl Matcher {
             timers: Timers::default(),
             selected: Vec::new(),
             has_timers: false,
-            satisfied: adaptive.then(Satisfied::default),
             blueprints: Blueprints::default(),
             allowances: Allowances::new(&works, work),
             limit: None,
@@ -251,7 +218,7 @@ impl Matcher {
                 matcher.queries.push(Query::vacant());
                 continue;
             };
-            let names = matcher.names_of(&spec);
+            let names = matcher.window.names_of(&spec);
             let trace = traced.map(|misses| {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
                 Box::new(Trace::new((spec.window, spec.clock), ends, misses))
@@ -275,11 +242,12 @@ impl Matcher {
         matcher.postings.begin();
         matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
         matcher.dispatch.seal();
-        matcher.windows = Windows::of(&matcher.units);
         matcher.names = matcher.queries.iter().map(|query| Arc::clone(&query.names)).collect();
         matcher.has_threads = matcher.units.iter().any(|unit| unit.engine.has_threads());
         matcher.has_timers = matcher.units.iter().any(|unit| unit.engine.tells_expiry());
         for number in (0..matcher.units.len() as u32).map(UnitId) {
+            let unit = &matcher.units[number.place()];
+            matcher.window.lengthen(unit.clock, unit.engine.reach());
             matcher.set_gates(number);
         }
         Ok(matcher)
@@ -296,7 +264,7 @@ impl Matcher {
             self.graphs.selected.clear();
         }
         // Where edges are counted, it is as if work were bounded: what is compiled once more is enough so.
-        match (self.seen.is_some(), self.allowances.is_some(), self.store.counts()) {
+        match (self.seen.is_some(), self.allowances.is_some(), self.window.store.counts()) {
             (false, false, false) => self.take_all::<false, false, false>(batch, from, most, meter),
             (false, true, false) => self.take_all::<false, true, false>(batch, from, most, meter),
             (true, false, false) => self.take_all::<true, false, false>(batch, from, most, meter),
@@ -311,7 +279,7 @@ impl Matcher {
     /// What does not follow from time alone stays as it is: partial matches of the window are alive.
     pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
         let mut progress = Progress::default();
-        self.tell_expiry(Now { ts: Time::MAX, ..self.now() }, meter);
+        self.tell_expiry(Now { ts: Time::MAX, ..self.window.clocks.now() }, meter);
         self.hand_over(&mut progress.matches, meter);
         let Self { events, queries, totals, .. } = self;
         let out = &mut progress.matches;
@@ -335,9 +303,7 @@ impl Matcher {
         most: usize,
         meter: &mut Meter<'_>,
     ) -> Progress {
-        if let Some(labels) = &mut self.labels {
-            self.symbols.lock().copy_new_names(labels);
-        }
+        self.window.learn_names();
         self.events.learn_names();
         self.graphs.learn_names();
         // Streams of edges are asked once a batch, not with each record.
@@ -388,12 +354,10 @@ impl Matcher {
         meter: &mut Meter<'_>,
     ) -> Next {
         let ts = batch.ts()[row];
-        if ts < self.now.max(self.passed) {
+        if !self.window.clocks.take(ts) {
             return self.refuse_unordered();
         }
-        self.totals.records += 1;
-        self.now = ts;
-        if self.timers.may_be_due(self.now) {
+        if self.timers.may_be_due(ts) {
             self.tell_expiry_before(batch, row, meter);
         }
         if has_events {
@@ -412,8 +376,8 @@ impl Matcher {
             return Next::Record;
         }
         self.totals.relevant += 1;
-        let mut satisfied: SmallVec<[SignatureId; 16]> = SmallVec::new();
-        let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
+        let mut satisfied = Signatures::new();
+        let record = self.window.record(batch, row);
         self.dispatch.satisfied(class, &record, meter, |signature| satisfied.push(signature));
         if satisfied.is_empty() {
             return Next::Record;
@@ -486,14 +450,14 @@ impl Matcher {
             return Some(Next::Record);
         }
         batch.is_event(row).then(|| {
-            self.edgeless += 1;
+            self.window.clocks.take_edgeless();
             Next::Record
         })
     }
 
     /// Takes a deletion; `is_held` says whether others than engines held what it deletes.
     fn take_deletion(&mut self, batch: &EdgeBatch, row: usize, is_held: bool, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        self.edgeless += 1;
+        self.window.clocks.take_edgeless();
         self.select(row);
         let deletions = self.totals.deletions + u64::from(is_held);
         self.delete(batch.id(row), batch.ts()[row], out, meter);
@@ -503,7 +467,7 @@ impl Matcher {
 
     #[inline]
     fn select(&mut self, row: usize) {
-        if self.satisfied.is_some() && self.selected.last() != Some(&(row as u32)) {
+        if self.window.keeps_all() && self.selected.last() != Some(&(row as u32)) {
             self.selected.push(row as u32);
         }
     }
@@ -517,17 +481,13 @@ impl Matcher {
         meter: &mut Meter<'_>,
     ) -> Next {
         let ts = batch.ts()[row];
-        let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
-        let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
-        let kept = self.kept_columns.iter().map(|&column| record.value(column));
-        let mark = self.satisfied.as_mut().map_or(class, |sets| sets.acquire(satisfied).number());
-        let edge = self.store.push((ts, mark), ends, batch.id(row), kept);
-        let edges = if COUNTED { self.now().edges } else { 0 };
+        let (edge, ends) = self.window.push((batch, row), class, satisfied);
+        let edges = if COUNTED { self.window.clocks.now().edges } else { 0 };
         if COUNTED {
-            self.store.number(edges);
+            self.window.store.number(edges);
         }
-        let arrival =
-            Arrival { ts, at: ts, source: ends.0, target: ends.1, edge, satisfied, store: &self.store, names: &self.vertices };
+        let Window { store, vertices: names, .. } = &self.window;
+        let arrival = Arrival { ts, at: ts, source: ends.0, target: ends.1, edge, satisfied, store, names };
         let mut held = false;
         let mut next = Next::Record;
         'units: for &signature in satisfied {
@@ -557,7 +517,7 @@ impl Matcher {
                 };
                 let before = unit.engine.live();
                 let lent = self.allowances.as_mut().filter(|_| BOUNDED).map(|allowances| {
-                    allowances.take_record(self.totals.records);
+                    allowances.take_record(self.window.clocks.records());
                     begin(allowances, target.unit, meter)
                 });
                 let mut inserted = if TRACED {
@@ -605,57 +565,27 @@ impl Matcher {
             self.units.iter_mut().for_each(|unit| unit.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
-        if held || self.satisfied.is_some() || !self.rows.is_empty() {
-            if self.ids.is_some() {
-                self.name(edge, batch, row);
+        if held || self.window.keeps_all() || !self.rows.is_empty() {
+            if self.window.has_ids() {
+                self.window.name(edge, batch.id(row));
             }
         } else {
-            self.store.pop_back();
-            self.vertices.release(ends.0);
-            self.vertices.release(ends.1);
+            self.window.take_back(ends);
         }
         next
     }
 
-    /// Lets the newest edge be found by its id, where edges may be deleted.
-    // Inlined, it would take registers from every record.
-    #[inline(never)]
-    fn name(&mut self, edge: EdgeRef, batch: &EdgeBatch, row: usize) {
-        let (Some(ids), store, id) = (&mut self.ids, &self.store, batch.id(row)) else { return };
-        // An id may come again once its first edge has left the window, which the store may still hold.
-        // What was made is never deleted.
-        match ids.find_mut(hash(id), |&edge| store.id(edge) == id) {
-            _ if id.is_made() => {}
-            Some(known) => *known = edge,
-            None => {
-                ids.insert_unique(hash(id), edge, |&edge| hash(store.id(edge)));
-            }
-        }
-    }
-
     fn delete(&mut self, id: IdRef<'_>, ts: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        let Some(ids) = &mut self.ids else { return };
-        let Ok(entry) = ids.find_entry(hash(id), |&edge| self.store.id(edge) == id) else { return };
-        let (edge, _) = entry.remove();
-        let (born, now) = (self.store.born(edge), Now { ts, ..self.now() });
-        let alive_from = self.windows.alive_from(now);
-        if born.ts < alive_from.ts && born.edges < alive_from.edges {
-            return;
-        }
+        let Some(deleted) = self.window.take_id(id, ts) else { return };
         self.totals.deletions += 1;
         if self.seen.is_some() {
             // What the window has passed already was not deleted.
             self.expire_traces();
         }
-        self.store.delete(edge);
-        let mark = self.store.get(edge).class;
-        let mut signatures: SmallVec<[SignatureId; 16]> = SmallVec::new();
-        match &self.satisfied {
-            Some(sets) => signatures.extend_from_slice(sets.get(&Mark::stored(mark))),
-            None => self.dispatch.signatures_of_class(mark, |signature| signatures.push(signature)),
-        }
-        let (deleted, mut ends_matches) = (Deleted { edge, born, now }, false);
-        for signature in signatures {
+        let Deleted { edge, born, now } = deleted;
+        self.window.store.delete(edge);
+        let mut ends_matches = false;
+        for signature in self.window.signatures_of(edge, &self.dispatch) {
             self.postings.delete(signature, born, edge);
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
@@ -680,12 +610,12 @@ impl Matcher {
             if found.first < now.alive_from(unit.clock, unit.engine.reach()) {
                 return false;
             }
-            let times = found.edges.iter().map(|&edge| self.store.get(edge).ts);
+            let times = found.edges.iter().map(|&edge| self.window.store.get(edge).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
             query.reports.count(Kind::Retract);
             let head = (found.pattern, Kind::Retract, query.shed || unit.shed);
             let (parts, place) = ((found.edges.as_slice(), found.vertices.as_slice()), out.len());
-            out.push(head, (ts, first, last), parts, &query.names, (&self.store, &self.vertices));
+            out.push(head, (ts, first, last), parts, &query.names, (&self.window.store, &self.window.vertices));
             if query.telling.is_some() {
                 out.retain_from(place, |batch, index| {
                     query.notes(Kind::Retract, ts, |query| query.names.match_id(&batch.get(index, &self.names)))
@@ -723,21 +653,15 @@ impl Matcher {
         let peak: usize = self.units.iter().map(|unit| unit.engine.usage().peak).sum();
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(peak as u64);
         if self.rows.len() > from {
-            self.rows.sort(&self.store);
+            self.rows.sort(&self.window.store);
         }
         outcomes.into_iter().collect()
-    }
-
-    /// What both clocks show, once a record is taken.
-    #[inline]
-    fn now(&self) -> Now {
-        Now { ts: self.now, edges: (self.totals.records - self.edgeless).cast_signed().saturating_add(self.elsewhere) }
     }
 
     /// Lets patterns tell what follows from a record's place in the stream alone.
     #[cold]
     fn tell_expiry_before(&mut self, batch: &EdgeBatch, row: usize, meter: &mut Meter<'_>) {
-        let Now { ts, edges } = self.now();
+        let Now { ts, edges } = self.window.clocks.now();
         self.tell_expiry(Now { ts, edges: edges - i64::from(!batch.is_edge(row)) }, meter);
     }
 
@@ -756,9 +680,9 @@ impl Matcher {
 
     /// Turns the rows found into matches that own their texts.
     fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        let (now, from) = (self.now(), out.len());
+        let (now, from) = (self.window.clocks.now(), out.len());
         let silent = if self.tells_less && !self.rows.is_empty() { self.silence() } else { Silent::default() };
-        let Self { units, queries, reported, store, rows, .. } = self;
+        let Self { units, queries, reported, window: Window { store, .. }, rows, .. } = self;
         let (mut matches, mut place) = (0, 0..);
         for (unit, kind, count) in rows.take_gone() {
             for &pattern in &units[unit.place()].members {
@@ -792,7 +716,7 @@ impl Matcher {
         // What is noted of matches is read off the batch.
         let is_noted = self.tells_less && self.allowed.deletions;
         let most = if is_noted { meter.hold_matches() } else { meter.most() };
-        out.take_rows(&self.rows, &self.names, members, (is_told, shed), (&self.store, &self.vertices), meter);
+        out.take_rows(&self.rows, &self.names, members, (is_told, shed), (&self.window.store, &self.window.vertices), meter);
         meter.hand_on_from(most);
         self.rows.clear();
         if is_noted {
@@ -803,12 +727,11 @@ impl Matcher {
     /// Lets go of what left the longest windows, and looks at the bytes that patterns take.
     fn end_chunk(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         let mut outcome = Ok(());
-        let alive_from = self.windows.alive_from(self.now());
+        let alive_from = self.window.alive_from(self.window.clocks.now());
         if self.seen.is_some() {
             self.expire_traces();
         }
-        let is_due = |clock| self.windows.on(clock) > 0 && self.swept.on(clock) < alive_from.on(clock);
-        if is_due(Clock::Time) || is_due(Clock::Edges) {
+        if self.window.begin_sweep() {
             self.sweep(meter);
         }
         if self.units.len() <= FEW || self.grown >= self.units.len() {
@@ -825,24 +748,7 @@ impl Matcher {
             let held = (self.live + self.events.peak() + self.graphs.peak()) as u64;
             self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held);
         }
-        loop {
-            meter.tick(1);
-            // The id is read while the store still has the edge.
-            if let Some(ids) = &mut self.ids
-                && let Some((edge, stored)) = self.store.oldest()
-                && stored.ts < alive_from.ts
-                && self.store.came(edge, Clock::Edges) < alive_from.edges
-                && let Ok(entry) = ids.find_entry(hash(self.store.id(edge)), |&other| other == edge)
-            {
-                entry.remove();
-            }
-            let Some(edge) = self.store.pop_expired(alive_from) else { break };
-            if let Some(sets) = &mut self.satisfied {
-                sets.release(Mark::stored(edge.class));
-            }
-            self.vertices.release(edge.source);
-            self.vertices.release(edge.target);
-        }
+        self.window.expire(alive_from, meter);
         if let Some(reported) = &mut self.reported {
             reported.expire(alive_from, meter);
         }
@@ -852,8 +758,7 @@ impl Matcher {
 
     /// Expires what no edge has touched for a window, so that quiet patterns hold nothing for ever.
     fn sweep(&mut self, meter: &mut Meter<'_>) {
-        let now = self.now();
-        self.swept = now;
+        let now = self.window.clocks.now();
         self.live = 0;
         self.occupied.retain(|&number| {
             let unit = &mut self.units[number.place()];
@@ -874,13 +779,13 @@ impl Matcher {
             + self.events.bytes()
             + self.graphs.bytes()
             + self.telling_bytes();
-        engines + postings + reported + self.store.bytes() + self.vertices.bytes()
+        engines + postings + reported + self.window.bytes()
     }
 
     /// Counts over the whole pass; the peak of state counts what is alive now, too.
     pub fn totals(&self) -> Totals {
         let peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
-        Totals { peak_state_bytes, ..self.totals }
+        Totals { records: self.window.clocks.records(), peak_state_bytes, ..self.totals }
     }
 
     /// The patterns with their numbers and units.
@@ -921,20 +826,20 @@ impl Matcher {
 }
 
 /// Lends a unit what it may spend on an insertion; returns the steps counted before, and whose account bounds it.
+#[allow(clippy::inline_always)] // every insertion that is bounded
+#[inline(always)]
 fn begin(allowances: &mut Allowances, unit: UnitId, meter: &mut Meter<'_>) -> (u64, Bounded) {
     let (allowance, bounded) = allowances.lend(Payer::Engine(unit));
     meter.begin(allowance);
     (meter.taken(), bounded)
 }
 
+#[allow(clippy::inline_always)] // every insertion that is bounded
+#[inline(always)]
 fn spend(allowances: &mut Allowances, unit: &mut Unit, number: UnitId, taken: u64) {
     let taken = taken + unit.engine.taken_elsewhere();
     unit.counts.work += taken;
     allowances.spend(Payer::Engine(number), taken);
-}
-
-fn hash(id: IdRef<'_>) -> u64 {
-    FxBuildHasher.hash_one(id)
 }
 
 /// Splits predicates into those that one edge decides, by edge, and the others.

@@ -28,7 +28,7 @@ impl Matcher {
     }
 
     fn picked(&self, batch: &EdgeBatch, rows: &[u32]) -> EdgeBatch {
-        let mut number = self.now().edges.cast_unsigned().wrapping_sub(batch.edges(0..batch.len()));
+        let mut number = self.window.clocks.now().edges.cast_unsigned().wrapping_sub(batch.edges(0..batch.len()));
         let mut row = 0;
         batch.renumbered(rows.iter().map(|&place| {
             number = number.wrapping_add(batch.edges(row..place as usize));
@@ -39,7 +39,7 @@ impl Matcher {
 
     /// Takes it that so many edges of the stream came before the next record, deletions not counted.
     pub fn count_from(&mut self, number: u64) {
-        self.elsewhere = number.cast_signed().saturating_sub((self.totals.records - self.edgeless).cast_signed());
+        self.window.clocks.count_from(number);
     }
 
     /// Lets a pattern wait for [`Self::begin`]: what it finds until then counts for nothing. Call it before it takes anything.
@@ -62,7 +62,7 @@ impl Matcher {
             self.events.begin(unit, number);
             return;
         }
-        let (now, rows) = (self.now(), &mut self.rows);
+        let (now, rows) = (self.window.clocks.now(), &mut self.rows);
         // What does not follow from the edges of the window is a pattern's own: its unit has no other.
         let unit = self.queries.get(number.place()).and_then(|query| query.unit).map(UnitId::place);
         let Some(unit) = unit.map(|place| &mut self.units[place]).filter(|unit| unit.engine.has_residue()) else { return };
@@ -84,11 +84,11 @@ impl Matcher {
 
     /// Takes it that the stream is at a time: patterns tell what follows from that alone.
     pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) -> Progress {
-        self.now = self.now.max(now);
+        self.window.clocks.move_to(now);
         let mut progress = Progress::default();
-        self.tell_expiry(self.now(), meter);
+        self.tell_expiry(self.window.clocks.now(), meter);
         self.hand_over(&mut progress.matches, meter);
-        self.wake_events(self.now, &mut progress.matches, meter);
+        self.wake_events(self.window.clocks.time(), &mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();
         progress
@@ -96,11 +96,12 @@ impl Matcher {
 
     /// Takes it that no record before a time follows: patterns tell what follows from that alone. The newest record stays the newest.
     pub fn pass_time(&mut self, watermark: Time, meter: &mut Meter<'_>) -> Progress {
-        self.passed = self.passed.max(watermark);
+        self.window.clocks.pass(watermark);
         let mut progress = Progress::default();
-        self.tell_expiry(Now { ts: self.now.max(watermark), ..self.now() }, meter);
+        let now = self.window.clocks.now();
+        self.tell_expiry(Now { ts: now.ts.max(watermark), ..now }, meter);
         self.hand_over(&mut progress.matches, meter);
-        self.wake_events(self.now.max(watermark), &mut progress.matches, meter);
+        self.wake_events(now.ts.max(watermark), &mut progress.matches, meter);
         progress.ended = meter.ended();
         progress.work = meter.taken();
         progress

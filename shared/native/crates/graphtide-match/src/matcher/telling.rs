@@ -28,6 +28,7 @@ use smallvec::SmallVec;
 use super::Matcher;
 use super::query::Query;
 use super::unit::{LimitReached, Unit};
+use super::window::Window;
 use crate::plan::{OnceSpec, TellingSpec};
 
 /// Keys that are remembered of an interval, whatever the limits.
@@ -305,7 +306,7 @@ impl Matcher {
 
     /// The rows of matches of patterns that do not tell all.
     fn candidates(&self) -> Vec<Candidate> {
-        let Self { units, queries, rows, store, vertices, .. } = self;
+        let Self { units, queries, rows, window: Window { store, vertices, .. }, .. } = self;
         let (mut found, mut place, mut bytes) = (Vec::new(), 0, Vec::new());
         rows.each(|unit, detected_at, row| {
             for &pattern in &units[unit.place()].members {
@@ -347,7 +348,7 @@ impl Matcher {
     /// Lets go of what was told in intervals that are over, and does as the limits say where there are too many keys in one.
     #[cold]
     pub(super) fn check_keys(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
-        let now = self.now();
+        let now = self.window.clocks.now();
         self.units.iter_mut().for_each(|unit| unit.forget_past(now));
         for query in &mut self.queries {
             let Some(once) = query.telling.as_mut().and_then(|telling| telling.once.as_mut()) else { continue };

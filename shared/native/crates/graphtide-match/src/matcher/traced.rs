@@ -8,7 +8,7 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_simulation::inquiry::{End, Inquiry, Named};
 use graphtide_simulation::simulated::Simulated;
 
-use super::{Matcher, Query, Record, Unit};
+use super::{Matcher, Query, Unit};
 
 /// What one step of a plan looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Matcher {
 
     /// Notes for every signature whether an insertion satisfies it.
     pub(super) fn see(&mut self, batch: &EdgeBatch, row: usize) {
-        let record = Record { batch, row, labels: self.labels.as_deref().unwrap_or_default() };
+        let record = self.window.record(batch, row);
         for (signature, tally) in (0..).zip(self.seen.iter_mut().flatten()) {
             tally.looked_at += 1;
             match self.dispatch.refusal(SignatureId(signature), &record) {
@@ -108,7 +108,7 @@ impl Matcher {
             Some(_) => Vec::new(),
             None => inquiry.lacks(inquiries.query()),
         };
-        let end = |inquiry: &Inquiry| inquiries.end(inquiry, self.now);
+        let end = |inquiry: &Inquiry| inquiries.end(inquiry, self.window.clocks.time());
         let seen = self.asked.iter().flat_map(|asked| &asked.seen).map(|seen| {
             let inquiry =
                 all.iter().copied().find(|found| found.chosen.is_none() && (&found.id, found.ts) == (&seen.id, seen.ts));
@@ -130,10 +130,10 @@ impl Matcher {
 
     /// Lets go of the partial matches that the window has passed, while the store still has the edges that traces name.
     pub(super) fn expire_traces(&mut self) {
-        let now = self.now();
+        let now = self.window.clocks.now();
         for unit in &mut self.units {
             if let Some(trace) = &mut unit.trace {
-                trace.expire(now.on(unit.clock), &self.store, &self.vertices);
+                trace.expire(now.on(unit.clock), &self.window.store, &self.window.vertices);
             }
         }
     }
@@ -153,7 +153,7 @@ impl Matcher {
                 .map(|(step, tally)| FunnelStep { node: name(step.node), part: step.part, tally })
                 .collect(),
             stores: trace
-                .fates(&self.store)
+                .fates(&self.window.store)
                 .into_iter()
                 .chain(unit.engine.fates())
                 .map(|(node, fates)| (name(node), fates))

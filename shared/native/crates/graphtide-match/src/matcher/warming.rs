@@ -23,6 +23,7 @@ use rustc_hash::FxBuildHasher;
 use super::allowances::{Bounded, SAVED};
 use super::satisfied::Mark;
 use super::telling::repeated;
+use super::window::Window;
 use super::{Matcher, Unit};
 
 /// How a new engine came out.
@@ -72,19 +73,19 @@ impl Recalled {
 impl Matcher {
     /// The edges of the store that some edge of a unit could be, in their order. Complexity: O(edges held).
     pub(super) fn edges_of(&self, number: UnitId) -> Vec<EdgeRef> {
-        let Some(sets) = &self.satisfied else { return Vec::new() };
+        let Some(sets) = &self.window.satisfied else { return Vec::new() };
         let unit = &self.units[number.place()];
-        let alive_from = self.now().alive_from(unit.clock, unit.engine.reach());
+        let alive_from = self.window.clocks.now().alive_from(unit.clock, unit.engine.reach());
         let is_its = |&edge: &EdgeRef| {
-            let stored = self.store.get(edge);
-            self.store.came(edge, unit.clock) >= alive_from
+            let stored = self.window.store.get(edge);
+            self.window.store.came(edge, unit.clock) >= alive_from
                 && sets.get(&Mark::stored(stored.class)).iter().any(|signature| unit.signatures.contains(signature))
-                && !self.store.is_deleted(edge)
+                && !self.window.store.is_deleted(edge)
         };
-        let mut edges: Vec<EdgeRef> = self.store.refs().filter(is_its).collect();
+        let mut edges: Vec<EdgeRef> = self.window.store.refs().filter(is_its).collect();
         if unit.clock == Clock::Edges {
             // Of the edges of one time, late ones lie first.
-            edges.sort_by_key(|&edge| self.store.came(edge, Clock::Edges));
+            edges.sort_by_key(|&edge| self.window.store.came(edge, Clock::Edges));
         }
         edges
     }
@@ -93,8 +94,9 @@ impl Matcher {
     /// retracted.
     pub(super) fn warm(&mut self, number: UnitId, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
         let Recalled { edges, told, before, newest } = recalled;
-        let now = self.now();
-        let Self { units, postings, store, vertices, satisfied, reported, .. } = self;
+        let now = self.window.clocks.now();
+        let Self { units, postings, window, reported, .. } = self;
+        let Window { store, vertices, satisfied, .. } = window;
         let (unit, Some(sets)) = (&mut units[number.place()], satisfied) else { return Warm::Limited };
         let mut signatures: Vec<SignatureId> = unit.signatures.clone();
         signatures.sort_unstable();

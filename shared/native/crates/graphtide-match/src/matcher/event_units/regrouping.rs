@@ -37,7 +37,7 @@ impl Matcher {
             return Err(InvalidPlan { pattern: spec.name(), reason });
         }
         let allowed = self.allowed;
-        let Some(unit) = self.events.regroup(&units, (spec, &numbers), &self.symbols, allowed, meter)? else {
+        let Some(unit) = self.events.regroup(&units, (spec, &numbers), self.window.symbols(), allowed, meter)? else {
             return Ok(false);
         };
         self.open_events(unit.number, spec);

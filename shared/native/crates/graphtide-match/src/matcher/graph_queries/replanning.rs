@@ -72,7 +72,7 @@ impl Matcher {
                 plans[place as usize] = spec.plan.clone();
             }
         }
-        let fresh = answering(&plans, unit.limits, &self.symbols, self.allowed)
+        let fresh = answering(&plans, unit.limits, self.window.symbols(), self.allowed)
             .map_err(|error| InvalidPlan { pattern: queries[0].1.name.clone(), reason: error.to_string() })?;
         let Some(fresh) = unit.brought(fresh, past, meter) else { return Ok(false) };
         self.graphs.take_over(number, plans, fresh);
