@@ -137,7 +137,7 @@ impl Matcher {
             }
         }
         // A match that nobody holds any more may be retracted.
-        if self.reported.is_some() {
+        if self.output.reported.is_some() {
             let pairs = (0..).zip(self.queries.iter().zip(&*figures));
             candidates.extend(
                 pairs

@@ -10,9 +10,9 @@ use graphtide_graph::batch::EdgeBatch;
 
 use super::Matcher;
 use super::allowances::{Allowances, Bounded, Payer};
+use super::deduplication::Deduplication;
 use super::event_units::{Allowed, EventUnit, Outcome, Pass};
 use super::query::Query;
-use super::telling;
 use crate::plan::{EventUnitSpec, InvalidPlan, TellingSpec};
 
 /// The pass as its units of event patterns see it while they have a record.
@@ -65,10 +65,11 @@ impl Matcher {
         let unit = self.events.add(spec, numbers, self.window.symbols(), allowed)?;
         self.open_events(unit, spec);
         for (pattern, number) in spec.patterns.iter().zip(numbers) {
-            let telling = telling::Telling::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);
-            self.tells_less |= telling.is_some();
+            let telling = Deduplication::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);
             let names = Arc::new(pattern.names());
-            self.queries[number.place()] = Query { names, events: Some(unit), telling, ..Query::vacant() };
+            let query = Query { names, events: Some(unit), telling, ..Query::vacant() };
+            self.output.take_selective(&query);
+            self.queries[number.place()] = query;
         }
         Ok(unit)
     }
@@ -127,9 +128,7 @@ impl Matcher {
     fn tell_events(&mut self, unit: &mut EventUnit, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         if unit.has_found() {
             self.hand_over(out, &mut Meter::unbounded(&Unhurried));
-            let before = out.len();
-            self.totals.matches += unit.hand_over(&mut self.queries, out, meter);
-            self.occurrences += out.len().saturating_sub(before);
+            self.output.append(&mut self.queries, out, |queries, out| unit.hand_over(queries, out, meter));
         }
     }
 

@@ -27,8 +27,8 @@ use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::allowances::Bounded;
+use super::deduplication::{Say, digest};
 use super::query::Query;
-use super::telling::{Say, digest};
 use super::unit::LimitReached;
 use crate::plan::{EventUnitSpec, InvalidPlan};
 
@@ -479,7 +479,7 @@ impl EventUnit {
         for (place, found) in found {
             let Some(number) = self.members[found.pattern as usize].number else { continue };
             let query = &mut queries[number.place()];
-            let Some(once) = query.telling.as_mut().and_then(|telling| telling.once.as_mut()) else { continue };
+            let Some(once) = query.once_mut() else { continue };
             match once.decide(found.detected_at, &digest(found.key)) {
                 Say::Told => {}
                 Say::Suppressed => {

@@ -476,12 +476,11 @@ impl Matcher {
                 allowances.spend(Payer::Graph(unit), steps);
             }
             if self.graphs.units[unit as usize].has_answers() {
-                if !self.rows.is_empty() {
+                if !self.output.rows.is_empty() {
                     self.hand_over(out, &mut Meter::unbounded(&Unhurried));
                 }
-                let (own, before) = (&self.graphs.units[unit as usize], out.len());
-                self.totals.matches += own.hand_over(&mut self.queries, out, meter);
-                self.occurrences += out.len().saturating_sub(before);
+                let own = &self.graphs.units[unit as usize];
+                self.output.append(&mut self.queries, out, |queries, out| own.hand_over(queries, out, meter));
             }
             let taken = taken?;
             is_held |= taken.is_held;

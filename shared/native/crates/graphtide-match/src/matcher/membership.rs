@@ -34,10 +34,10 @@ use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
 use super::allowances::{Allowances, Payer};
+use super::deduplication::{Deduplication, PastOrder};
 use super::engine::AnyEngine;
 use super::ids::OfTime;
 use super::query::{Query, Reports};
-use super::telling::{PastOrder, Telling};
 use super::unit::{Counts, Unit};
 use super::warming::{Recalled, Warm};
 use super::window::Signatures;
@@ -119,7 +119,7 @@ impl Matcher {
         let names = self.window.names_of(spec);
         let shared = self.shared_by(spec);
         // What it told of may be retracted, and that its unit has not kept for it.
-        let has_told = self.reported.is_some() && !past.told.is_empty();
+        let has_told = self.output.reported.is_some() && !past.told.is_empty();
         match shared {
             Some(unit) if !has_told => self.enrol(query, names, unit),
             _ => {
@@ -132,8 +132,7 @@ impl Matcher {
             }
         }
         self.told.added(query);
-        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
-        self.rows.forget_recipients();
+        self.output.rename(&self.queries);
         Ok(query)
     }
 
@@ -152,8 +151,7 @@ impl Matcher {
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.move_past(&batches);
         self.events.bring(unit, &batches, past.untold.len(), self.window.clocks.watermark(), meter);
-        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
-        self.rows.forget_recipients();
+        self.output.rename(&self.queries);
         Ok(numbers)
     }
 
@@ -171,8 +169,7 @@ impl Matcher {
         let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
         self.move_past(&batches);
         self.bring_graph(unit, &batches, meter);
-        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
-        self.rows.forget_recipients();
+        self.output.rename(&self.queries);
         Ok(number)
     }
 
@@ -208,12 +205,10 @@ impl Matcher {
             return Ok(());
         }
         let unit = self.changeable(number)?;
-        self.rows.forget_recipients();
+        self.output.rows.forget_recipients();
         self.withdraw(number, unit)?;
         self.queries[number.place()].unit = None;
-        if let Some(reported) = &mut self.reported {
-            reported.forget(number);
-        }
+        self.output.forget(number);
         self.told.forget(number);
         self.blueprints.vacant_queries.push(number);
         Ok(())
@@ -242,9 +237,9 @@ impl Matcher {
             counts_before: of.counts,
             reports: Reports::default(),
             shed: false,
-            telling: self.blueprints.of(unit).and_then(|spec| Telling::new(&spec.telling, &spec.limits)),
+            telling: self.blueprints.of(unit).and_then(|spec| Deduplication::new(&spec.telling, &spec.limits)),
         };
-        self.tells_less |= query.telling.is_some();
+        self.output.take_selective(&query);
         if number.place() == self.queries.len() {
             self.queries.push(query);
         } else {
@@ -344,10 +339,10 @@ impl Matcher {
 
     pub(super) fn check_changeable(&self, pattern: &str) -> Result<(), InvalidPlan> {
         let refused = |reason: &str| Err(InvalidPlan { pattern: pattern.into(), reason: reason.into() });
-        match (self.window.keeps_all(), &self.seen) {
+        match (self.window.keeps_all(), self.tracing.is_on()) {
             (false, _) => refused("its matcher keeps no edges to replay"),
-            (true, Some(_)) => refused("it is traced, step by step of its plan"),
-            (true, None) => Ok(()),
+            (true, true) => refused("it is traced, step by step of its plan"),
+            (true, false) => Ok(()),
         }
     }
 

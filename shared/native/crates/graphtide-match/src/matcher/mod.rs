@@ -11,20 +11,21 @@
 mod allowances;
 mod changes;
 mod clocks;
+mod deduplication;
 mod detecting;
 mod engine;
 mod event_units;
 mod graph_queries;
 mod ids;
 mod membership;
+mod output;
 mod query;
 mod recovery;
 mod replan;
 mod reported;
 mod satisfied;
-mod telling;
 mod timers;
-mod traced;
+mod tracing;
 mod unit;
 mod warming;
 mod window;
@@ -38,8 +39,8 @@ use graphtide_engine::expression::Expression;
 use graphtide_engine::ids::{PatternId, SignatureId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{Ended, Meter, Refusal};
-use graphtide_engine::output::{FoundRow, Kind, MatchBatch, PatternNames, Recipient, Recipients, Rows};
-use graphtide_engine::trace::{Tally, Trace, Untraced};
+use graphtide_engine::output::{MatchBatch, PatternNames};
+use graphtide_engine::trace::{Trace, Untraced};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::{Clock, Now};
@@ -57,12 +58,11 @@ pub use graph_queries::GraphUnit;
 use graph_queries::GraphUnits;
 use membership::Blueprints;
 pub use membership::Past;
+use output::{Output, Sources};
 pub use query::{Query, Reports};
-use reported::Reported;
-use telling::Silent;
 use timers::Timers;
-use traced::Asked;
-pub use traced::{Answer, Funnel, FunnelStep};
+use tracing::Tracing;
+pub use tracing::{Answer, Funnel, FunnelStep};
 pub use unit::{Counts, LimitReached, Unit};
 use window::{Signatures, Window};
 
@@ -142,14 +142,10 @@ pub struct Matcher {
     events: EventUnits,
     graphs: GraphUnits,
     allowed: Allowed,
-    /// What units of event patterns and graph queries told since the chunk began.
-    occurrences: usize,
     queries: Vec<Query>,
-    names: Arc<[Arc<PatternNames>]>,
+    output: Output,
     postings: Postings,
     hits: Vec<u64>,
-    reported: Option<Reported>,
-    rows: Rows,
     live: usize,
     totals: Totals,
     /// How often an edge could have made a pattern's state grow since the bytes of all were looked at.
@@ -167,12 +163,7 @@ pub struct Matcher {
     allowances: Option<Allowances>,
     /// The limit that the last record reached.
     limit: Option<LimitReached>,
-    /// For every signature, the insertions seen; if patterns are traced.
-    seen: Option<Vec<Tally>>,
-    /// What is asked of single edges.
-    asked: Option<Asked>,
-    /// Whether some pattern may not tell all of its matches.
-    tells_less: bool,
+    tracing: Tracing,
 }
 
 impl Matcher {
@@ -185,18 +176,15 @@ impl Matcher {
         let works: Vec<Option<u64>> = specs.iter().flatten().map(|spec| spec.limits.work).collect();
         let mut matcher = Self {
             window: Window::new(symbols, deletions, adaptive),
-            names: Arc::default(),
+            output: Output::new(deletions),
             dispatch: Dispatch::default(),
             units: Vec::with_capacity(specs.len()),
             events: EventUnits::default(),
             graphs: GraphUnits::default(),
             allowed: Allowed { deletions },
-            occurrences: 0,
             queries: Vec::with_capacity(specs.len()),
             hits: Vec::new(),
             postings: Postings::default(),
-            reported: deletions.then(Reported::default),
-            rows: Rows::default(),
             live: 0,
             totals: Totals::default(),
             grown: 0,
@@ -209,9 +197,7 @@ impl Matcher {
             blueprints: Blueprints::default(),
             allowances: Allowances::new(&works, work),
             limit: None,
-            seen: None,
-            asked: None,
-            tells_less: false,
+            tracing: Tracing::default(),
         };
         for (number, spec) in (0..).map(PatternId).zip(specs) {
             let Some(spec) = spec else {
@@ -240,9 +226,11 @@ impl Matcher {
         }
         matcher.add_graphs(&graph_queries)?;
         matcher.postings.begin();
-        matcher.seen = traced.map(|_| vec![Tally::default(); matcher.dispatch.len()]);
+        if traced.is_some() {
+            matcher.tracing.begin(matcher.dispatch.len());
+        }
         matcher.dispatch.seal();
-        matcher.names = matcher.queries.iter().map(|query| Arc::clone(&query.names)).collect();
+        matcher.output.rename(&matcher.queries);
         matcher.has_threads = matcher.units.iter().any(|unit| unit.engine.has_threads());
         matcher.has_timers = matcher.units.iter().any(|unit| unit.engine.tells_expiry());
         for number in (0..matcher.units.len() as u32).map(UnitId) {
@@ -264,7 +252,7 @@ impl Matcher {
             self.graphs.selected.clear();
         }
         // Where edges are counted, it is as if work were bounded: what is compiled once more is enough so.
-        match (self.seen.is_some(), self.allowances.is_some(), self.window.store.counts()) {
+        match (self.tracing.is_on(), self.allowances.is_some(), self.window.store.counts()) {
             (false, false, false) => self.take_all::<false, false, false>(batch, from, most, meter),
             (false, true, false) => self.take_all::<false, true, false>(batch, from, most, meter),
             (true, false, false) => self.take_all::<true, false, false>(batch, from, most, meter),
@@ -281,9 +269,9 @@ impl Matcher {
         let mut progress = Progress::default();
         self.tell_expiry(Now { ts: Time::MAX, ..self.window.clocks.now() }, meter);
         self.hand_over(&mut progress.matches, meter);
-        let Self { events, queries, totals, .. } = self;
+        let Self { events, queries, output, .. } = self;
         let out = &mut progress.matches;
-        events.finish(meter, |unit, meter| totals.matches += unit.hand_over(queries, out, meter));
+        events.finish(meter, |unit, meter| output.append(queries, out, |queries, out| unit.hand_over(queries, out, meter)));
         progress.ended = meter.ended();
         progress.work = meter.taken();
         progress
@@ -308,15 +296,20 @@ impl Matcher {
         self.graphs.learn_names();
         // Streams of edges are asked once a batch, not with each record.
         let has_events = batch.has_events() || !self.events.is_empty() || !self.graphs.is_empty();
-        self.address(meter);
+        if self.output.lacks_recipients(meter) {
+            let shed = self.shed();
+            let Self { output, units, postings, window, queries, .. } = &mut *self;
+            output.address(Sources { units, postings, window }, queries, shed);
+        }
+        self.output.begin(meter);
         let mut progress = Progress::default();
         // In a box, since every record may lend it to the rows.
         let mut found = Box::<MatchBatch>::default();
         let mut row = from;
         while row < batch.len() && found.len() < most && progress.stopped.is_none() && meter.ended().is_none() {
             let end = batch.len().min(row + CHUNK);
-            self.occurrences = 0;
-            while row < end && self.rows.len() + self.occurrences < most {
+            self.output.begin_chunk();
+            while row < end && self.output.found() < most {
                 match self.take::<TRACED, BOUNDED, COUNTED>(batch, row, has_events, &mut found, meter) {
                     Next::Record => row += 1,
                     Next::End => {
@@ -336,7 +329,7 @@ impl Matcher {
             let ended = self.end_chunk(meter);
             progress.stopped = progress.stopped.or(drained.err()).or(ended.err());
         }
-        self.rows.end();
+        self.output.rows.end();
         progress.matches = *found;
         progress.consumed = row - from;
         progress.ended = meter.ended();
@@ -369,7 +362,7 @@ impl Matcher {
             return Next::Record;
         }
         if TRACED {
-            self.see(batch, row);
+            self.tracing.see(batch, row, &self.dispatch, &self.window);
         }
         let class = self.dispatch.class(batch.labels()[row]);
         if class == NO_CLASS {
@@ -385,35 +378,13 @@ impl Matcher {
         self.select(row);
         let has_before = !out.is_empty();
         if has_before {
-            std::mem::swap(out, self.rows.before_mut());
+            std::mem::swap(out, self.output.rows.before_mut());
         }
         let next = self.insert::<TRACED, BOUNDED, COUNTED>(batch, row, class, &satisfied, meter);
         if has_before {
-            std::mem::swap(out, self.rows.before_mut());
+            std::mem::swap(out, self.output.rows.before_mut());
         }
         next
-    }
-
-    /// Lets rows know for whom they are, if that changed, and how many are handed on at once.
-    fn address(&mut self, meter: &Meter<'_>) {
-        if meter.most() == usize::MAX {
-            return;
-        }
-        if !self.rows.are_addressed() {
-            let of = |unit: &Unit| {
-                let tellings = || unit.members.iter().map(|member| self.queries[member.place()].telling.as_deref());
-                Recipient {
-                    members: unit.members.clone(),
-                    bytes: unit.limits.state_bytes,
-                    is_selective: tellings().any(|telling| telling.is_some()),
-                    is_distinct: unit.past.is_none()
-                        && tellings().all(|telling| telling.is_some_and(|own| own.is_distinct && own.once.is_none())),
-                }
-            };
-            let recipients = Recipients { names: Arc::clone(&self.names), units: self.units.iter().map(of).collect() };
-            self.rows.address(recipients, self.shed().into_iter());
-        }
-        self.rows.begin(meter.most(), self.reported.is_some());
     }
 
     /// Counts a record whose time is before the clock. No unit may have it: time that goes back takes their invariants along.
@@ -521,9 +492,9 @@ impl Matcher {
                     begin(allowances, target.unit, meter)
                 });
                 let mut inserted = if TRACED {
-                    unit.insert_traced(arrival, target.edge, &self.postings, &mut self.rows, meter)
+                    unit.insert_traced(arrival, target.edge, &self.postings, &mut self.output.rows, meter)
                 } else {
-                    unit.insert(arrival, target.edge, &self.postings, &mut self.rows, Untraced, meter)
+                    unit.insert(arrival, target.edge, &self.postings, &mut self.output.rows, Untraced, meter)
                 };
                 let refusal = if BOUNDED || meter.is_refused() { meter.end() } else { None };
                 if let (Some(allowances), Some((taken, _))) = (&mut self.allowances, lent) {
@@ -534,7 +505,7 @@ impl Matcher {
                         next = Next::End;
                     }
                     inserted = inserted.and(unit.refused(refusal, lent.map(|(_, bounded)| bounded), meter));
-                    self.rows.mark_shed(&unit.members);
+                    self.output.rows.mark_shed(&unit.members);
                 }
                 if self.has_timers {
                     self.timers.set(target.unit, unit.clock, unit.engine.next_expiry());
@@ -565,7 +536,7 @@ impl Matcher {
             self.units.iter_mut().for_each(|unit| unit.trace_kept(satisfied, edge, &self.postings));
         }
         // A match of one edge is held by nobody, but its row names the edge until the hand-over.
-        if held || self.window.keeps_all() || !self.rows.is_empty() {
+        if held || self.window.keeps_all() || !self.output.rows.is_empty() {
             if self.window.has_ids() {
                 self.window.name(edge, batch.id(row));
             }
@@ -578,11 +549,11 @@ impl Matcher {
     fn delete(&mut self, id: IdRef<'_>, ts: Time, out: &mut MatchBatch, meter: &mut Meter<'_>) {
         let Some(deleted) = self.window.take_id(id, ts) else { return };
         self.totals.deletions += 1;
-        if self.seen.is_some() {
+        if self.tracing.is_on() {
             // What the window has passed already was not deleted.
-            self.expire_traces();
+            self.units.iter_mut().for_each(|unit| unit.expire_trace(&self.window));
         }
-        let Deleted { edge, born, now } = deleted;
+        let Deleted { edge, born, .. } = deleted;
         self.window.store.delete(edge);
         let mut ends_matches = false;
         for signature in self.window.signatures_of(edge, &self.dispatch) {
@@ -590,7 +561,7 @@ impl Matcher {
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
                 let unit = &mut self.units[target.unit.place()];
-                ends_matches |= unit.engine.delete(&deleted, &mut self.rows, meter) == Deletion::EndsMatches;
+                ends_matches |= unit.engine.delete(&deleted, &mut self.output.rows, meter) == Deletion::EndsMatches;
                 if self.has_timers {
                     self.timers.set(target.unit, unit.clock, unit.engine.next_expiry());
                 }
@@ -599,30 +570,10 @@ impl Matcher {
         // A limit that a drained transaction reached is found again at the end of the chunk.
         let _ = self.drain(meter);
         self.hand_over(out, meter);
-        let Some(reported) = self.reported.as_mut().filter(|_| ends_matches) else { return };
-        reported.retract(edge, meter, |found, meter| {
-            if out.len() >= meter.most() {
-                meter.hand_on(out);
-            }
-            let query = &mut self.queries[found.pattern.place()];
-            let Some(unit) = query.unit.map(|unit| &self.units[unit.place()]) else { return false };
-            // What the window of the pattern has passed may be another edge's place in the store by now.
-            if found.first < now.alive_from(unit.clock, unit.engine.reach()) {
-                return false;
-            }
-            let times = found.edges.iter().map(|&edge| self.window.store.get(edge).ts);
-            let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
-            query.reports.count(Kind::Retract);
-            let head = (found.pattern, Kind::Retract, query.shed || unit.shed);
-            let (parts, place) = ((found.edges.as_slice(), found.vertices.as_slice()), out.len());
-            out.push(head, (ts, first, last), parts, &query.names, (&self.window.store, &self.window.vertices));
-            if query.telling.is_some() {
-                out.retain_from(place, |batch, index| {
-                    query.notes(Kind::Retract, ts, |query| query.names.match_id(&batch.get(index, &self.names)))
-                });
-            }
-            true
-        });
+        if ends_matches {
+            let Self { output, units, postings, window, queries, .. } = self;
+            output.retract(deleted, Sources { units, postings, window }, queries, out, meter);
+        }
     }
 
     /// Waits for units that work on other threads, and puts the rows of all units in order of detection.
@@ -630,10 +581,10 @@ impl Matcher {
         if !self.has_threads {
             return Ok(());
         }
-        let from = self.rows.len();
+        let from = self.output.rows.len();
         let mut outcomes = Vec::new();
         for (number, unit) in (0..).map(UnitId).zip(&mut self.units) {
-            let drained = unit.drain(&mut self.rows, meter);
+            let drained = unit.drain(&mut self.output.rows, meter);
             let mut bounded = None;
             if let Some(allowances) = &mut self.allowances {
                 allowances.spend(Payer::Engine(number), drained.taken);
@@ -652,8 +603,8 @@ impl Matcher {
         // Peaks of units that run side by side need not fall together: their sum bounds the common peak.
         let peak: usize = self.units.iter().map(|unit| unit.engine.usage().peak).sum();
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(peak as u64);
-        if self.rows.len() > from {
-            self.rows.sort(&self.window.store);
+        if self.output.rows.len() > from {
+            self.output.rows.sort(&self.window.store);
         }
         outcomes.into_iter().collect()
     }
@@ -672,7 +623,7 @@ impl Matcher {
             let unit = &mut self.units[number.place()];
             meter.tick(1);
             let before = unit.engine.live();
-            unit.engine.advance(now, &mut self.rows, meter);
+            unit.engine.advance(now, &mut self.output.rows, meter);
             self.live = self.live + unit.engine.live() - before;
             self.timers.set(number, unit.clock, unit.engine.next_expiry());
         }
@@ -680,56 +631,16 @@ impl Matcher {
 
     /// Turns the rows found into matches that own their texts.
     fn hand_over(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        let (now, from) = (self.window.clocks.now(), out.len());
-        let silent = if self.tells_less && !self.rows.is_empty() { self.silence() } else { Silent::default() };
-        let Self { units, queries, reported, window: Window { store, .. }, rows, .. } = self;
-        let (mut matches, mut place) = (0, 0..);
-        for (unit, kind, count) in rows.take_gone() {
-            for &pattern in &units[unit.place()].members {
-                queries[pattern.place()].reports.count_all(kind, count);
-                matches += if kind == Kind::Match { count } else { 0 };
-            }
-        }
-        rows.each(|unit, detected_at, found| {
-            let (unit, place) = (&units[unit.place()], place.next().unwrap_or_default());
-            for &pattern in &unit.members {
-                if !silent.tells(place, pattern) {
-                    queries[pattern.place()].reports.suppressed += u64::from(silent.suppresses(place, pattern));
-                    continue;
-                }
-                queries[pattern.place()].reports.count(found.kind());
-                matches += u64::from(found.kind() == Kind::Match);
-                // Other layouts are retracted by their engines.
-                if let (Some(reported), FoundRow::Assignment { edges, vertices }) = (&mut *reported, &found) {
-                    reported.keep((pattern, unit.clock), Now { ts: detected_at, ..now }, (edges, vertices), store);
-                }
-            }
-        });
-        self.totals.matches += matches;
-        let Self { units, queries, postings, .. } = self;
-        let shed = |pattern: PatternId| {
-            let query = &queries[pattern.place()];
-            query.unit.is_some_and(|unit| query.has_shed(&units[unit.place()], postings))
-        };
-        let members = |unit: UnitId| units[unit.place()].members.as_slice();
-        let is_told = |place: usize, pattern: PatternId| silent.tells(place, pattern);
-        // What is noted of matches is read off the batch.
-        let is_noted = self.tells_less && self.allowed.deletions;
-        let most = if is_noted { meter.hold_matches() } else { meter.most() };
-        out.take_rows(&self.rows, &self.names, members, (is_told, shed), (&self.window.store, &self.window.vertices), meter);
-        meter.hand_on_from(most);
-        self.rows.clear();
-        if is_noted {
-            self.note_told(out, from);
-        }
+        let Self { output, units, postings, window, queries, .. } = self;
+        output.hand_over(Sources { units, postings, window }, queries, out, meter);
     }
 
     /// Lets go of what left the longest windows, and looks at the bytes that patterns take.
     fn end_chunk(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         let mut outcome = Ok(());
         let alive_from = self.window.alive_from(self.window.clocks.now());
-        if self.seen.is_some() {
-            self.expire_traces();
+        if self.tracing.is_on() {
+            self.units.iter_mut().for_each(|unit| unit.expire_trace(&self.window));
         }
         if self.window.begin_sweep() {
             self.sweep(meter);
@@ -742,18 +653,35 @@ impl Matcher {
             let more = |unit: &Unit| unit.members.iter().map(|member| queries[member.place()].told_bytes()).sum();
             outcome = self.units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, more(unit), meter));
             outcome = outcome.and(self.events.check_bytes(queries)).and(self.graphs.check_bytes());
-            if self.tells_less {
+            if self.output.is_selective() {
                 outcome = outcome.and(self.check_keys(meter));
             }
             let held = (self.live + self.events.peak() + self.graphs.peak()) as u64;
             self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held);
         }
         self.window.expire(alive_from, meter);
-        if let Some(reported) = &mut self.reported {
-            reported.expire(alive_from, meter);
-        }
+        self.output.expire(alive_from, meter);
         self.free_signatures();
         outcome
+    }
+
+    /// Lets go of what was told in intervals that are over, and does as the limits say where there are too many keys in one.
+    #[cold]
+    fn check_keys(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
+        let now = self.window.clocks.now();
+        self.units.iter_mut().for_each(|unit| unit.forget_past(now));
+        for query in &mut self.queries {
+            let Some(once) = query.once_mut() else { continue };
+            once.pass(now.ts);
+            once.expire(now.ts);
+            let Some(limit) = once.take_limit() else { continue };
+            match (query.unit, query.events) {
+                (Some(unit), _) => self.units[unit.place()].at_limit(&limit, meter)?,
+                (None, Some(unit)) => self.events.at_limit(unit, limit)?,
+                (None, None) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Expires what no edge has touched for a window, so that quiet patterns hold nothing for ever.
@@ -763,7 +691,7 @@ impl Matcher {
         self.occupied.retain(|&number| {
             let unit = &mut self.units[number.place()];
             meter.tick(1);
-            unit.engine.advance(now, &mut self.rows, meter);
+            unit.engine.advance(now, &mut self.output.rows, meter);
             self.live += unit.engine.live();
             unit.is_occupied = unit.holds();
             unit.is_occupied
@@ -775,17 +703,14 @@ impl Matcher {
     pub fn state_bytes(&self) -> usize {
         let engines: usize = self.units.iter().map(|unit| unit.engine.usage().bytes).sum();
         let postings = self.postings.total_bytes();
-        let reported = self.reported.as_ref().map_or(0, Reported::bytes)
-            + self.events.bytes()
-            + self.graphs.bytes()
-            + self.telling_bytes();
-        engines + postings + reported + self.window.bytes()
+        let others = self.events.bytes() + self.graphs.bytes();
+        engines + postings + others + self.output.bytes(&self.queries) + self.window.bytes()
     }
 
     /// Counts over the whole pass; the peak of state counts what is alive now, too.
     pub fn totals(&self) -> Totals {
         let peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
-        Totals { records: self.window.clocks.records(), peak_state_bytes, ..self.totals }
+        Totals { records: self.window.clocks.records(), matches: self.output.matches(), peak_state_bytes, ..self.totals }
     }
 
     /// The patterns with their numbers and units.
@@ -810,6 +735,17 @@ impl Matcher {
         unit.bytes(&self.postings)
     }
 
+    /// Has traced patterns under dual simulation answer why edges of these ids are in no match, if they are not.
+    pub fn ask(&mut self, ids: Vec<String>) {
+        self.units.iter_mut().for_each(|unit| unit.inquire(&ids));
+        self.tracing.ask(ids);
+    }
+
+    /// The funnel of a pattern; none if it is not traced.
+    pub fn funnel<'a>(&'a self, query: &'a Query) -> Option<Funnel<'a>> {
+        self.tracing.funnel(query, &self.units[query.unit?.place()], &self.window)
+    }
+
     /// Has a benchmark look on at the engines of dual simulation from now.
     pub fn set_probe(&mut self, probe: Probe) {
         for unit in &mut self.units {
@@ -821,7 +757,7 @@ impl Matcher {
 
     /// Names of the patterns, for reading and writing matches.
     pub fn names(&self) -> Arc<[Arc<PatternNames>]> {
-        Arc::clone(&self.names)
+        Arc::clone(&self.output.names)
     }
 }
 

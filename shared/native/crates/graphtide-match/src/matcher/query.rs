@@ -5,8 +5,9 @@ use std::sync::Arc;
 use graphtide_engine::ids::UnitId;
 use graphtide_engine::lists::Postings;
 use graphtide_engine::output::{Kind, PatternNames};
+use graphtide_graph::Time;
 
-use super::telling::Telling;
+use super::deduplication::{Deduplication, Once};
 use super::unit::{Counts, Unit};
 
 /// What was told of a pattern.
@@ -61,7 +62,7 @@ pub struct Query {
     /// Whether matches of it were missing where it comes from.
     pub shed: bool,
     /// What it does not tell; none where it tells all.
-    pub telling: Option<Box<Telling>>,
+    pub telling: Option<Box<Deduplication>>,
 }
 
 impl Query {
@@ -98,5 +99,34 @@ impl Query {
     /// Whether its matches may be incomplete: a limit made its unit give up something, or a list that it reads.
     pub fn has_shed(&self, unit: &Unit, postings: &Postings) -> bool {
         self.shed || unit.has_shed(postings)
+    }
+
+    /// What it reports once for each key, if it does.
+    pub fn once_mut(&mut self) -> Option<&mut Once> {
+        self.telling.as_mut().and_then(|telling| telling.once.as_mut())
+    }
+
+    /// Bytes that it takes for what it told once.
+    pub fn told_bytes(&self) -> usize {
+        self.telling.as_ref().and_then(|telling| telling.once.as_ref()).map_or(0, Once::bytes)
+    }
+
+    /// Says whether a record of a match that is to be told is told, where a match for each key is; counts it as not told if not.
+    pub fn notes(&mut self, kind: Kind, detected_at: Time, id: impl FnOnce(&Self) -> [u8; 32]) -> bool {
+        let has_once = |telling: &Deduplication| telling.once.is_some();
+        if !self.telling.as_deref().is_some_and(has_once) || !matches!(kind, Kind::Match | Kind::Retract) {
+            return true;
+        }
+        let id = id(self);
+        let Some(once) = self.once_mut() else { return true };
+        if kind == Kind::Match {
+            once.keep(detected_at, id);
+            return true;
+        }
+        let was_told = once.take(&id);
+        if !was_told {
+            self.reports.retractions -= 1;
+        }
+        was_told
     }
 }

@@ -13,7 +13,7 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
 
 use super::allowances::{Bounded, SAVED};
-use super::{Matcher, Progress};
+use super::{Matcher, Progress, Query};
 
 impl Matcher {
     /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges that
@@ -54,15 +54,13 @@ impl Matcher {
 
     /// Lets a pattern's matches count from the next record on: those before are not retracted, others were told of them, or nobody.
     pub fn begin(&mut self, number: PatternId, meter: &mut Meter<'_>) {
-        if let Some(reported) = &mut self.reported {
-            reported.forget(number);
-        }
+        self.output.forget(number);
         self.begin_telling(number, true);
         if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.events) {
             self.events.begin(unit, number);
             return;
         }
-        let (now, rows) = (self.window.clocks.now(), &mut self.rows);
+        let (now, rows) = (self.window.clocks.now(), &mut self.output.rows);
         // What does not follow from the edges of the window is a pattern's own: its unit has no other.
         let unit = self.queries.get(number.place()).and_then(|query| query.unit).map(UnitId::place);
         let Some(unit) = unit.map(|place| &mut self.units[place]).filter(|unit| unit.engine.has_residue()) else { return };
@@ -111,6 +109,19 @@ impl Matcher {
     pub fn mark_shed(&mut self, number: PatternId) {
         if let Some(query) = self.queries.get_mut(number.place()) {
             query.shed = true;
+        }
+    }
+
+    /// Lets a pattern tell what it would if it went on from what another matcher told of it, which stands where this one stands.
+    pub fn take_telling(&mut self, number: PatternId, other: &Self, of: PatternId) {
+        let (Some(query), Some(other)) = (self.queries.get_mut(number.place()), other.queries.get(of.place())) else { return };
+        query.telling.clone_from(&other.telling);
+    }
+
+    /// Lets a pattern's matches count as told from now on, or wait for that.
+    fn begin_telling(&mut self, number: PatternId, has_begun: bool) {
+        if let Some(once) = self.queries.get_mut(number.place()).and_then(Query::once_mut) {
+            once.begin(has_begun);
         }
     }
 }

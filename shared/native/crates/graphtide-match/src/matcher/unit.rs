@@ -12,13 +12,14 @@ use graphtide_engine::meter::{Meter, Refusal};
 use graphtide_engine::output::Rows;
 use graphtide_engine::trace::{Trace, Tracer, Untraced};
 use graphtide_graph::Time;
-use graphtide_graph::clock::Clock;
+use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
 
 use super::allowances::Bounded;
+use super::deduplication::PastOrder;
 use super::engine::AnyEngine;
-use super::telling::PastOrder;
+use super::window::Window;
 
 /// What a unit counted since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,6 +148,13 @@ impl Unit {
         inserted.map(|is_held| is_held || is_remembered)
     }
 
+    /// Lets go of the traced partial matches that the window has passed, while the store still has the edges that they name.
+    pub fn expire_trace(&mut self, window: &Window) {
+        if let Some(trace) = &mut self.trace {
+            trace.expire(window.clocks.now().on(self.clock), &window.store, &window.vertices);
+        }
+    }
+
     /// Tells the trace for which query edges an edge was kept that has these signatures.
     pub fn trace_kept(&mut self, satisfied: &[SignatureId], edge: EdgeRef, postings: &Postings) {
         let Some(trace) = &mut self.trace else { return };
@@ -183,6 +191,14 @@ impl Unit {
             for &ring in &self.lists {
                 postings.limit(self.reader, ring, bytes);
             }
+        }
+    }
+
+    /// Lets go of the order of its past once that has left its window.
+    pub fn forget_past(&mut self, now: Now) {
+        let alive_from = now.alive_from(self.clock, self.engine.reach());
+        if self.past.as_ref().is_some_and(|past| past.is_before(alive_from)) {
+            self.past = None;
         }
     }
 

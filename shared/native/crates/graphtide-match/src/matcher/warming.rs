@@ -21,8 +21,8 @@ use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
 use super::allowances::{Bounded, SAVED};
+use super::deduplication::repeated;
 use super::satisfied::Mark;
-use super::telling::repeated;
 use super::window::Window;
 use super::{Matcher, Unit};
 
@@ -95,7 +95,8 @@ impl Matcher {
     pub(super) fn warm(&mut self, number: UnitId, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
         let Recalled { edges, told, before, newest } = recalled;
         let now = self.window.clocks.now();
-        let Self { units, postings, window, reported, .. } = self;
+        let Self { units, postings, window, output, .. } = self;
+        let reported = &mut output.reported;
         let Window { store, vertices, satisfied, .. } = window;
         let (unit, Some(sets)) = (&mut units[number.place()], satisfied) else { return Warm::Limited };
         let mut signatures: Vec<SignatureId> = unit.signatures.clone();

@@ -31,7 +31,8 @@ impl Matcher {
         members.sort_unstable();
         named.sort_unstable();
         let mut pairs = spec.patterns.iter().zip(&numbers);
-        let is_known = members == named && pairs.all(|(pattern, number)| self.names[number.place()].name == pattern.name);
+        let is_known =
+            members == named && pairs.all(|(pattern, number)| self.output.names[number.place()].name == pattern.name);
         if numbers.len() < spec.patterns.len() || !is_known {
             let reason = "the patterns of its unit are not all of some units".into();
             return Err(InvalidPlan { pattern: spec.name(), reason });

@@ -50,8 +50,7 @@ impl Matcher {
                 replanned.extend(queries.iter().map(|&(number, _)| number));
             }
         }
-        self.names = self.queries.iter().map(|query| Arc::clone(&query.names)).collect();
-        self.rows.forget_recipients();
+        self.output.rename(&self.queries);
         Ok(replanned)
     }
 

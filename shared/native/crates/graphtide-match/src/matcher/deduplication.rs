@@ -13,22 +13,16 @@ use std::collections::VecDeque;
 
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
-use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::Limits;
-use graphtide_engine::meter::Meter;
-use graphtide_engine::output::{FoundRow, Kind, MatchBatch, Rows};
+use graphtide_engine::output::{FoundRow, Rows};
 use graphtide_graph::Time;
-use graphtide_graph::clock::{self, Now};
+use graphtide_graph::clock;
 use graphtide_graph::store::{EdgeRef, EdgeStore};
 use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use super::Matcher;
-use super::query::Query;
-use super::unit::{LimitReached, Unit};
-use super::window::Window;
 use crate::plan::{OnceSpec, TellingSpec};
 
 /// Keys that are remembered of an interval, whatever the limits.
@@ -42,7 +36,7 @@ const KEY_BYTES: u64 = 32;
 
 /// What a pattern does not tell.
 #[derive(Clone, Debug, Default)]
-pub struct Telling {
+pub struct Deduplication {
     /// Of matches that have the same edges the first is told alone.
     pub is_distinct: bool,
     /// What is told once.
@@ -96,17 +90,21 @@ pub struct PastOrder {
     newest: i64,
 }
 
-/// A row of a pattern that does not tell all.
-struct Candidate {
-    pattern: PatternId,
-    place: u32,
-    detected_at: Time,
+/// A row of a pattern that does not report all.
+pub struct Candidate {
+    /// The pattern.
+    pub pattern: PatternId,
+    /// Place of the row.
+    pub place: u32,
+    /// When it was found.
+    pub detected_at: Time,
     /// Its edges in the order of the text, or in that of the stream with the places of their query edges.
-    order: SmallVec<[(usize, u8); 8]>,
-    key: Option<[u8; 16]>,
+    pub order: SmallVec<[(usize, u8); 8]>,
+    /// Its key, if one match a key is reported.
+    pub key: Option<[u8; 16]>,
 }
 
-impl Telling {
+impl Deduplication {
     /// What a specification asks for, of a pattern with these limits; none where all is told. Keys may take half of its bytes.
     pub fn new(spec: &TellingSpec, limits: &Limits) -> Option<Box<Self>> {
         let most = limits.state_bytes.map_or(MOST_KEYS, |bytes| (bytes / 2 / KEY_BYTES).clamp(1, MOST_KEYS)) as usize;
@@ -155,7 +153,7 @@ impl Once {
     }
 
     /// Lets go of matches that were told so long before a time that they are not retracted any more.
-    fn expire(&mut self, now: Time) {
+    pub fn expire(&mut self, now: Time) {
         while let Some(&(at, oldest)) = self.told.front()
             && clock::has_passed(at, self.spec.reach, now)
         {
@@ -184,11 +182,16 @@ impl Once {
     }
 
     /// Remembers a match that was told, to be retracted.
-    fn keep(&mut self, detected_at: Time, id: [u8; 32]) {
+    pub fn keep(&mut self, detected_at: Time, id: [u8; 32]) {
         self.expire(detected_at);
         if self.has_begun && self.last.insert(id, detected_at) != Some(detected_at) {
             self.told.push_back((detected_at, id));
         }
+    }
+
+    /// Takes back a match that is retracted; says whether it was told.
+    pub fn take(&mut self, id: &[u8; 32]) -> bool {
+        !self.has_begun || self.last.remove(id).is_some()
     }
 
     /// Bytes held.
@@ -205,19 +208,14 @@ impl PastOrder {
     }
 
     /// The place of an edge among those of its unit.
-    fn rank(past: Option<&Self>, edge: EdgeRef, store: &EdgeStore) -> usize {
+    pub fn rank(past: Option<&Self>, edge: EdgeRef, store: &EdgeStore) -> usize {
         let Some(past) = past else { return store.rank(edge) };
         past.places.get(&edge).copied().unwrap_or_else(|| past.places.len() + store.rank(edge))
     }
-}
 
-impl Unit {
-    /// Lets go of the order of its past once that has left its window.
-    pub fn forget_past(&mut self, now: Now) {
-        let alive_from = now.alive_from(self.clock, self.engine.reach());
-        if self.past.as_ref().is_some_and(|past| past.newest < alive_from) {
-            self.past = None;
-        }
+    /// Whether all of them came before an instant on the clock of the unit's window.
+    pub fn is_before(&self, alive_from: i64) -> bool {
+        self.newest < alive_from
     }
 }
 
@@ -227,6 +225,16 @@ pub fn digest(key: &[u8]) -> [u8; 16] {
 }
 
 impl Silent {
+    /// Takes it that a pattern does not report a row, whose edges are those of another.
+    pub fn repeat(&mut self, place: u32, pattern: PatternId) {
+        self.repeated.insert((place, pattern));
+    }
+
+    /// Takes it that a pattern does not report a row, since another of its key was.
+    pub fn suppress(&mut self, place: u32, pattern: PatternId) {
+        self.suppressed.insert((place, pattern));
+    }
+
     /// Whether a pattern tells a row.
     #[inline]
     pub fn tells(&self, place: usize, pattern: PatternId) -> bool {
@@ -243,7 +251,8 @@ impl Silent {
 }
 
 impl Candidate {
-    fn first(&self, other: &Self) -> Ordering {
+    /// Which of two comes first.
+    pub fn first(&self, other: &Self) -> Ordering {
         let newest = |of: &Self| of.order.iter().map(|&(rank, _)| rank).max();
         (self.pattern, self.detected_at, newest(self), &self.order).cmp(&(
             other.pattern,
@@ -254,7 +263,7 @@ impl Candidate {
     }
 
     /// Its edges, whichever query edges they are.
-    fn edges(&self) -> Ranks {
+    pub fn edges(&self) -> Ranks {
         let mut edges: Ranks = self.order.iter().map(|&(rank, _)| rank).collect();
         edges.sort_unstable();
         edges
@@ -276,131 +285,4 @@ pub fn repeated(rows: &Rows, past: Option<&PastOrder>, store: &EdgeStore) -> Vec
     });
     found.sort_unstable();
     found.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[1].2).collect()
-}
-
-impl Matcher {
-    /// Decides which of the rows at hand are not told, where some pattern does not tell all.
-    #[cold]
-    pub(super) fn silence(&mut self) -> Silent {
-        let mut candidates = self.candidates();
-        candidates.sort_unstable_by(Candidate::first);
-        let (mut silent, mut seen) = (Silent::default(), HashSet::<_, FxBuildHasher>::default());
-        for found in candidates {
-            let (query, row) = (&mut self.queries[found.pattern.place()], (found.place, found.pattern));
-            let Some(telling) = &mut query.telling else { continue };
-            if telling.is_distinct && !seen.insert((found.pattern, found.edges())) {
-                silent.repeated.insert(row);
-                continue;
-            }
-            let said = match (&mut telling.once, &found.key) {
-                (Some(once), Some(key)) => once.decide(found.detected_at, key),
-                _ => Say::Told,
-            };
-            query.shed |= said == Say::Overflow;
-            if said == Say::Suppressed {
-                silent.suppressed.insert(row);
-            }
-        }
-        silent
-    }
-
-    /// The rows of matches of patterns that do not tell all.
-    fn candidates(&self) -> Vec<Candidate> {
-        let Self { units, queries, rows, window: Window { store, vertices, .. }, .. } = self;
-        let (mut found, mut place, mut bytes) = (Vec::new(), 0, Vec::new());
-        rows.each(|unit, detected_at, row| {
-            for &pattern in &units[unit.place()].members {
-                let query = &queries[pattern.place()];
-                let Some(telling) = query.telling.as_ref().filter(|_| row.kind() == Kind::Match) else { continue };
-                let past = units[unit.place()].past.as_deref();
-                let rank = |edge: EdgeRef| PastOrder::rank(past, edge, store);
-                let order = match row {
-                    FoundRow::Assignment { edges, .. } => edges.iter().map(|&edge| (rank(edge), 0)).collect(),
-                    FoundRow::Component { pairs, .. } => pairs.iter().map(|&(of, edge)| (rank(edge), of)).collect(),
-                };
-                let key = telling.once.as_ref().map(|_| {
-                    bytes.clear();
-                    query.names.key(&row, store, vertices, &mut bytes);
-                    digest(&bytes)
-                });
-                // A component is like no other.
-                found.push(Candidate { pattern, place, detected_at, order, key });
-            }
-            place += 1;
-        });
-        found
-    }
-
-    /// Remembers which matches were told once, from a place of a batch on, and takes back retractions of those that were not.
-    pub(super) fn note_told(&mut self, out: &mut MatchBatch, from: usize) {
-        let (queries, names) = (&mut self.queries, &self.names);
-        out.retain_from(from, |batch, index| {
-            let found = batch.get(index, names);
-            queries[found.pattern.place()].notes(found.kind, found.detected_at, |query| query.names.match_id(&found))
-        });
-    }
-
-    /// Bytes that all patterns take for what they told once.
-    pub(super) fn telling_bytes(&self) -> usize {
-        if self.tells_less { self.queries.iter().map(Query::told_bytes).sum() } else { 0 }
-    }
-
-    /// Lets go of what was told in intervals that are over, and does as the limits say where there are too many keys in one.
-    #[cold]
-    pub(super) fn check_keys(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
-        let now = self.window.clocks.now();
-        self.units.iter_mut().for_each(|unit| unit.forget_past(now));
-        for query in &mut self.queries {
-            let Some(once) = query.telling.as_mut().and_then(|telling| telling.once.as_mut()) else { continue };
-            once.pass(now.ts);
-            once.expire(now.ts);
-            let Some(limit) = once.take_limit() else { continue };
-            match (query.unit, query.events) {
-                (Some(unit), _) => self.units[unit.place()].at_limit(&limit, meter)?,
-                (None, Some(unit)) => self.events.at_limit(unit, limit)?,
-                (None, None) => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets a pattern tell what it would if it went on from what another matcher told of it, which stands where this one stands.
-    pub fn take_telling(&mut self, number: PatternId, other: &Self, of: PatternId) {
-        let (Some(query), Some(other)) = (self.queries.get_mut(number.place()), other.queries.get(of.place())) else { return };
-        query.telling.clone_from(&other.telling);
-    }
-
-    /// Lets a pattern's matches count as told from now on, or wait for that.
-    pub(super) fn begin_telling(&mut self, number: PatternId, has_begun: bool) {
-        let telling = self.queries.get_mut(number.place()).and_then(|query| query.telling.as_mut());
-        if let Some(once) = telling.and_then(|telling| telling.once.as_mut()) {
-            once.begin(has_begun);
-        }
-    }
-}
-
-impl Query {
-    /// Bytes that it takes for what it told once.
-    pub fn told_bytes(&self) -> usize {
-        self.telling.as_ref().and_then(|telling| telling.once.as_ref()).map_or(0, Once::bytes)
-    }
-
-    /// Says whether a record of a match that is to be told is told, where a match for each key is; counts it as not told if not.
-    pub fn notes(&mut self, kind: Kind, detected_at: Time, id: impl FnOnce(&Self) -> [u8; 32]) -> bool {
-        let has_once = |telling: &Telling| telling.once.is_some();
-        if !self.telling.as_deref().is_some_and(has_once) || !matches!(kind, Kind::Match | Kind::Retract) {
-            return true;
-        }
-        let id = id(self);
-        let Some(once) = self.telling.as_mut().and_then(|telling| telling.once.as_mut()) else { return true };
-        if kind == Kind::Match {
-            once.keep(detected_at, id);
-            return true;
-        }
-        let was_told = !once.has_begun || once.last.remove(&id).is_some();
-        if !was_told {
-            self.reports.retractions -= 1;
-        }
-        was_told
-    }
 }

@@ -1,5 +1,9 @@
-//! What was told of the patterns, in the names of their plans.
+//! What a traced pass saw: by query edge, which records were none and why; what became of single edges; the steps of each plan.
+//!
+//! What units did with edges that they took is in their own traces; here it gets the names of the plan.
+//! Cost: nothing where nothing is traced; else a look at each record for every signature.
 
+use graphtide_engine::dispatch::Dispatch;
 use graphtide_engine::engine::Explained;
 use graphtide_engine::ids::SignatureId;
 use graphtide_engine::trace::{Fates, NearMiss, Node, Part, Reason, Tally};
@@ -8,7 +12,9 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_simulation::inquiry::{End, Inquiry, Named};
 use graphtide_simulation::simulated::Simulated;
 
-use super::{Matcher, Query, Unit};
+use super::query::Query;
+use super::unit::Unit;
+use super::window::Window;
 
 /// What one step of a plan looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +46,7 @@ pub struct Funnel<'a> {
 
 /// An edge that was asked about, as it came.
 #[derive(Clone, Debug)]
-pub struct SeenEdge {
+struct SeenEdge {
     id: String,
     ts: Time,
     /// By signature: why it is not what is asked for.
@@ -49,7 +55,7 @@ pub struct SeenEdge {
 
 /// What is asked of single edges.
 #[derive(Debug, Default)]
-pub struct Asked {
+struct Asked {
     ids: Vec<String>,
     seen: Vec<SeenEdge>,
 }
@@ -71,21 +77,37 @@ pub struct Answer<'a> {
     pub lacks: Vec<Named>,
 }
 
-impl Matcher {
-    /// Has traced patterns under dual simulation answer why edges of these ids are in no match, if they are not.
+/// What a pass is asked to trace, and what it saw.
+#[derive(Debug, Default)]
+pub struct Tracing {
+    /// For every signature, the insertions seen; if patterns are traced.
+    seen: Option<Vec<Tally>>,
+    asked: Option<Asked>,
+}
+
+impl Tracing {
+    /// Traces so many signatures.
+    pub fn begin(&mut self, signatures: usize) {
+        self.seen = Some(vec![Tally::default(); signatures]);
+    }
+
+    /// Whether patterns are traced.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.seen.is_some()
+    }
+
+    /// Looks for edges of these ids from now on.
     pub fn ask(&mut self, ids: Vec<String>) {
-        for unit in &mut self.units {
-            unit.inquire(&ids);
-        }
         self.asked = Some(Asked { ids, seen: Vec::new() });
     }
 
     /// Notes for every signature whether an insertion satisfies it.
-    pub(super) fn see(&mut self, batch: &EdgeBatch, row: usize) {
-        let record = self.window.record(batch, row);
+    pub fn see(&mut self, batch: &EdgeBatch, row: usize, dispatch: &Dispatch, window: &Window) {
+        let record = window.record(batch, row);
         for (signature, tally) in (0..).zip(self.seen.iter_mut().flatten()) {
             tally.looked_at += 1;
-            match self.dispatch.refusal(SignatureId(signature), &record) {
+            match dispatch.refusal(SignatureId(signature), &record) {
                 Some(reason) => tally.refused.add(reason),
                 None => tally.passed += 1,
             }
@@ -93,22 +115,20 @@ impl Matcher {
         let Some(asked) = &mut self.asked else { return };
         let id = batch.id(row).to_string();
         if asked.ids.contains(&id) {
-            let refused = (0..)
-                .take(self.dispatch.len())
-                .map(|signature| self.dispatch.refusal(SignatureId(signature), &record))
-                .collect();
+            let refused =
+                (0..).take(dispatch.len()).map(|signature| dispatch.refusal(SignatureId(signature), &record)).collect();
             asked.seen.push(SeenEdge { id, ts: batch.ts()[row], refused });
         }
     }
 
-    fn answers<'a>(&'a self, unit: &'a Unit) -> Vec<Answer<'a>> {
+    fn answers<'a>(&'a self, unit: &'a Unit, now: Time) -> Vec<Answer<'a>> {
         let Some(inquiries) = unit.engine.simulated().and_then(Simulated::inquiries) else { return Vec::new() };
         let all = inquiries.all();
         let lacks = |inquiry: &Inquiry| match inquiry.matched {
             Some(_) => Vec::new(),
             None => inquiry.lacks(inquiries.query()),
         };
-        let end = |inquiry: &Inquiry| inquiries.end(inquiry, self.window.clocks.time());
+        let end = |inquiry: &Inquiry| inquiries.end(inquiry, now);
         let seen = self.asked.iter().flat_map(|asked| &asked.seen).map(|seen| {
             let inquiry =
                 all.iter().copied().find(|found| found.chosen.is_none() && (&found.id, found.ts) == (&seen.id, seen.ts));
@@ -128,19 +148,8 @@ impl Matcher {
         seen.chain(chosen).collect()
     }
 
-    /// Lets go of the partial matches that the window has passed, while the store still has the edges that traces name.
-    pub(super) fn expire_traces(&mut self) {
-        let now = self.window.clocks.now();
-        for unit in &mut self.units {
-            if let Some(trace) = &mut unit.trace {
-                trace.expire(now.on(unit.clock), &self.window.store, &self.window.vertices);
-            }
-        }
-    }
-
     /// The funnel of a pattern; none if it is not traced.
-    pub fn funnel<'a>(&'a self, query: &'a Query) -> Option<Funnel<'a>> {
-        let unit = &self.units[query.unit?.place()];
+    pub fn funnel<'a>(&'a self, query: &'a Query, unit: &'a Unit, window: &Window) -> Option<Funnel<'a>> {
         let (seen, trace) = (self.seen.as_ref()?, unit.trace.as_ref()?);
         let name = |node| node_name(query, unit, node);
         Some(Funnel {
@@ -153,12 +162,12 @@ impl Matcher {
                 .map(|(step, tally)| FunnelStep { node: name(step.node), part: step.part, tally })
                 .collect(),
             stores: trace
-                .fates(&self.window.store)
+                .fates(&window.store)
                 .into_iter()
                 .chain(unit.engine.fates())
                 .map(|(node, fates)| (name(node), fates))
                 .collect(),
-            answers: self.answers(unit),
+            answers: self.answers(unit, window.clocks.time()),
             misses: trace.misses().iter().map(|miss| (name(miss.node), waits_for(unit, miss), miss)).collect(),
         })
     }
