@@ -7,7 +7,7 @@
 //! While the shared account is empty, the unit that spent most of late is refused, if that was much, and no other.
 //! Cost: O(1) an insertion; the search for the one that spent most is O(patterns), once in [`PATIENCE`] records at most.
 
-use graphtide_engine::ids::UnitId;
+use super::unit_ref::UnitRef;
 
 /// Records' worth of work that an account saves.
 pub const SAVED: u64 = 4096;
@@ -17,29 +17,6 @@ const MODEST: u64 = 8;
 
 /// Records from one search for the unit that spent most to the next.
 const PATIENCE: u64 = 64;
-
-/// Who has an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Payer {
-    /// A unit with an engine.
-    Engine(UnitId),
-    /// A unit of event patterns.
-    Events(u32),
-    /// A unit of graph queries.
-    Graph(u32),
-}
-
-impl Payer {
-    /// Its place among the accounts.
-    #[inline]
-    fn place(self) -> usize {
-        match self {
-            Self::Engine(unit) => 3 * unit.place(),
-            Self::Events(unit) => 3 * unit as usize + 1,
-            Self::Graph(unit) => 3 * unit as usize + 2,
-        }
-    }
-}
 
 /// Whose work is bounded by a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,34 +90,45 @@ pub struct Allowances {
 }
 
 impl Allowances {
-    /// Opens accounts of units with engines: steps a record of each, and of all; none if nothing is bounded.
-    pub fn new(works: &[Option<u64>], shared: Option<u64>) -> Option<Self> {
-        (shared.is_some() || works.iter().any(Option::is_some)).then(|| {
-            let mut found = Self { shared: shared.map(Account::full), ..Self::unbounded(works.len()) };
-            works.iter().zip(0..).for_each(|(&work, unit)| found.open(Payer::Engine(UnitId(unit)), work));
-            found
-        })
+    /// Opens accounts of units that share so many steps a record; none if nothing is bounded.
+    pub fn new(shared: Option<u64>) -> Option<Self> {
+        shared.map(|shared| Self { shared: Some(Account::full(shared)), ..Self::unbounded() })
     }
 
-    /// Opens accounts of so many units with engines, of which nothing is bounded.
-    pub fn unbounded(units: usize) -> Self {
-        Self {
-            own: vec![Account::full(u64::MAX); 2 * units],
-            lately: vec![Lately::default(); 2 * units],
-            shared: None,
-            records: 0,
-            taken: 0,
-            greediest: (None, 0),
+    /// Opens accounts of which nothing is bounded.
+    fn unbounded() -> Self {
+        Self { own: Vec::new(), lately: Vec::new(), shared: None, records: 0, taken: 0, greediest: (None, 0) }
+    }
+
+    /// Opens the account of a unit of a pass, which has accounts from when somebody's work is bounded.
+    pub fn open_in(accounts: &mut Option<Self>, payer: UnitRef, work: Option<u64>) {
+        if work.is_some() {
+            accounts.get_or_insert_with(Self::unbounded);
+        }
+        if let Some(accounts) = accounts {
+            accounts.open(payer, work);
         }
     }
 
     /// Opens the account of a unit that came, which may have the number of one that went.
-    pub fn open(&mut self, payer: Payer, work: Option<u64>) {
-        let places = self.own.len().max(payer.place() + 1);
-        self.own.resize(places, Account::full(u64::MAX));
-        self.lately.resize(places, Lately::default());
+    fn open(&mut self, payer: UnitRef, work: Option<u64>) {
+        self.reach(payer.place());
         self.own[payer.place()] = Account::full(work.unwrap_or(u64::MAX));
         self.lately[payer.place()] = Lately::default();
+    }
+
+    /// Opens accounts up to a place: a unit that came before anything was bounded has one without a bound.
+    #[inline]
+    fn reach(&mut self, place: usize) {
+        if place >= self.own.len() {
+            self.open_to(place);
+        }
+    }
+
+    #[cold]
+    fn open_to(&mut self, place: usize) {
+        self.own.resize(place + 1, Account::full(u64::MAX));
+        self.lately.resize(place + 1, Lately::default());
     }
 
     /// Grants what so many records are worth.
@@ -158,7 +146,8 @@ impl Allowances {
 
     /// How many steps a unit may take next, and which account says so.
     #[inline]
-    pub fn lend(&mut self, payer: Payer) -> (u64, Bounded) {
+    pub fn lend(&mut self, payer: UnitRef) -> (u64, Bounded) {
+        self.reach(payer.place());
         let records = self.records;
         let own = &mut self.own[payer.place()];
         let (left, bounded) = (own.left(records), Bounded::Unit(own.work));
@@ -173,10 +162,11 @@ impl Allowances {
 
     /// Takes the steps that a unit took out of its account and the shared one.
     #[inline]
-    pub fn spend(&mut self, payer: Payer, steps: u64) {
+    pub fn spend(&mut self, payer: UnitRef, steps: u64) {
         if steps == 0 {
             return;
         }
+        self.reach(payer.place());
         let own = &mut self.own[payer.place()];
         own.left = own.left.saturating_sub(steps);
         if let Some(shared) = &mut self.shared {
@@ -207,15 +197,25 @@ fn modest(work: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use graphtide_engine::ids::UnitId;
+
     use super::*;
 
-    fn engine(unit: u32) -> Payer {
-        Payer::Engine(UnitId(unit))
+    fn opened(works: &[Option<u64>], shared: Option<u64>) -> Option<Allowances> {
+        let mut accounts = Allowances::new(shared);
+        for (unit, &work) in (0..).zip(works) {
+            Allowances::open_in(&mut accounts, engine(unit), work);
+        }
+        accounts
+    }
+
+    fn engine(unit: u32) -> UnitRef {
+        UnitRef::Subgraph(UnitId(unit))
     }
 
     #[test]
     fn what_is_not_spent_is_saved_up_to_a_bound() {
-        let Some(mut allowances) = Allowances::new(&[Some(10)], None) else { panic!("it is bounded") };
+        let Some(mut allowances) = opened(&[Some(10)], None) else { panic!("it is bounded") };
         let all = 10 * SAVED;
         assert_eq!(allowances.lend(engine(0)), (all, Bounded::Unit(10)));
         allowances.grant(5);
@@ -230,12 +230,12 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_where_nothing_is_bounded() {
-        assert!(Allowances::new(&[None, None], None).is_none());
+        assert!(opened(&[None, None], None).is_none());
     }
 
     #[test]
     fn the_greediest_pays_for_all_and_a_modest_one_never_does() {
-        let Some(mut allowances) = Allowances::new(&[None, None, None], Some(100)) else { panic!("it is bounded") };
+        let Some(mut allowances) = opened(&[None, None, None], Some(100)) else { panic!("it is bounded") };
         let all = 100 * SAVED;
         allowances.spend(engine(0), 10);
         allowances.spend(engine(1), all / 4);
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn nobody_is_refused_where_all_are_modest() {
-        let Some(mut allowances) = Allowances::new(&[None; 100], Some(100)) else { panic!("it is bounded") };
+        let Some(mut allowances) = opened(&[None; 100], Some(100)) else { panic!("it is bounded") };
         for unit in (0..100).map(engine) {
             allowances.spend(unit, 100 * SAVED / 50);
         }
@@ -259,10 +259,28 @@ mod tests {
 
     #[test]
     fn units_of_event_patterns_have_accounts_of_their_own() {
-        let Some(mut allowances) = Allowances::new(&[Some(10)], None) else { panic!("it is bounded") };
-        allowances.open(Payer::Events(0), Some(3));
-        allowances.spend(Payer::Events(0), 2 * SAVED);
-        assert_eq!(allowances.lend(Payer::Events(0)), (SAVED, Bounded::Unit(3)));
+        let Some(mut allowances) = opened(&[Some(10)], None) else { panic!("it is bounded") };
+        allowances.open(UnitRef::Events(0), Some(3));
+        allowances.spend(UnitRef::Events(0), 2 * SAVED);
+        assert_eq!(allowances.lend(UnitRef::Events(0)), (SAVED, Bounded::Unit(3)));
         assert_eq!(allowances.lend(engine(0)).0, 10 * SAVED);
+    }
+
+    #[test]
+    fn units_of_all_families_that_came_before_anything_was_bounded_have_accounts_without_a_bound() {
+        let mut accounts = None;
+        for unit in 0..9 {
+            for payer in [engine(unit), UnitRef::Events(unit), UnitRef::Graph(unit)] {
+                Allowances::open_in(&mut accounts, payer, None);
+            }
+        }
+        assert!(accounts.is_none());
+        Allowances::open_in(&mut accounts, engine(0), Some(3));
+        let Some(mut accounts) = accounts else { panic!("it is bounded") };
+        for payer in [engine(8), UnitRef::Events(8), UnitRef::Graph(8)] {
+            accounts.spend(payer, 1_000_000);
+            assert_eq!(accounts.lend(payer).1, Bounded::Unit(u64::MAX));
+        }
+        assert_eq!(accounts.lend(engine(0)), (3 * SAVED, Bounded::Unit(3)));
     }
 }

@@ -11,11 +11,16 @@ use graphtide_engine::engine::{Engine, Usage};
 use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::lists::Postings;
 
-use super::{EventUnit, GraphUnit, Matcher, Query, Unit};
+use super::event_units::{EventUnit, EventUnits};
+use super::graph_queries::{GraphUnit, GraphUnits};
+use super::query::Query;
+use super::subgraphs::Subgraphs;
+use super::unit::Unit;
+use super::unit_ref::UnitRef;
 
 /// What was said of the patterns at the last look.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Changes {
     /// Of every signature.
     hits: Vec<u64>,
     /// Of every pattern.
@@ -40,7 +45,7 @@ struct Figures {
     paused: bool,
 }
 
-impl Told {
+impl Changes {
     /// Lets a pattern be told of, whatever it counts: it has another plan.
     pub fn replanned(&mut self, number: PatternId, patterns: usize) {
         self.figures.resize(patterns, Figures::default());
@@ -121,32 +126,66 @@ impl Figures {
     }
 }
 
-impl Matcher {
+/// The units of all families.
+#[derive(Clone, Copy)]
+pub struct Units<'a> {
+    /// Of subgraph patterns.
+    pub subgraphs: &'a Subgraphs,
+    /// Of event patterns.
+    pub events: &'a EventUnits,
+    /// Of graph queries.
+    pub graphs: &'a GraphUnits,
+}
+
+impl Units<'_> {
+    /// Whether matches of a pattern may be missing.
+    pub fn has_shed(&self, query: &Query) -> bool {
+        match query.unit {
+            Some(UnitRef::Subgraph(unit)) => query.has_shed(&self.subgraphs.units[unit.place()], &self.subgraphs.postings),
+            Some(UnitRef::Events(unit)) => query.shed || self.events.get(unit).shed,
+            Some(UnitRef::Graph(unit)) => query.shed || self.graphs.get(unit).shed,
+            None => false,
+        }
+    }
+
+    fn figures(&self, number: PatternId, query: &Query) -> Option<Figures> {
+        Some(match query.unit? {
+            UnitRef::Subgraph(unit) => {
+                let Subgraphs { units, hits, postings, .. } = self.subgraphs;
+                Figures::of(query, &units[unit.place()], hits, postings)
+            }
+            UnitRef::Events(unit) => Figures::of_events(number, query, self.events.get(unit)),
+            UnitRef::Graph(unit) => Figures::of_graph(number, query, self.graphs.get(unit)),
+        })
+    }
+}
+
+impl Changes {
     /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
-    /// they were 0.
-    pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
-        let Told { hits, figures, waiting, next } = &mut self.told;
-        hits.resize(self.hits.len(), 0);
-        figures.resize(self.queries.len(), Figures::default());
+    /// they were 0. Matches that nobody holds may be retracted, if so said.
+    pub fn take(&mut self, queries: &[Query], units: Units<'_>, may_retract: bool, most: usize) -> Vec<PatternId> {
+        let Self { hits, figures, waiting, next } = self;
+        let Subgraphs { hits: hits_now, dispatch, .. } = units.subgraphs;
+        hits.resize(hits_now.len(), 0);
+        figures.resize(queries.len(), Figures::default());
         let mut candidates = std::mem::take(waiting);
-        for (signature, (now, before)) in (0..).zip(self.hits.iter().zip(hits)) {
+        for (signature, (now, before)) in (0..).zip(hits_now.iter().zip(hits)) {
             if now != before {
                 *before = *now;
-                let targets = self.dispatch.targets(SignatureId(signature));
-                candidates.extend(targets.iter().flat_map(|target| &self.units[target.unit.place()].members));
+                let targets = dispatch.targets(SignatureId(signature));
+                candidates.extend(targets.iter().flat_map(|target| &units.subgraphs.units[target.unit.place()].members));
             }
         }
-        // A match that nobody holds any more may be retracted.
-        if self.output.reported.is_some() {
-            let pairs = (0..).zip(self.queries.iter().zip(&*figures));
+        if may_retract {
+            let pairs = (0..).zip(queries.iter().zip(&*figures));
             candidates.extend(
                 pairs
                     .filter(|(_, (now, told))| now.reports.retractions != told.retractions)
                     .map(|(number, _)| PatternId(number)),
             );
         }
-        let without_hits = |query: &Query| query.events.is_some() || query.graph.is_some();
-        let others = (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| without_hits(query));
+        let without_hits = |query: &Query| query.unit.is_some_and(|unit| unit.subgraph().is_none());
+        let others = (0..).map(PatternId).zip(queries).filter(|(_, query)| without_hits(query));
         candidates.extend(others.map(|(number, _)| number));
         candidates.sort_unstable();
         candidates.dedup();
@@ -154,13 +193,7 @@ impl Matcher {
         let turn = candidates.partition_point(|&number| number.0 < *next);
         candidates.rotate_left(turn);
         for number in candidates {
-            let query = &self.queries[number.place()];
-            let now = match (query.unit, query.events, query.graph) {
-                (Some(unit), ..) => Figures::of(query, &self.units[unit.place()], &self.hits, &self.postings),
-                (None, Some(unit), _) => Figures::of_events(number, query, self.events.get(unit)),
-                (None, None, Some(unit)) => Figures::of_graph(number, query, self.graphs.get(unit)),
-                (None, None, None) => continue,
-            };
+            let Some(now) = units.figures(number, &queries[number.place()]) else { continue };
             let before = figures[number.place()];
             if now != before {
                 changed.push(((now.limited > 0, now.paused) == (before.limited > 0, before.paused), number, now));
@@ -179,16 +212,5 @@ impl Matcher {
             .extend(changed.iter().enumerate().filter(|(place, (.., now))| *place >= most || now.holds()).map(|(_, of)| of.1));
         changed.truncate(most);
         changed.into_iter().map(|(_, number, _)| number).collect()
-    }
-
-    /// The patterns whose matches may be incomplete, in their order.
-    pub fn shed(&self) -> Vec<PatternId> {
-        let has_shed = |query: &Query| match (query.unit, query.events, query.graph) {
-            (Some(unit), ..) => query.has_shed(&self.units[unit.place()], &self.postings),
-            (None, Some(unit), _) => query.shed || self.events.get(unit).shed,
-            (None, None, Some(unit)) => query.shed || self.graphs.get(unit).shed,
-            (None, None, None) => false,
-        };
-        (0..).map(PatternId).zip(&self.queries).filter(|(_, query)| has_shed(query)).map(|(number, _)| number).collect()
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: neither goes back. A record before the newest one, or before a time that has passed, is out of order.
 
 use graphtide_graph::Time;
+use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
 
 /// The clocks of a pass.
@@ -44,6 +45,11 @@ impl Clocks {
     /// Moves the time on to that of a record that was taken elsewhere.
     pub fn move_to(&mut self, time: Time) {
         self.time = self.time.max(time);
+    }
+
+    /// Moves the time on to where the past of a pattern ends.
+    pub fn move_past(&mut self, batches: &[&EdgeBatch]) {
+        batches.iter().filter_map(|batch| batch.ts().last()).for_each(|&ts| self.move_to(ts));
     }
 
     /// Takes it that no record before a time follows. The newest record stays the newest.

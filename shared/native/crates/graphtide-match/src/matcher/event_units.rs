@@ -28,8 +28,10 @@ use smallvec::SmallVec;
 
 use super::allowances::Bounded;
 use super::deduplication::{Say, digest};
+use super::emission::Emission;
 use super::query::Query;
 use super::unit::LimitReached;
+use super::unit_ref::UnitRef;
 use crate::plan::{EventUnitSpec, InvalidPlan};
 
 /// What the matcher lets all units do.
@@ -105,18 +107,6 @@ pub struct EventUnits {
     of_any_type: Vec<u32>,
     /// Bounds that units wait for; those that were replaced are passed over.
     bounds: BinaryHeap<Reverse<(Time, u32)>>,
-}
-
-/// What the pass does for its units.
-pub trait Pass {
-    /// How many steps a unit may take with the next record, and which account says so.
-    fn lend(&mut self, unit: u32) -> (u64, Bounded);
-
-    /// Takes the steps that a unit took.
-    fn spend(&mut self, unit: u32, steps: u64);
-
-    /// Hands over what a unit found.
-    fn tell(&mut self, unit: &mut EventUnit, meter: &mut Meter<'_>);
 }
 
 /// What came of a record or of time.
@@ -229,7 +219,8 @@ impl EventUnits {
     }
 
     /// Lets units tell what has settled by a time.
-    pub fn wake(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit, &mut Meter<'_>)) {
+    #[cold]
+    pub fn wake(&mut self, now: Time, pass: &mut Emission<'_>, meter: &mut Meter<'_>) {
         // Each unit once: what it is to wait for next lies after now, and if it does not, that is no reason to ask it for ever.
         let mut woken: SmallVec<[u32; 4]> = SmallVec::new();
         while let Some(&Reverse((bound, number))) = self.bounds.peek().filter(|Reverse((bound, _))| *bound < now) {
@@ -240,34 +231,34 @@ impl EventUnits {
             }
             unit.waits_for = None;
             unit.advance(now, meter);
-            told(unit, meter);
+            unit.emit(pass, meter);
             woken.push(number);
         }
         woken.into_iter().for_each(|number| self.wait(number));
     }
 
     /// Lets time pass for all, so that what left their reach is dropped.
-    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit, &mut Meter<'_>)) {
+    pub fn advance(&mut self, now: Time, pass: &mut Emission<'_>, meter: &mut Meter<'_>) {
         for number in 0..self.units.len() {
             let unit = &mut self.units[number];
             unit.advance(now, meter);
-            told(unit, meter);
+            unit.emit(pass, meter);
             self.wait(number as u32);
         }
     }
 
     /// Lets all bounds pass.
-    pub fn finish(&mut self, meter: &mut Meter<'_>, mut told: impl FnMut(&mut EventUnit, &mut Meter<'_>)) {
+    pub fn finish(&mut self, pass: &mut Emission<'_>, meter: &mut Meter<'_>) {
         for unit in &mut self.units {
             if let Some(detector) = &mut unit.detector {
                 detector.finish(&mut unit.found, meter);
             }
-            told(unit, meter);
+            unit.emit(pass, meter);
         }
     }
 
     /// Takes a record; says whether what follows may depend on it.
-    pub fn take(&mut self, batch: &EdgeBatch, row: usize, meter: &mut Meter<'_>, pass: &mut impl Pass) -> Outcome {
+    pub fn take(&mut self, batch: &EdgeBatch, row: usize, pass: &mut Emission<'_>, meter: &mut Meter<'_>) -> Outcome {
         let asks: SmallVec<[u32; 4]> = if batch.operations()[row] == Operation::Delete {
             (0..).zip(&self.units).filter(|(_, unit)| !unit.is_vacant).map(|(number, _)| number).collect()
         } else {
@@ -277,12 +268,12 @@ impl EventUnits {
         let (mut is_kept, mut outcome) = (false, Ok(()));
         for number in asks {
             let unit = &mut self.units[number as usize];
-            let (lent, before) = (pass.lend(number), meter.taken());
+            let (lent, before) = (pass.lend(UnitRef::Events(number)), meter.taken());
             is_kept |= unit.take((batch, row), lent, meter, &mut outcome);
             let steps = meter.taken() - before;
             unit.work += steps;
-            pass.spend(number, steps);
-            pass.tell(unit, meter);
+            pass.spend(UnitRef::Events(number), steps);
+            unit.emit(pass, meter);
             self.wait(number);
             outcome.clone()?;
         }
@@ -394,9 +385,12 @@ impl EventUnit {
         self.detector.is_none()
     }
 
-    /// Whether it has something to hand over.
-    pub fn has_found(&self) -> bool {
-        !self.found.is_empty()
+    /// Hands over what it found, if that is something.
+    #[inline]
+    fn emit(&mut self, pass: &mut Emission<'_>, meter: &mut Meter<'_>) {
+        if !self.found.is_empty() {
+            pass.hand_over(|queries, out| self.hand_over(queries, out, meter));
+        }
     }
 
     /// What it holds and held.
@@ -431,7 +425,7 @@ impl EventUnit {
     }
 
     /// Hands over what was found, in parts if it is much; returns how many matches that are.
-    pub fn hand_over(&mut self, queries: &mut [Query], out: &mut MatchBatch, meter: &mut Meter<'_>) -> u64 {
+    fn hand_over(&mut self, queries: &mut [Query], out: &mut MatchBatch, meter: &mut Meter<'_>) -> u64 {
         let mut matches = 0;
         let silent = self.silence(queries);
         for place in 0..self.found.len() {

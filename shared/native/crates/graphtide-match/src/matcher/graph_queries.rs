@@ -8,26 +8,27 @@
 
 mod replanning;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use graphtide_algebra::{InvalidPlan as InvalidQueryPlan, Lent, Options, PlanSpec, Queries, Taken, linked};
+use graphtide_algebra::{InvalidPlan as InvalidQueryPlan, Lent, Options, PlanSpec, Queries, Taken};
 use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, LimitPolicy, Limits};
-use graphtide_engine::meter::{Meter, Refusal, Unhurried};
+use graphtide_engine::meter::{Meter, Refusal};
 use graphtide_engine::output::{Kind, MatchBatch, PathStep, Telling};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::symbol::SharedSymbols;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use super::Matcher;
-use super::allowances::{Allowances, Bounded, Payer};
+use super::allowances::Bounded;
+use super::emission::Emission;
 use super::event_units::{Allowed, of_each};
 use super::query::Query;
 use super::unit::LimitReached;
+use super::unit_ref::UnitRef;
 use crate::plan::{GraphQuerySpec, InvalidPlan};
 
 /// The share of what a unit may hold after whose growth its bytes are counted anew.
@@ -65,11 +66,11 @@ pub struct GraphUnit {
 }
 
 /// Of what use a record is to a unit.
-struct Use {
+pub struct Use {
     /// It holds the edge, or held what was deleted.
-    is_held: bool,
+    pub is_held: bool,
     /// It would, if no limit was reached: who asks for the same edges later depends on it.
-    is_wanted: bool,
+    pub is_wanted: bool,
 }
 
 /// All units of graph queries.
@@ -80,8 +81,6 @@ pub struct GraphUnits {
     by_label: Vec<SmallVec<[u32; 2]>>,
     /// Who asks for edges of any label.
     of_any_label: Vec<u32>,
-    /// Records of the last batch that their state can depend on; where plans may change.
-    pub selected: Vec<u32>,
 }
 
 impl GraphUnits {
@@ -132,7 +131,47 @@ impl GraphUnits {
         self.ask(unit);
     }
 
-    fn put(&mut self, unit: GraphUnit) -> u32 {
+    /// Lets a unit take records that came before it was made, of which nothing is told.
+    pub fn bring(&mut self, unit: u32, batches: &[&EdgeBatch], meter: &mut Meter<'_>) {
+        let own = &mut self.units[unit as usize];
+        own.measured.take();
+        if let Some(queries) = &mut own.queries {
+            replay(queries, batches, meter, |_, taken| {
+                own.shed |= taken.refusal.is_some() || taken.is_limited;
+                own.bytes.1 += taken.held;
+                false
+            });
+        }
+    }
+
+    /// Takes a record, and emits what it brings about.
+    pub fn take(
+        &mut self,
+        batch: &EdgeBatch,
+        row: usize,
+        pass: &mut Emission<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Use, LimitReached> {
+        let mut used = Use { is_held: false, is_wanted: false };
+        for number in self.asked(batch, row) {
+            let unit = &mut self.units[number as usize];
+            let (lent, before) = (pass.lend(UnitRef::Graph(number)), meter.taken());
+            let taken = unit.take((batch, row), lent, meter);
+            let steps = meter.taken() - before;
+            unit.work += steps;
+            pass.spend(UnitRef::Graph(number), steps);
+            if unit.has_answers() {
+                pass.hand_over(|queries, out| unit.hand_over(queries, out, meter));
+            }
+            let Use { is_held, is_wanted } = taken?;
+            used.is_held |= is_held;
+            used.is_wanted |= is_wanted;
+        }
+        Ok(used)
+    }
+
+    /// Gives a unit its records from now on; returns its number.
+    pub fn put(&mut self, unit: GraphUnit) -> u32 {
         let place = self.units.iter().position(GraphUnit::is_vacant).unwrap_or(self.units.len());
         if place < self.units.len() {
             self.units[place] = unit;
@@ -169,7 +208,12 @@ impl GraphUnits {
 }
 
 impl GraphUnit {
-    fn new(queries: &[(PatternId, &GraphQuerySpec)], symbols: &SharedSymbols, allowed: Allowed) -> Result<Self, InvalidPlan> {
+    /// Makes a unit of queries that have the same limits.
+    pub fn new(
+        queries: &[(PatternId, &GraphQuerySpec)],
+        symbols: &SharedSymbols,
+        allowed: Allowed,
+    ) -> Result<Self, InvalidPlan> {
         let (name, limits) = queries.first().map(|(_, spec)| (spec.name.clone(), spec.limits)).unwrap_or_default();
         let plans: Vec<PlanSpec> = queries.iter().map(|(_, spec)| spec.plan.clone()).collect();
         let own = answering(&plans, limits, symbols, allowed);
@@ -388,122 +432,5 @@ fn replay(queries: &mut Queries, batches: &[&EdgeBatch], meter: &mut Meter<'_>, 
                 return;
             }
         }
-    }
-}
-
-impl Matcher {
-    /// Makes units of graph queries, under their numbers.
-    pub(super) fn add_graphs(&mut self, specs: &[GraphQuerySpec]) -> Result<(), InvalidPlan> {
-        let mut by_limits: Vec<(Limits, Vec<(PatternId, &GraphQuerySpec)>)> = Vec::new();
-        let mut taken: HashSet<PatternId, FxBuildHasher> = HashSet::default();
-        for spec in specs {
-            spec.check()?;
-            let is_free =
-                |number: &PatternId| taken.insert(*number) && self.queries.get(number.place()).is_some_and(Query::is_vacant);
-            let number = spec.number.map(PatternId).filter(is_free);
-            let refused = || InvalidPlan { pattern: spec.name.clone(), reason: "it has no number, or that of another".into() };
-            let query = (number.ok_or_else(refused)?, spec);
-            match by_limits.iter_mut().find(|(limits, _)| *limits == spec.limits) {
-                Some((_, queries)) => queries.push(query),
-                None => by_limits.push((spec.limits, vec![query])),
-            }
-        }
-        for (_, queries) in by_limits {
-            let plans: Vec<&PlanSpec> = queries.iter().map(|(_, spec)| &spec.plan).collect();
-            for places in linked(&plans) {
-                let unit: Vec<(PatternId, &GraphQuerySpec)> = places.into_iter().map(|place| queries[place]).collect();
-                self.enrol_graphs(&unit, self.allowed)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes a unit of graph queries that have the same limits, under numbers that are free.
-    pub(super) fn enrol_graphs(
-        &mut self,
-        queries: &[(PatternId, &GraphQuerySpec)],
-        allowed: Allowed,
-    ) -> Result<u32, InvalidPlan> {
-        let unit = GraphUnit::new(queries, self.window.symbols(), allowed)?;
-        let work = unit.limits.work.map(|work| work.saturating_mul(queries.len() as u64));
-        let unit = self.graphs.put(unit);
-        if self.allowances.is_none() && work.is_some() {
-            self.allowances = Some(Allowances::unbounded(self.units.len()));
-        }
-        if let Some(allowances) = &mut self.allowances {
-            allowances.open(Payer::Graph(unit), work);
-        }
-        for (number, spec) in queries {
-            let names = Arc::new(spec.names());
-            self.queries[number.place()] = Query { names, graph: Some(unit), ..Query::vacant() };
-        }
-        Ok(unit)
-    }
-
-    /// Lets a unit of graph queries take records that came before it was made, of which nothing is told.
-    pub(super) fn bring_graph(&mut self, unit: u32, batches: &[&EdgeBatch], meter: &mut Meter<'_>) {
-        let own = &mut self.graphs.units[unit as usize];
-        own.measured.take();
-        if let Some(queries) = &mut own.queries {
-            replay(queries, batches, meter, |_, taken| {
-                own.shed |= taken.refusal.is_some() || taken.is_limited;
-                own.bytes.1 += taken.held;
-                false
-            });
-        }
-    }
-
-    /// Lets graph queries have a record, and tell what it brings about; says whether one of their units holds it.
-    pub(super) fn answer(
-        &mut self,
-        batch: &EdgeBatch,
-        row: usize,
-        out: &mut MatchBatch,
-        meter: &mut Meter<'_>,
-    ) -> Result<bool, LimitReached> {
-        let (mut is_held, mut is_wanted) = (false, false);
-        if let Some(allowances) = &mut self.allowances {
-            allowances.take_record(self.window.clocks.records());
-        }
-        for unit in self.graphs.asked(batch, row) {
-            let unbounded = (u64::MAX, Bounded::Unit(u64::MAX));
-            let lent = self.allowances.as_mut().map_or(unbounded, |allowances| allowances.lend(Payer::Graph(unit)));
-            let (own, before) = (&mut self.graphs.units[unit as usize], meter.taken());
-            let taken = own.take((batch, row), lent, meter);
-            let steps = meter.taken() - before;
-            own.work += steps;
-            if let Some(allowances) = &mut self.allowances {
-                allowances.spend(Payer::Graph(unit), steps);
-            }
-            if self.graphs.units[unit as usize].has_answers() {
-                if !self.output.rows.is_empty() {
-                    self.hand_over(out, &mut Meter::unbounded(&Unhurried));
-                }
-                let own = &self.graphs.units[unit as usize];
-                self.output.append(&mut self.queries, out, |queries, out| own.hand_over(queries, out, meter));
-            }
-            let taken = taken?;
-            is_held |= taken.is_held;
-            is_wanted |= taken.is_wanted;
-        }
-        if is_wanted {
-            self.select(row);
-            if self.window.keeps_all() {
-                self.graphs.selected.push(row as u32);
-            }
-        }
-        Ok(is_held)
-    }
-
-    /// A graph query with its unit; none if there is none of the number.
-    pub fn graph_query(&self, number: PatternId) -> Option<(&Query, &GraphUnit)> {
-        let query = self.queries.get(number.place())?;
-        Some((query, self.graphs.get(query.graph?)))
-    }
-
-    /// The graph queries with their numbers and units.
-    pub fn graph_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &GraphUnit)> {
-        let numbered = (0..).map(PatternId).zip(&self.queries);
-        numbered.filter_map(|(number, query)| Some((number, query, self.graphs.get(query.graph?))))
     }
 }

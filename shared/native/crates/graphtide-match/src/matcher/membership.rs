@@ -1,544 +1,382 @@
 //! Patterns that come and go while the stream runs.
 //!
-//! A pattern that comes brings the past with it: the edges of its window that it could be made of, in stream order. Those that the
-//! store has already, for others, are taken from there; the others are stored late. Its engine takes them all, and goes on with
-//! the next record. A pattern that goes leaves nothing but edges, which leave with the window.
-//!
-//! Patterns that are equal but for their names, plans and limits included, share one engine: one that comes is enrolled, and needs
-//! no past, for the unit has had it. What does not follow from the edges of the window is a pattern's own, so patterns whose engine
-//! has such a residue are alone, and so is who would join a unit that lacks something.
-//! Invariants: a number of a signature is given again only when every edge has left that may be named as having satisfied it; each
-//! pattern is of one unit, and has been of it or of one that knew the same since it came.
+//! A pattern that comes brings the past with it. Its unit takes that, and goes on with the next record. A pattern that goes leaves
+//! nothing but edges, which leave with the window.
+//! Patterns that are equal but for their names, plans and limits included, share one unit: one that joins it needs no past, for the
+//! unit has had it. What does not follow from the edges of the window is a pattern's own, so patterns whose engine has such a residue
+//! are alone, and so is who would join a unit that lacks something.
+//! Invariant: each pattern is of one unit, and has been of it or of one that knew the same since it came.
 //! Cost: O(edges of the pattern's past + signatures it brings × classes of labels); of the other patterns, eight bytes are copied,
-//! and a number is compared. To be enrolled costs the latter alone.
+//! and a number is compared. To join a unit costs the latter alone.
 
-use std::collections::VecDeque;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use graphtide_engine::dispatch::NO_CLASS;
-use graphtide_engine::engine::Engine;
-use graphtide_engine::expression::Expression;
-use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId, UnitId};
-use graphtide_engine::limits::{LimitPolicy, Limits};
-use graphtide_engine::meter::{Meter, Unhurried};
-use graphtide_engine::output::{PatternNames, ReturnsSpec};
-use graphtide_engine::replay::Begun;
-use graphtide_graph::Time;
-use graphtide_graph::batch::{EdgeBatch, Operation};
-use graphtide_graph::clock::{Clock, Now};
-use graphtide_graph::key::IdRef;
-use graphtide_isomorphism::plan::SearchPlan;
-use hashbrown::{HashMap, HashTable};
+use graphtide_algebra::{PlanSpec as GraphPlan, linked};
+use graphtide_engine::ids::{PatternId, UnitId};
+use graphtide_engine::limits::Limits;
+use graphtide_engine::meter::Meter;
+use graphtide_engine::output::PatternNames;
+use graphtide_engine::trace::Trace;
+use graphtide_graph::batch::EdgeBatch;
+use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
-use smallvec::SmallVec;
 
-use super::allowances::{Allowances, Payer};
-use super::deduplication::{Deduplication, PastOrder};
-use super::engine::AnyEngine;
-use super::ids::OfTime;
+use super::allowances::Allowances;
+use super::deduplication::Deduplication;
+use super::event_units::{Allowed, EventUnits};
+use super::graph_queries::{GraphUnit, GraphUnits};
+use super::output::Output;
+use super::past::Past;
 use super::query::{Query, Reports};
-use super::unit::{Counts, Unit};
-use super::warming::{Recalled, Warm};
-use super::window::Signatures;
-use super::{Matcher, split_predicates};
-use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, PatternSpec, PlanSpec, TellingSpec};
+use super::registry::Registry;
+use super::subgraphs::Subgraphs;
+use super::unit_ref::UnitRef;
+use super::window::Window;
+use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec, PlanSpec, TellingSpec};
 
-/// What units were made from, and what became free.
-#[derive(Debug, Default)]
-pub struct Blueprints {
-    /// By unit, without names; none where it is vacant.
-    specs: Vec<Option<PatternSpec>>,
-    /// Units by what they were made from.
-    units: HashTable<UnitId>,
-    /// Numbers of units that were removed.
-    vacant: Vec<UnitId>,
-    /// Numbers of patterns that were removed.
-    vacant_queries: Vec<PatternId>,
-    /// Signatures that nobody has any more, with the time at which they were given up.
-    retired: VecDeque<(Time, SignatureId)>,
+/// The parts of a matcher that change when a pattern comes or goes, or gets another plan.
+pub struct Membership<'a> {
+    /// Who is here.
+    pub registry: &'a mut Registry,
+    /// The edges that subgraph patterns share.
+    pub window: &'a mut Window,
+    /// Units of subgraph patterns.
+    pub subgraphs: &'a mut Subgraphs,
+    /// Units of event patterns.
+    pub events: &'a mut EventUnits,
+    /// Units of graph queries.
+    pub graphs: &'a mut GraphUnits,
+    /// What units may spend.
+    pub budgets: &'a mut Option<Allowances>,
+    /// What is reported of matches.
+    pub output: &'a mut Output,
+    /// What units may do.
+    pub allowed: Allowed,
 }
 
-impl Blueprints {
-    /// Notes what a unit was made from; of equal ones the first is found.
-    pub fn put(&mut self, number: UnitId, spec: &PatternSpec) {
-        self.remove(number);
-        self.specs.resize_with(self.specs.len().max(number.place() + 1), || None);
-        let spec = spec.anonymous();
-        if self.find(&spec).is_none() {
-            let specs = &self.specs;
-            self.units.insert_unique(key(&spec), number, |unit| specs[unit.place()].as_ref().map_or(0, key));
+impl Membership<'_> {
+    /// Adds the patterns that a matcher begins with, under their numbers; each traced with so many near misses, if so said.
+    pub fn begin(&mut self, spec: MatcherSpec, traced: Option<usize>) -> Result<(), InvalidPlan> {
+        let MatcherSpec { patterns: specs, units, graph_queries } = spec;
+        specs.iter().flatten().try_for_each(PatternSpec::check)?;
+        units.iter().try_for_each(EventUnitSpec::check)?;
+        for (number, spec) in (0..).map(PatternId).zip(specs) {
+            let Some(spec) = spec else {
+                self.registry.put(number, Query::vacant());
+                continue;
+            };
+            let names = self.window.names_of(&spec);
+            let trace = traced.map(|misses| {
+                let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
+                Box::new(Trace::new((spec.window, spec.clock), ends, misses))
+            });
+            // What is traced is told in the names of one pattern.
+            let unit = match self.subgraphs.shared_by(&spec) {
+                Some(unit) => unit,
+                None => self.subgraphs.make(&spec, Some(number), self.window, self.budgets)?,
+            };
+            self.join(number, names, unit);
+            let unit = &mut self.subgraphs.units[unit.place()];
+            if trace.is_some() {
+                unit.trace = trace;
+                unit.inquire(&[]);
+            }
         }
-        self.specs[number.place()] = Some(spec);
-    }
-
-    /// What a unit was made from.
-    pub fn of(&self, number: UnitId) -> Option<&PatternSpec> {
-        self.specs.get(number.place()).and_then(Option::as_ref)
-    }
-
-    /// The unit that was made from the same, names apart.
-    fn find(&self, anonymous: &PatternSpec) -> Option<UnitId> {
-        self.units.find(key(anonymous), |&unit| self.of(unit) == Some(anonymous)).copied()
-    }
-
-    fn remove(&mut self, number: UnitId) {
-        let Some(spec) = self.specs.get_mut(number.place()).and_then(Option::take) else { return };
-        if let Ok(entry) = self.units.find_entry(key(&spec), |&unit| unit == number) {
-            entry.remove();
+        for unit in &units {
+            let numbers: Vec<PatternId> = unit.patterns.iter().filter_map(|pattern| pattern.number.map(PatternId)).collect();
+            if numbers.len() < unit.patterns.len() || !numbers.iter().all(|&number| self.registry.is_free(number)) {
+                let reason = "its unit has no numbers, or those of other patterns".into();
+                return Err(InvalidPlan { pattern: unit.name(), reason });
+            }
+            self.make_events(unit, &numbers)?;
         }
+        self.begin_graphs(&graph_queries)?;
+        self.subgraphs.begin(self.window);
+        self.output.rename(&self.registry.queries);
+        Ok(())
     }
-}
 
-/// A number that is equal for equal patterns.
-fn key(anonymous: &PatternSpec) -> u64 {
-    FxBuildHasher.hash_one(format!("{anonymous:?}"))
-}
-
-/// Edges of the window before a pattern came.
-#[derive(Clone, Copy, Debug)]
-pub struct Past<'a> {
-    /// Edges that complete matches of which nobody was told.
-    pub untold: &'a [Arc<EdgeBatch>],
-    /// Edges after those: their matches count as reported.
-    pub told: &'a [Arc<EdgeBatch>],
-    /// Whether the pattern's matches count, from when on, and what does not follow from the edges.
-    pub begun: Begun,
-}
-
-impl Matcher {
     /// Adds a pattern with its past; returns its number, which may be that of one removed before.
-    ///
-    /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
-    /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
-    /// over. Attributes that only other patterns read may be missing. Where the window counts edges, ordinals are how many came before.
     pub fn add(&mut self, spec: &PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
-        self.check_changeable(&spec.name)?;
         spec.check()?;
-        let query = self.blueprints.vacant_queries.pop().unwrap_or(PatternId(self.queries.len() as u32));
+        let number = self.registry.reserve();
         let names = self.window.names_of(spec);
-        let shared = self.shared_by(spec);
+        let shared = self.subgraphs.shared_by(spec);
         // What it told of may be retracted, and that its unit has not kept for it.
         let has_told = self.output.reported.is_some() && !past.told.is_empty();
         match shared {
-            Some(unit) if !has_told => self.enrol(query, names, unit),
+            Some(unit) if !has_told => self.join(number, names, unit),
             _ => {
-                let unit = self.make(spec, Some(query))?;
-                self.enrol(query, names, unit);
-                self.bring(unit, past, meter);
-                if let Some(shared) = shared.filter(|_| !self.units[unit.place()].paused) {
-                    self.transfer(query, shared)?;
+                let unit = self.subgraphs.make(spec, Some(number), self.window, self.budgets);
+                let unit = unit.inspect_err(|_| self.registry.give_back(&[number]))?;
+                self.join(number, names, unit);
+                self.subgraphs.bring(unit, past, self.window, self.output.reported.as_mut(), meter);
+                if let Some(shared) = shared.filter(|_| !self.subgraphs.units[unit.place()].paused) {
+                    self.transfer(number, shared)?;
                 }
             }
         }
-        self.told.added(query);
-        self.output.rename(&self.queries);
-        Ok(query)
+        self.registry.changes.added(number);
+        self.output.rename(&self.registry.queries);
+        Ok(number)
     }
 
-    /// Adds event patterns as a unit, with their past; returns their numbers, in their order. As [`add`](Self::add) otherwise.
+    /// Adds event patterns as a unit, with their past; returns their numbers, in their order.
     pub fn add_unit(
         &mut self,
         spec: &EventUnitSpec,
         past: Past<'_>,
         meter: &mut Meter<'_>,
     ) -> Result<Vec<PatternId>, InvalidPlan> {
-        self.check_changeable(&spec.name())?;
         spec.check()?;
-        let numbers: Vec<PatternId> = spec.patterns.iter().map(|_| self.vacant_query()).collect();
-        let unit = self.enrol_events(spec, &numbers, self.allowed);
-        let unit = unit.inspect_err(|_| self.blueprints.vacant_queries.extend(&numbers))?;
-        let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
-        self.move_past(&batches);
+        let numbers: Vec<PatternId> = spec.patterns.iter().map(|_| self.registry.reserve()).collect();
+        let unit = self.make_events(spec, &numbers);
+        let unit = unit.inspect_err(|_| self.registry.give_back(&numbers))?;
+        let batches = past.batches();
+        self.window.clocks.move_past(&batches);
         self.events.bring(unit, &batches, past.untold.len(), self.window.clocks.watermark(), meter);
-        self.output.rename(&self.queries);
+        self.output.rename(&self.registry.queries);
         Ok(numbers)
     }
 
-    /// Adds a graph query with its past; returns its number. As [`add`](Self::add) otherwise.
+    /// Adds a graph query with its past; returns its number.
     pub fn add_graph(
         &mut self,
         spec: &GraphQuerySpec,
         past: Past<'_>,
         meter: &mut Meter<'_>,
     ) -> Result<PatternId, InvalidPlan> {
-        self.check_changeable(&spec.name)?;
-        let number = self.vacant_query();
-        let unit = self.enrol_graphs(&[(number, spec)], self.allowed);
-        let unit = unit.inspect_err(|_| self.blueprints.vacant_queries.push(number))?;
-        let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
-        self.move_past(&batches);
-        self.bring_graph(unit, &batches, meter);
-        self.output.rename(&self.queries);
+        let number = self.registry.reserve();
+        let unit = self.make_graphs(&[(number, spec)]);
+        let unit = unit.inspect_err(|_| self.registry.give_back(&[number]))?;
+        let batches = past.batches();
+        self.window.clocks.move_past(&batches);
+        self.graphs.bring(unit, &batches, meter);
+        self.output.rename(&self.registry.queries);
         Ok(number)
-    }
-
-    /// Takes it that the stream is where the past ends.
-    fn move_past(&mut self, batches: &[&EdgeBatch]) {
-        batches.iter().filter_map(|batch| batch.ts().last()).for_each(|&ts| self.window.clocks.move_to(ts));
-    }
-
-    /// A number that no pattern has.
-    fn vacant_query(&mut self) -> PatternId {
-        self.blueprints.vacant_queries.pop().unwrap_or_else(|| {
-            self.queries.push(Query::vacant());
-            PatternId(self.queries.len() as u32 - 1)
-        })
     }
 
     /// Removes a pattern: none of its matches is found any more, nor retracted.
     pub fn remove(&mut self, number: PatternId) -> Result<(), InvalidPlan> {
-        if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.events) {
-            self.check_changeable(&number.0.to_string())?;
-            self.events.remove(unit, number);
-            self.queries[number.place()] = Query::vacant();
-            self.told.forget(number);
-            self.blueprints.vacant_queries.push(number);
-            return Ok(());
+        match self.unit_of(number)? {
+            UnitRef::Events(unit) => self.events.remove(unit, number),
+            UnitRef::Graph(unit) => self.graphs.remove(unit, number),
+            UnitRef::Subgraph(unit) => {
+                self.output.rows.forget_recipients();
+                self.leave(number, unit)?;
+                self.output.forget(number);
+            }
         }
-        if let Some(unit) = self.queries.get(number.place()).and_then(|query| query.graph) {
-            self.check_changeable(&number.0.to_string())?;
-            self.graphs.remove(unit, number);
-            self.queries[number.place()] = Query::vacant();
-            self.told.forget(number);
-            self.blueprints.vacant_queries.push(number);
-            return Ok(());
-        }
-        let unit = self.changeable(number)?;
-        self.output.rows.forget_recipients();
-        self.withdraw(number, unit)?;
-        self.queries[number.place()].unit = None;
-        self.output.forget(number);
-        self.told.forget(number);
-        self.blueprints.vacant_queries.push(number);
+        self.registry.remove(number);
         Ok(())
     }
 
-    /// The unit that a pattern can share: of patterns like it, whole, and without a residue.
-    pub(super) fn shared_by(&self, spec: &PatternSpec) -> Option<UnitId> {
-        let number = self.blueprints.find(&spec.anonymous())?;
-        let unit = &self.units[number.place()];
-        let is_whole = !unit.paused && !unit.has_shed(&self.postings);
-        (is_whole && !unit.engine.has_residue() && unit.trace.is_none()).then_some(number)
+    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does
+    /// not let be warmed, is refused, and the old one goes on.
+    ///
+    /// Of several patterns of a unit, the first that is given another plan leaves it with an engine of its own, and the others follow
+    /// it there.
+    pub fn replan(&mut self, number: PatternId, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
+        let own = self.unit_of(number)?.subgraph().ok_or_else(|| unknown(number))?;
+        let Some(before) = self.subgraphs.spec_of(own) else { return Ok(false) };
+        let name = self.registry.queries[number.place()].names.name.clone();
+        let spec = PatternSpec { name, plan, ..before.clone() };
+        spec.check()?;
+        let Self { subgraphs, window, budgets, output, .. } = self;
+        let unit = &subgraphs.units[own.place()];
+        let reported = output.reported.as_mut();
+        if let Some(shared) = subgraphs.shared_by(&spec).filter(|_| !unit.paused) {
+            self.transfer(number, shared)?;
+        } else if unit.members.len() > 1 {
+            let Some(unit) = subgraphs.split(own, &spec, window, budgets, reported, meter)? else { return Ok(false) };
+            self.transfer(number, unit)?;
+        } else if !subgraphs.change(own, &spec, window, reported, meter)? {
+            return Ok(false);
+        }
+        self.registry.replanned(number);
+        Ok(true)
+    }
+
+    /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they have.
+    ///
+    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take it,
+    /// is refused, and the units go on as they are; so is one for patterns that a limit stopped. Matches that lacked before are
+    /// marked as lacking from then on.
+    pub fn regroup(&mut self, spec: &EventUnitSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
+        spec.check()?;
+        let numbers: Vec<PatternId> = spec.patterns.iter().filter_map(|pattern| pattern.number.map(PatternId)).collect();
+        let unit_of = |&number: &PatternId| self.registry.unit_of(number).and_then(UnitRef::events);
+        let mut units: Vec<u32> = numbers.iter().filter_map(unit_of).collect();
+        units.sort_unstable();
+        units.dedup();
+        let mut members: Vec<PatternId> = units.iter().flat_map(|&unit| self.events.get(unit).members()).collect();
+        let mut named = numbers.clone();
+        members.sort_unstable();
+        named.sort_unstable();
+        let mut pairs = spec.patterns.iter().zip(&numbers);
+        let is_known =
+            members == named && pairs.all(|(pattern, number)| self.output.names[number.place()].name == pattern.name);
+        if numbers.len() < spec.patterns.len() || !is_known {
+            let reason = "the patterns of its unit are not all of some units".into();
+            return Err(InvalidPlan { pattern: spec.name(), reason });
+        }
+        let regrouped = self.events.regroup(&units, (spec, &numbers), self.window.symbols(), self.allowed, meter)?;
+        let Some(unit) = regrouped else { return Ok(false) };
+        let new = UnitRef::Events(unit.number);
+        Allowances::open_in(self.budgets, new, work_of_all(spec.limits, numbers.len()));
+        for number in numbers {
+            let query = &mut self.registry.queries[number.place()];
+            let before = query.unit.replace(new).and_then(UnitRef::events);
+            query.shed |= before.is_some_and(|before| unit.shed.contains(&before));
+            self.registry.replanned(number);
+        }
+        Ok(true)
+    }
+
+    /// Gives graph queries other plans from the next record on; returns the numbers of those that have them.
+    pub fn replan_graphs(
+        &mut self,
+        specs: &[GraphQuerySpec],
+        past: &[Arc<EdgeBatch>],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<PatternId>, InvalidPlan> {
+        let mut by_unit: Vec<(u32, Vec<(PatternId, &GraphQuerySpec)>)> = Vec::new();
+        for spec in specs {
+            spec.check()?;
+            let number = spec.number.map(PatternId);
+            let unit = number.and_then(|number| self.registry.unit_of(number)?.graph());
+            let (Some(number), Some(unit)) = (number, unit) else {
+                let reason = "there is no graph query of its number".into();
+                return Err(InvalidPlan { pattern: spec.name.clone(), reason });
+            };
+            match by_unit.iter_mut().find(|(other, _)| *other == unit) {
+                Some((_, queries)) => queries.push((number, spec)),
+                None => by_unit.push((unit, vec![(number, spec)])),
+            }
+        }
+        let past: Vec<&EdgeBatch> = past.iter().map(Arc::as_ref).collect();
+        let mut replanned = Vec::new();
+        for (unit, queries) in by_unit {
+            if self.graphs.replan(unit, &queries, &past, self.window.symbols(), self.allowed, meter)? {
+                for (number, spec) in queries {
+                    self.registry.queries[number.place()].names = Arc::new(spec.names());
+                    replanned.push(number);
+                }
+            }
+        }
+        self.output.rename(&self.registry.queries);
+        Ok(replanned)
+    }
+
+    fn unit_of(&self, number: PatternId) -> Result<UnitRef, InvalidPlan> {
+        self.registry.unit_of(number).ok_or_else(|| unknown(number))
     }
 
     /// Lets a pattern be of a unit from now on.
-    pub(super) fn enrol(&mut self, number: PatternId, names: PatternNames, unit: UnitId) {
-        let of = &mut self.units[unit.place()];
+    fn join(&mut self, number: PatternId, names: PatternNames, unit: UnitId) {
+        let Subgraphs { units, hits, .. } = &mut *self.subgraphs;
+        let of = &mut units[unit.place()];
         if !of.members.contains(&number) {
             of.members.push(number);
         }
+        let (hits_before, counts_before) =
+            (of.signatures.iter().map(|&signature| hits[signature.place()]).collect(), of.counts);
+        let spec = self.subgraphs.spec_of(unit);
         let query = Query {
             names: Arc::new(names),
-            unit: Some(unit),
-            events: None,
-            graph: None,
-            hits_before: of.signatures.iter().map(|&signature| self.hits[signature.place()]).collect(),
-            counts_before: of.counts,
+            unit: Some(UnitRef::Subgraph(unit)),
+            hits_before,
+            counts_before,
             reports: Reports::default(),
             shed: false,
-            telling: self.blueprints.of(unit).and_then(|spec| Deduplication::new(&spec.telling, &spec.limits)),
+            telling: spec.and_then(|spec| Deduplication::new(&spec.telling, &spec.limits)),
         };
         self.output.take_selective(&query);
-        if number.place() == self.queries.len() {
-            self.queries.push(query);
-        } else {
-            self.queries[number.place()] = query;
-        }
+        self.registry.put(number, query);
     }
 
     /// Lets a pattern be of a unit of patterns like it from now on, and no more of its own.
-    pub(super) fn transfer(&mut self, number: PatternId, to: UnitId) -> Result<(), InvalidPlan> {
-        let query = &self.queries[number.place()];
-        let Some(from) = query.unit.filter(|&from| from != to) else { return Ok(()) };
-        let left = &self.units[from.place()];
+    fn transfer(&mut self, number: PatternId, to: UnitId) -> Result<(), InvalidPlan> {
+        let query = &mut self.registry.queries[number.place()];
+        let own = query.unit.and_then(UnitRef::subgraph);
+        let Some(from) = own.filter(|&from| from != to) else { return Ok(()) };
+        let Subgraphs { units, postings, .. } = &mut *self.subgraphs;
+        let left = &units[from.place()];
         // What its lists gave up is missing from now on, as it was.
-        let (shed, counted) = (query.has_shed(left, &self.postings), query.counts(left));
-        let joined = &mut self.units[to.place()];
+        let (shed, counted) = (query.has_shed(left, postings), query.counts(left));
+        let joined = &mut units[to.place()];
         joined.members.push(number);
-        let query = &mut self.queries[number.place()];
-        query.unit = Some(to);
+        query.unit = Some(UnitRef::Subgraph(to));
         query.shed = shed;
         query.counts_before = joined.counts.since(counted);
-        self.withdraw(number, from)
+        self.leave(number, from)
     }
 
     /// Lets a pattern leave its unit; the last one takes the unit along.
-    fn withdraw(&mut self, number: PatternId, unit: UnitId) -> Result<(), InvalidPlan> {
-        let members = &mut self.units[unit.place()].members;
+    fn leave(&mut self, number: PatternId, unit: UnitId) -> Result<(), InvalidPlan> {
+        let members = &mut self.subgraphs.units[unit.place()].members;
         members.retain(|&mut member| member != number);
-        if members.is_empty() { self.dissolve(unit) } else { Ok(()) }
+        if members.is_empty() { self.subgraphs.dissolve(unit, self.window) } else { Ok(()) }
     }
 
-    pub(super) fn dissolve(&mut self, number: UnitId) -> Result<(), InvalidPlan> {
-        let vacant = self.with_engine(number, &nothing(), Vec::new(), Vec::new())?;
-        let removed = std::mem::replace(&mut self.units[number.place()], vacant);
-        self.leave(&removed);
-        let (retired, now) = (&mut self.blueprints.retired, self.window.clocks.time());
-        self.dispatch.remove(number, &removed.signatures, |signature| retired.push_back((now, signature)));
-        self.occupied.retain(|&other| other != number);
-        self.timers.set(number, removed.clock, None);
-        self.blueprints.remove(number);
-        self.blueprints.vacant.push(number);
-        self.settle_without(&removed);
+    /// Makes a unit of event patterns under numbers that are free: what each of its patterns may spend, they may together.
+    fn make_events(&mut self, spec: &EventUnitSpec, numbers: &[PatternId]) -> Result<u32, InvalidPlan> {
+        let unit = self.events.add(spec, numbers, self.window.symbols(), self.allowed)?;
+        Allowances::open_in(self.budgets, UnitRef::Events(unit), work_of_all(spec.limits, numbers.len()));
+        for (pattern, &number) in spec.patterns.iter().zip(numbers) {
+            let telling = Deduplication::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);
+            let unit = Some(UnitRef::Events(unit));
+            let query = Query { names: Arc::new(pattern.names()), unit, telling, ..Query::vacant() };
+            self.output.take_selective(&query);
+            self.registry.put(number, query);
+        }
+        Ok(unit)
+    }
+
+    /// Makes a unit of graph queries that have the same limits, under numbers that are free.
+    fn make_graphs(&mut self, queries: &[(PatternId, &GraphQuerySpec)]) -> Result<u32, InvalidPlan> {
+        let unit = GraphUnit::new(queries, self.window.symbols(), self.allowed)?;
+        let limits = queries.first().map(|(_, spec)| spec.limits).unwrap_or_default();
+        let unit = self.graphs.put(unit);
+        Allowances::open_in(self.budgets, UnitRef::Graph(unit), work_of_all(limits, queries.len()));
+        for &(number, spec) in queries {
+            let unit = Some(UnitRef::Graph(unit));
+            self.registry.put(number, Query { names: Arc::new(spec.names()), unit, ..Query::vacant() });
+        }
+        Ok(unit)
+    }
+
+    /// Makes units of graph queries, under their numbers: those that have the same limits and an operator in common are one.
+    fn begin_graphs(&mut self, specs: &[GraphQuerySpec]) -> Result<(), InvalidPlan> {
+        let mut by_limits: Vec<(Limits, Vec<(PatternId, &GraphQuerySpec)>)> = Vec::new();
+        let mut taken: HashSet<PatternId, FxBuildHasher> = HashSet::default();
+        for spec in specs {
+            spec.check()?;
+            let is_free = |&number: &PatternId| taken.insert(number) && self.registry.is_free(number);
+            let number = spec.number.map(PatternId).filter(is_free);
+            let refused = || InvalidPlan { pattern: spec.name.clone(), reason: "it has no number, or that of another".into() };
+            let query = (number.ok_or_else(refused)?, spec);
+            match by_limits.iter_mut().find(|(limits, _)| *limits == spec.limits) {
+                Some((_, queries)) => queries.push(query),
+                None => by_limits.push((spec.limits, vec![query])),
+            }
+        }
+        for (_, queries) in by_limits {
+            let plans: Vec<&GraphPlan> = queries.iter().map(|(_, spec)| &spec.plan).collect();
+            for places in linked(&plans) {
+                let unit: Vec<(PatternId, &GraphQuerySpec)> = places.into_iter().map(|place| queries[place]).collect();
+                self.make_graphs(&unit)?;
+            }
+        }
         Ok(())
     }
-
-    /// Makes a unit of a checked pattern; it has taken nothing.
-    pub(super) fn make(&mut self, spec: &PatternSpec, first: Option<PatternId>) -> Result<UnitId, InvalidPlan> {
-        let number = self.blueprints.vacant.pop().unwrap_or(UnitId(self.units.len() as u32));
-        if self.allowances.is_none() && spec.limits.work.is_some() {
-            self.allowances = Some(Allowances::unbounded(self.units.len()));
-        }
-        if let Some(allowances) = &mut self.allowances {
-            allowances.open(Payer::Engine(number), spec.limits.work);
-        }
-        let unit = Unit { members: first.into_iter().collect(), ..self.register(number, spec)? };
-        if number.place() == self.units.len() {
-            self.units.push(unit);
-        } else {
-            self.units[number.place()] = unit;
-        }
-        Ok(number)
-    }
-
-    /// Gives a new unit its past.
-    fn bring(&mut self, number: UnitId, past: Past<'_>, meter: &mut Meter<'_>) {
-        self.dispatch.seal();
-        let recalled = self.recall(number, past);
-        self.units[number.place()].engine.begin_replay(past.begun);
-        let warm = self.warm(number, &recalled, meter);
-        self.occupy(number, warm);
-    }
-
-    /// Lets a new unit go on from its past, as far as that went.
-    pub(super) fn occupy(&mut self, number: UnitId, warm: Warm) {
-        let unit = &mut self.units[number.place()];
-        if warm == Warm::Limited {
-            unit.shed = true;
-            unit.paused |= unit.limits.policy == LimitPolicy::Fail;
-        }
-        unit.counts.discarded = 0;
-        unit.is_occupied = true;
-        self.occupied.push(number);
-        self.set_gates(number);
-        self.settle_with(number);
-    }
-
-    /// The unit of a pattern.
-    pub(super) fn unit_of(&self, number: PatternId) -> Option<UnitId> {
-        self.queries.get(number.place())?.unit
-    }
-
-    /// The unit of a pattern, if patterns may change.
-    pub(super) fn changeable(&self, number: PatternId) -> Result<UnitId, InvalidPlan> {
-        self.check_changeable(&number.0.to_string())?;
-        self.unit_of(number)
-            .ok_or_else(|| InvalidPlan { pattern: number.0.to_string(), reason: "its matcher has no such pattern".into() })
-    }
-
-    pub(super) fn check_changeable(&self, pattern: &str) -> Result<(), InvalidPlan> {
-        let refused = |reason: &str| Err(InvalidPlan { pattern: pattern.into(), reason: reason.into() });
-        match (self.window.keeps_all(), self.tracing.is_on()) {
-            (false, _) => refused("its matcher keeps no edges to replay"),
-            (true, true) => refused("it is traced, step by step of its plan"),
-            (true, false) => Ok(()),
-        }
-    }
-
-    /// Makes what a checked pattern needs; it has taken nothing.
-    fn register(&mut self, number: UnitId, spec: &PatternSpec) -> Result<Unit, InvalidPlan> {
-        let (alone, across) = self.predicates(spec);
-        let signatures = self.dispatch.add(number, spec.asked(&alone), &mut self.window.symbols().lock());
-        self.postings.grow(self.dispatch.len());
-        self.hits.resize(self.dispatch.len(), 0);
-        let unit = self.with_engine(number, spec, across, signatures)?;
-        if spec.clock == Clock::Edges {
-            self.window.count();
-        }
-        self.blueprints.put(number, spec);
-        Ok(unit)
-    }
-
-    /// Makes a unit without patterns of the engine that a plan asks for, attached to the lists that it reads.
-    pub(super) fn with_engine(
-        &mut self,
-        number: UnitId,
-        spec: &PatternSpec,
-        mut across: Vec<Expression>,
-        signatures: Vec<SignatureId>,
-    ) -> Result<Unit, InvalidPlan> {
-        self.window.keep_read(&mut across);
-        let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
-        let mut unit = Unit {
-            members: SmallVec::new(),
-            engine: AnyEngine::new(number, spec, across, &signatures, &rings)?,
-            clock: spec.clock,
-            signatures,
-            reader: ReaderId(0),
-            lists: Vec::new(),
-            limits: spec.limits,
-            counts: Counts::default(),
-            paused: false,
-            limit: None,
-            taken: Time::MIN,
-            limited_at: None,
-            shed: false,
-            is_occupied: false,
-            past: None,
-            trace: None,
-        };
-        unit.attach(&mut self.postings);
-        Ok(unit)
-    }
-
-    /// Splits a pattern's predicates into those that one edge decides, by edge, and the others; labels are kept if one reads them.
-    pub(super) fn predicates(&mut self, spec: &PatternSpec) -> (Vec<Vec<Expression>>, Vec<Expression>) {
-        let (mut alone, mut across) = split_predicates(spec);
-        self.window.keep_labels_of(alone.iter_mut().flatten().chain(&mut across));
-        (alone, across)
-    }
-
-    /// Settles what follows from all units, now that one came.
-    pub(super) fn settle_with(&mut self, number: UnitId) {
-        let unit = &self.units[number.place()];
-        self.timers.set(number, unit.clock, unit.engine.next_expiry());
-        self.has_timers |= unit.engine.tells_expiry();
-        self.window.lengthen(unit.clock, unit.engine.reach());
-        self.has_threads |= unit.engine.has_threads();
-        self.live += unit.engine.live();
-    }
-
-    /// Settles what follows from all units, now that one went.
-    pub(super) fn settle_without(&mut self, removed: &Unit) {
-        let left = self.units.iter().map(|unit| (unit.clock, unit.engine.reach()));
-        self.window.shorten(removed.clock, removed.engine.reach(), left);
-        if removed.engine.has_threads() {
-            self.has_threads = self.units.iter().any(|unit| unit.engine.has_threads());
-        }
-        self.live -= removed.engine.live();
-    }
-
-    /// Sets the gates of a unit's edges.
-    pub(super) fn set_gates(&mut self, number: UnitId) {
-        let unit = &self.units[number.place()];
-        self.dispatch.admit(number, &unit.signatures, |edge| unit.engine.admission(edge));
-    }
-
-    /// Frees the signatures that no edge held can be named by.
-    #[inline]
-    pub(super) fn free_signatures(&mut self) {
-        let Some(&(since, _)) = self.blueprints.retired.front() else { return };
-        if self.window.store.oldest().is_some_and(|(_, oldest)| oldest.ts <= since) {
-            return;
-        }
-        while let Some(&(at, signature)) = self.blueprints.retired.front()
-            && self.window.store.oldest().is_none_or(|(_, oldest)| oldest.ts > at)
-        {
-            self.blueprints.retired.pop_front();
-            self.hits[signature.place()] = 0;
-            self.told.forget_signature(signature);
-            self.dispatch.free(signature);
-        }
-    }
-
-    /// Finds the edges of a unit's past in the store, or puts them there.
-    fn recall(&mut self, number: UnitId, past: Past<'_>) -> Recalled {
-        self.window.learn_names();
-        let batches: Vec<&EdgeBatch> = past.untold.iter().chain(past.told).map(Arc::as_ref).collect();
-        self.move_past(&batches);
-        let engine = &self.units[number.place()].engine;
-        // What time alone brought about was told of those that were there; of others it is to be told with the next record.
-        let clocks = &self.window.clocks;
-        let ts = if engine.tells_expiry() { clocks.watermark() } else { clocks.time() };
-        let clock = self.units[number.place()].clock;
-        let alive_from = Now { ts, ..clocks.now() }.alive_from(clock, engine.reach());
-        let came = |batch: &EdgeBatch, row: usize| match clock {
-            Clock::Time => batch.ts()[row],
-            Clock::Edges => batch.ordinal(row).cast_signed() + 1,
-        };
-        let in_arrival_order = engine.has_residue();
-        let mut known = OfTime::default();
-        let mut recalled = Recalled::default();
-        let pace = Unhurried;
-        for (which, row, is_alive) in recent(&batches, |batch, row| came(batch, row) >= alive_from) {
-            if !is_alive && !in_arrival_order {
-                continue;
-            }
-            let (batch, is_told) = (batches[which], which >= past.untold.len());
-            let class = self.dispatch.class(batch.labels()[row]);
-            if class == NO_CLASS {
-                continue;
-            }
-            let record = self.window.record(batch, row);
-            let mut satisfied = Signatures::new();
-            // It is not worth a pause.
-            self.dispatch.satisfied(class, &record, &mut Meter::unbounded(&pace), |signature| satisfied.push(signature));
-            if !satisfied.iter().any(|signature| self.units[number.place()].signatures.contains(signature)) {
-                continue;
-            }
-            recalled.arrive(batch.ts()[row]);
-            if !is_alive {
-                continue;
-            }
-            let Some(edge) = self.window.recall(&mut known, (batch, row), satisfied) else { break };
-            if clock == Clock::Edges {
-                self.window.store.number_at(edge, came(batch, row));
-            }
-            recalled.keep(edge, is_told);
-        }
-        self.window.store.settle_late();
-        if self.blueprints.of(number).is_some_and(|spec| spec.telling != TellingSpec::default()) {
-            let past = PastOrder::of(&recalled.edges, |edge| self.window.store.came(edge, clock));
-            self.units[number.place()].past = past;
-        }
-        if !in_arrival_order && clock == Clock::Time {
-            // Of the edges of one time, late ones are first wherever they lie.
-            recalled.edges.sort_by_key(|&edge| (self.window.store.get(edge).ts, !edge.is_late()));
-        }
-        recalled
-    }
 }
 
-/// Which rows of batches are edges of the window: batch, row, and whether it was not deleted.
-fn recent(batches: &[&EdgeBatch], is_alive: impl Fn(&EdgeBatch, usize) -> bool) -> Vec<(usize, usize, bool)> {
-    let rows = || (0..batches.len()).flat_map(|which| (0..batches[which].len()).map(move |row| (which, row)));
-    let is_deletion = |&(which, row): &(usize, usize)| batches[which].operations()[row] == Operation::Delete;
-    let mut recent: Vec<(usize, usize, bool)> = Vec::new();
-    let mut places: HashMap<IdRef<'_>, usize, FxBuildHasher> = HashMap::default();
-    let deletes = rows().any(|row| is_deletion(&row));
-    for (which, row) in rows() {
-        let id = batches[which].id(row);
-        if is_deletion(&(which, row)) {
-            if let Some(place) = places.remove(&id) {
-                recent[place].2 = false;
-            }
-        } else if batches[which].is_edge(row) && is_alive(batches[which], row) {
-            if deletes && !id.is_made() {
-                places.insert(id, recent.len());
-            }
-            recent.push((which, row, true));
-        }
-    }
-    recent
+/// The work of a unit whose patterns have so much each.
+fn work_of_all(limits: Limits, patterns: usize) -> Option<u64> {
+    limits.work.map(|work| work.saturating_mul(patterns as u64))
 }
 
-/// A pattern without edges, in the place of one that was removed.
-fn nothing() -> PatternSpec {
-    PatternSpec {
-        name: String::new(),
-        version: 0,
-        vertices: Vec::new(),
-        edges: Vec::new(),
-        order: Vec::new(),
-        predicates: Vec::new(),
-        window: 1,
-        clock: Clock::Time,
-        vertices_may_coincide: false,
-        report: None,
-        returns: ReturnsSpec::default(),
-        telling: TellingSpec::default(),
-        plan: PlanSpec::ReSearch(SearchPlan::default()),
-        limits: Limits::default(),
-    }
+fn unknown(number: PatternId) -> InvalidPlan {
+    InvalidPlan { pattern: number.0.to_string(), reason: "its matcher has no such pattern".into() }
 }

@@ -23,6 +23,7 @@ use super::deduplication::{Candidate, PastOrder, Say, Silent, digest};
 use super::query::Query;
 use super::reported::Reported;
 use super::unit::Unit;
+use super::unit_ref::UnitRef;
 use super::window::Window;
 
 /// What rows refer to.
@@ -53,10 +54,15 @@ pub struct Output {
     matches: u64,
 }
 
-impl Sources<'_> {
+impl<'a> Sources<'a> {
+    /// The unit of a subgraph pattern.
+    fn unit_of(&self, query: &Query) -> Option<&'a Unit> {
+        query.unit.and_then(UnitRef::subgraph).map(|unit| &self.units[unit.place()])
+    }
+
     /// Whether matches of a pattern of a unit may be missing.
     pub fn has_shed(&self, query: &Query) -> bool {
-        query.unit.is_some_and(|unit| query.has_shed(&self.units[unit.place()], self.postings))
+        self.unit_of(query).is_some_and(|unit| query.has_shed(unit, self.postings))
     }
 
     /// The rows of matches of patterns that do not report all.
@@ -248,7 +254,7 @@ impl Output {
                 meter.hand_on(out);
             }
             let query = &mut queries[found.pattern.place()];
-            let Some(unit) = query.unit.map(|unit| &from.units[unit.place()]) else { return false };
+            let Some(unit) = from.unit_of(query) else { return false };
             // What the window of the pattern has passed may be another edge's place in the store by now.
             if found.first < now.alive_from(unit.clock, unit.engine.reach()) {
                 return false;

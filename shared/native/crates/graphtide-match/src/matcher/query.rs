@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use graphtide_engine::ids::UnitId;
 use graphtide_engine::lists::Postings;
 use graphtide_engine::output::{Kind, PatternNames};
 use graphtide_graph::Time;
 
 use super::deduplication::{Deduplication, Once};
 use super::unit::{Counts, Unit};
+use super::unit_ref::UnitRef;
 
 /// What was told of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,12 +47,8 @@ impl Reports {
 pub struct Query {
     /// Names for the output.
     pub names: Arc<PatternNames>,
-    /// Who matches it; none if it was removed, or is a pattern of events or a graph query.
-    pub unit: Option<UnitId>,
-    /// The unit of event patterns that it is of.
-    pub events: Option<u32>,
-    /// What answers it, if it is a graph query.
-    pub graph: Option<u32>,
+    /// Who matches it; none if it was removed.
+    pub unit: Option<UnitRef>,
     /// How many records satisfied the signature of each of its edges before it was added.
     pub hits_before: Vec<u64>,
     /// What its unit had counted before it was added; if it comes from another, less what that one counted for it.
@@ -71,8 +67,6 @@ impl Query {
         Self {
             names: Arc::new(PatternNames::of_events("", 0, std::iter::empty(), &[])),
             unit: None,
-            events: None,
-            graph: None,
             hits_before: Vec::new(),
             counts_before: Counts::default(),
             reports: Reports::default(),
@@ -83,7 +77,7 @@ impl Query {
 
     /// Whether no pattern has its number.
     pub fn is_vacant(&self) -> bool {
-        self.unit.is_none() && self.events.is_none() && self.graph.is_none()
+        self.unit.is_none()
     }
 
     /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.

@@ -5,63 +5,34 @@
 //! alone. A unit whose results may be missing keeps its plans, as does one that reaches a limit on the way.
 //! Cost: that of answering the records kept, once a unit; both states are held meanwhile.
 
-use std::sync::Arc;
-
 use graphtide_algebra::{PlanSpec, Queries};
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
 use graphtide_graph::batch::EdgeBatch;
+use graphtide_graph::symbol::SharedSymbols;
 
-use super::{GraphUnit, Matcher, answering, replay};
+use super::{GraphUnit, GraphUnits, answering, replay};
+use crate::matcher::event_units::Allowed;
 use crate::plan::{GraphQuerySpec, InvalidPlan};
 
 /// Records between two counts of the bytes that new operators take.
 const COUNTED: usize = 1024;
 
-impl Matcher {
-    /// Gives graph queries other plans from the next record on; returns the numbers of those that have them.
+impl GraphUnits {
+    /// Gives queries of a unit other plans from the next record on; says whether they have them.
     ///
-    /// Arguments: the plans, each with the number of its query; the records of the longest window before the next record that were
-    /// [selected](Self::selected_by_queries), in their order.
-    pub fn replan_graphs(
-        &mut self,
-        specs: &[GraphQuerySpec],
-        past: &[Arc<EdgeBatch>],
-        meter: &mut Meter<'_>,
-    ) -> Result<Vec<PatternId>, InvalidPlan> {
-        let mut by_unit: Vec<(u32, Vec<(PatternId, &GraphQuerySpec)>)> = Vec::new();
-        for spec in specs {
-            spec.check()?;
-            let number = spec.number.map(PatternId);
-            let unit = number.and_then(|number| self.queries.get(number.place())?.graph);
-            let (Some(number), Some(unit)) = (number, unit) else {
-                let reason = "there is no graph query of its number".into();
-                return Err(InvalidPlan { pattern: spec.name.clone(), reason });
-            };
-            match by_unit.iter_mut().find(|(other, _)| *other == unit) {
-                Some((_, queries)) => queries.push((number, spec)),
-                None => by_unit.push((unit, vec![(number, spec)])),
-            }
-        }
-        let past: Vec<&EdgeBatch> = past.iter().map(Arc::as_ref).collect();
-        let mut replanned = Vec::new();
-        for (unit, queries) in by_unit {
-            if self.replan_unit(unit, &queries, &past, meter)? {
-                replanned.extend(queries.iter().map(|&(number, _)| number));
-            }
-        }
-        self.output.rename(&self.queries);
-        Ok(replanned)
-    }
-
-    fn replan_unit(
+    /// Arguments: the plans with the numbers of their queries; the records of the longest window before the next record that were
+    /// selected for graph queries, in their order.
+    pub fn replan(
         &mut self,
         number: u32,
         queries: &[(PatternId, &GraphQuerySpec)],
         past: &[&EdgeBatch],
+        symbols: &SharedSymbols,
+        allowed: Allowed,
         meter: &mut Meter<'_>,
     ) -> Result<bool, InvalidPlan> {
-        let unit = &self.graphs.units[number as usize];
+        let unit = &self.units[number as usize];
         if unit.queries.is_none() || unit.shed || unit.limited > 0 {
             return Ok(false);
         }
@@ -71,18 +42,13 @@ impl Matcher {
                 plans[place as usize] = spec.plan.clone();
             }
         }
-        let fresh = answering(&plans, unit.limits, self.window.symbols(), self.allowed)
+        let fresh = answering(&plans, unit.limits, symbols, allowed)
             .map_err(|error| InvalidPlan { pattern: queries[0].1.name.clone(), reason: error.to_string() })?;
         let Some(fresh) = unit.brought(fresh, past, meter) else { return Ok(false) };
-        self.graphs.take_over(number, plans, fresh);
-        for (query, spec) in queries {
-            self.queries[query.place()].names = Arc::new(spec.names());
-        }
+        self.take_over(number, plans, fresh);
         Ok(true)
     }
-}
 
-impl super::GraphUnits {
     /// Lets a unit go on with other operators.
     fn take_over(&mut self, number: u32, plans: Vec<PlanSpec>, fresh: Queries) {
         let unit = &mut self.units[number as usize];

@@ -14,17 +14,16 @@ use graphtide_engine::ids::{SignatureId, UnitId};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{FoundRow, Rows};
 use graphtide_engine::trace::Untraced;
-use graphtide_graph::Time;
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
-use hashbrown::HashSet;
-use rustc_hash::FxBuildHasher;
 
-use super::allowances::{Bounded, SAVED};
-use super::deduplication::repeated;
-use super::satisfied::Mark;
-use super::window::Window;
-use super::{Matcher, Unit};
+use super::Subgraphs;
+use super::recall::Recalled;
+use crate::matcher::allowances::{Bounded, SAVED};
+use crate::matcher::deduplication::repeated;
+use crate::matcher::reported::Reported;
+use crate::matcher::satisfied::Mark;
+use crate::matcher::window::Window;
 
 /// How a new engine came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,68 +34,39 @@ pub enum Warm {
     Limited,
 }
 
-/// Edges of the past that a new engine takes.
-#[derive(Debug, Default)]
-pub struct Recalled {
-    /// In their order.
-    pub edges: Vec<EdgeRef>,
-    /// Those whose matches somebody was told of.
-    pub told: HashSet<EdgeRef, FxBuildHasher>,
-    /// How many arrivals of its time there were before each, those deleted since included; empty where nobody counted.
-    pub before: Vec<u32>,
-    /// Arrivals of the last time of all.
-    newest: Option<(Time, u32)>,
-}
-
-impl Recalled {
-    /// What is in the store, none of which anybody is to be told of again.
-    pub fn stored(edges: Vec<EdgeRef>) -> Self {
-        Self { edges, ..Self::default() }
-    }
-
-    /// Counts an arrival, which may be deleted since.
-    pub fn arrive(&mut self, ts: Time) {
-        let same = self.newest.filter(|&(newest, _)| newest == ts).map_or(0, |(_, count)| count);
-        self.newest = Some((ts, same + 1));
-    }
-
-    /// Keeps the edge that arrived last.
-    pub fn keep(&mut self, edge: EdgeRef, is_told: bool) {
-        self.before.push(self.newest.map_or(0, |(_, count)| count - 1));
-        self.edges.push(edge);
-        if is_told {
-            self.told.insert(edge);
-        }
-    }
-}
-
-impl Matcher {
+impl Subgraphs {
     /// The edges of the store that some edge of a unit could be, in their order. Complexity: O(edges held).
-    pub(super) fn edges_of(&self, number: UnitId) -> Vec<EdgeRef> {
-        let Some(sets) = &self.window.satisfied else { return Vec::new() };
+    pub fn edges_of(&self, number: UnitId, window: &Window) -> Vec<EdgeRef> {
+        let Some(sets) = &window.satisfied else { return Vec::new() };
         let unit = &self.units[number.place()];
-        let alive_from = self.window.clocks.now().alive_from(unit.clock, unit.engine.reach());
+        let alive_from = window.clocks.now().alive_from(unit.clock, unit.engine.reach());
         let is_its = |&edge: &EdgeRef| {
-            let stored = self.window.store.get(edge);
-            self.window.store.came(edge, unit.clock) >= alive_from
+            let stored = window.store.get(edge);
+            window.store.came(edge, unit.clock) >= alive_from
                 && sets.get(&Mark::stored(stored.class)).iter().any(|signature| unit.signatures.contains(signature))
-                && !self.window.store.is_deleted(edge)
+                && !window.store.is_deleted(edge)
         };
-        let mut edges: Vec<EdgeRef> = self.window.store.refs().filter(is_its).collect();
+        let mut edges: Vec<EdgeRef> = window.store.refs().filter(is_its).collect();
         if unit.clock == Clock::Edges {
             // Of the edges of one time, late ones lie first.
-            edges.sort_by_key(|&edge| self.window.store.came(edge, Clock::Edges));
+            edges.sort_by_key(|&edge| window.store.came(edge, Clock::Edges));
         }
         edges
     }
 
     /// Lets a unit's engine take edges of the store in their order; matches that have one that was told of are kept, to be
     /// retracted.
-    pub(super) fn warm(&mut self, number: UnitId, recalled: &Recalled, meter: &mut Meter<'_>) -> Warm {
+    pub fn warm(
+        &mut self,
+        number: UnitId,
+        recalled: &Recalled,
+        window: &Window,
+        mut reported: Option<&mut Reported>,
+        meter: &mut Meter<'_>,
+    ) -> Warm {
         let Recalled { edges, told, before, newest } = recalled;
-        let now = self.window.clocks.now();
-        let Self { units, postings, window, output, .. } = self;
-        let reported = &mut output.reported;
+        let now = window.clocks.now();
+        let Self { units, postings, .. } = self;
         let Window { store, vertices, satisfied, .. } = window;
         let (unit, Some(sets)) = (&mut units[number.place()], satisfied) else { return Warm::Limited };
         let mut signatures: Vec<SignatureId> = unit.signatures.clone();
@@ -107,7 +77,7 @@ impl Matcher {
         let past = unit.past.take();
         let mut found = Rows::default();
         let mut keep = |found: &mut Rows, kept: Now| {
-            if let Some(reported) = reported.as_mut() {
+            if let Some(reported) = reported.as_deref_mut() {
                 let (repeated, mut place) =
                     (if is_distinct { repeated(found, past.as_deref(), store) } else { Vec::new() }, 0..);
                 found.each(|_, detected_at, found| {
@@ -176,10 +146,5 @@ impl Matcher {
         }
         postings.put_back(aside, (outcome == Warm::Whole).then_some(unit.reader));
         outcome
-    }
-
-    /// Lets go of what a unit shared.
-    pub(super) fn leave(&mut self, unit: &Unit) {
-        self.postings.leave(unit.reader, &unit.signatures, &unit.lists);
     }
 }

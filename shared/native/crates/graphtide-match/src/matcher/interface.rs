@@ -1,0 +1,262 @@
+//! What a matcher does beside taking records: each call goes to the part whose work it is.
+
+use std::sync::Arc;
+
+use graphtide_engine::engine::Engine;
+use graphtide_engine::ids::PatternId;
+use graphtide_engine::meter::Meter;
+use graphtide_engine::output::PatternNames;
+use graphtide_engine::replay::Frontier;
+use graphtide_graph::batch::EdgeBatch;
+use graphtide_simulation::Probe;
+
+use super::unit_ref::UnitRef;
+use super::{EventUnit, Funnel, GraphUnit, Matcher, Membership, Past, Query, Totals, Unit, Units};
+use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, PatternSpec, PlanSpec};
+
+/// Patterns come, go, and get other plans.
+impl Matcher {
+    /// Adds a pattern with its past; returns its number, which may be that of one removed before.
+    ///
+    /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
+    /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
+    /// over. Attributes that only other patterns read may be missing. Where the window counts edges, ordinals are how many came before.
+    pub fn add(&mut self, spec: &PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
+        self.changing(&spec.name)?.add(spec, past, meter)
+    }
+
+    /// Adds event patterns as a unit, with their past; returns their numbers, in their order. As [`add`](Self::add) otherwise.
+    pub fn add_unit(
+        &mut self,
+        spec: &EventUnitSpec,
+        past: Past<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<PatternId>, InvalidPlan> {
+        self.changing(&spec.name())?.add_unit(spec, past, meter)
+    }
+
+    /// Adds a graph query with its past; returns its number. As [`add`](Self::add) otherwise.
+    pub fn add_graph(
+        &mut self,
+        spec: &GraphQuerySpec,
+        past: Past<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<PatternId, InvalidPlan> {
+        self.changing(&spec.name)?.add_graph(spec, past, meter)
+    }
+
+    /// Removes a pattern: none of its matches is found any more, nor retracted.
+    pub fn remove(&mut self, number: PatternId) -> Result<(), InvalidPlan> {
+        self.changing(&number.0.to_string())?.remove(number)
+    }
+
+    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does
+    /// not let be warmed, is refused, and the old one goes on.
+    pub fn replan(&mut self, number: PatternId, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
+        self.changing(&number.0.to_string())?.replan(number, plan, meter)
+    }
+
+    /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they have.
+    ///
+    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take it,
+    /// is refused, and the units go on as they are; so is one for patterns that a limit stopped. Matches that lacked before are
+    /// marked as lacking from then on.
+    pub fn regroup(&mut self, spec: &EventUnitSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
+        self.changing(&spec.name())?.regroup(spec, meter)
+    }
+
+    /// Gives graph queries other plans from the next record on; returns the numbers of those that have them.
+    ///
+    /// Arguments: the plans, each with the number of its query; the records of the longest window before the next record that were
+    /// [selected](Self::selected_by_queries), in their order.
+    pub fn replan_graphs(
+        &mut self,
+        specs: &[GraphQuerySpec],
+        past: &[Arc<EdgeBatch>],
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<PatternId>, InvalidPlan> {
+        self.membership().replan_graphs(specs, past, meter)
+    }
+
+    /// The parts that change with the patterns, if patterns may change.
+    fn changing(&mut self, pattern: &str) -> Result<Membership<'_>, InvalidPlan> {
+        let refused = |reason: &str| Err(InvalidPlan { pattern: pattern.into(), reason: reason.into() });
+        match (self.window.keeps_all(), self.tracing.is_on()) {
+            (false, _) => refused("its matcher keeps no edges to replay"),
+            (true, true) => refused("it is traced, step by step of its plan"),
+            (true, false) => Ok(self.membership()),
+        }
+    }
+
+    pub(super) fn membership(&mut self) -> Membership<'_> {
+        let Self { registry, window, subgraphs, events, graphs, budgets, output, allowed, .. } = self;
+        Membership { registry, window, subgraphs, events, graphs, budgets, output, allowed: *allowed }
+    }
+}
+
+/// A matcher goes on where another stopped.
+impl Matcher {
+    /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges that
+    /// some query edge could be, and deletions. Their ordinals are how many edges had come before.
+    pub fn selected(&self, batch: &EdgeBatch) -> EdgeBatch {
+        self.selection.records(batch, self.window.clocks.now().edges)
+    }
+
+    /// As [`selected`](Self::selected), of graph queries alone.
+    pub fn selected_by_queries(&self, batch: &EdgeBatch) -> EdgeBatch {
+        self.selection.records_of_graphs(batch, self.window.clocks.now().edges)
+    }
+
+    /// Takes it that so many edges of the stream came before the next record, deletions not counted.
+    pub fn count_from(&mut self, number: u64) {
+        self.window.clocks.count_from(number);
+    }
+
+    /// Lets a pattern wait for [`Self::begin`]: what it finds until then counts for nothing. Call it before it takes anything.
+    ///
+    /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
+    pub fn wait(&mut self, number: PatternId, residue: Option<Frontier>) {
+        self.registry.begin_counting(number, false);
+        if let Some(UnitRef::Subgraph(unit)) = self.registry.unit_of(number) {
+            self.subgraphs.units[unit.place()].engine.wait(residue);
+        }
+    }
+
+    /// Lets a pattern's matches count from the next record on: those before are not retracted, others were told of them, or nobody.
+    pub fn begin(&mut self, number: PatternId, meter: &mut Meter<'_>) {
+        self.output.forget(number);
+        self.registry.begin_counting(number, true);
+        match self.registry.unit_of(number) {
+            Some(UnitRef::Events(unit)) => self.events.begin(unit, number),
+            Some(UnitRef::Subgraph(unit)) => {
+                self.subgraphs.begin_counting(unit, self.window.clocks.now(), &mut self.output.rows, meter);
+            }
+            Some(UnitRef::Graph(_)) | None => {}
+        }
+    }
+
+    /// What a pattern knows that does not follow from the edges of its window; none where that is nothing.
+    pub fn residue(&self, number: PatternId) -> Option<Frontier> {
+        self.query(number)?.1.engine.residue()
+    }
+
+    /// Lets a pattern tell what it would if it went on from what another matcher told of it, which stands where this one stands.
+    pub fn take_telling(&mut self, number: PatternId, other: &Self, of: PatternId) {
+        let (Some(query), Some(other)) = (self.registry.get_mut(number), other.registry.get(of)) else { return };
+        query.telling.clone_from(&other.telling);
+    }
+
+    /// Lets a pattern's matches be marked as incomplete from now on.
+    pub fn mark_shed(&mut self, number: PatternId) {
+        if let Some(query) = self.registry.get_mut(number) {
+            query.shed = true;
+        }
+    }
+
+    /// Grants every pattern the work that so many records are worth, for time that passed without them.
+    pub fn grant(&mut self, records: u64) {
+        if let Some(budgets) = &mut self.budgets {
+            budgets.grant(records);
+        }
+    }
+}
+
+/// What is known of the pass and of its patterns.
+impl Matcher {
+    /// Names of the patterns, for reading and writing matches.
+    pub fn names(&self) -> Arc<[Arc<PatternNames>]> {
+        Arc::clone(&self.output.names)
+    }
+
+    /// Counts over the whole pass; the peak of state counts what is alive now, too.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            records: self.window.clocks.records(),
+            matches: self.output.matches(),
+            peak_partial_matches: self.totals.peak_partial_matches.max(self.subgraphs.peak() as u64),
+            peak_state_bytes: self.totals.peak_state_bytes.max(self.state_bytes() as u64),
+            ..self.totals
+        }
+    }
+
+    /// Bytes of state alive, shared and of every unit.
+    pub fn state_bytes(&self) -> usize {
+        let units = self.subgraphs.bytes() + self.events.bytes() + self.graphs.bytes();
+        units + self.output.bytes(&self.registry.queries) + self.window.bytes()
+    }
+
+    /// The patterns of subgraphs with their numbers and units.
+    pub fn queries(&self) -> impl Iterator<Item = (PatternId, &Query, &Unit)> {
+        self.registry.numbered().filter_map(|(number, _)| self.query(number).map(|(query, unit)| (number, query, unit)))
+    }
+
+    /// A pattern of subgraphs with its unit; none if there is none of the number.
+    pub fn query(&self, number: PatternId) -> Option<(&Query, &Unit)> {
+        let query = self.registry.get(number)?;
+        Some((query, &self.subgraphs.units[query.unit?.subgraph()?.place()]))
+    }
+
+    /// The event patterns with their numbers and units.
+    pub fn event_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &EventUnit)> {
+        self.registry.numbered().filter_map(|(number, _)| self.event_query(number).map(|(query, unit)| (number, query, unit)))
+    }
+
+    /// An event pattern with its unit; none if there is none of the number.
+    pub fn event_query(&self, number: PatternId) -> Option<(&Query, &EventUnit)> {
+        let query = self.registry.get(number)?;
+        Some((query, self.events.get(query.unit?.events()?)))
+    }
+
+    /// The graph queries with their numbers and units.
+    pub fn graph_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &GraphUnit)> {
+        self.registry.numbered().filter_map(|(number, _)| self.graph_query(number).map(|(query, unit)| (number, query, unit)))
+    }
+
+    /// A graph query with its unit; none if there is none of the number.
+    pub fn graph_query(&self, number: PatternId) -> Option<(&Query, &GraphUnit)> {
+        let query = self.registry.get(number)?;
+        Some((query, self.graphs.get(query.unit?.graph()?)))
+    }
+
+    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
+    /// they were 0.
+    pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
+        let Self { registry, subgraphs, events, graphs, output, .. } = self;
+        registry.changes.take(&registry.queries, Units { subgraphs, events, graphs }, output.reported.is_some(), most)
+    }
+
+    /// The patterns whose matches may be incomplete, in their order.
+    pub fn shed(&self) -> Vec<PatternId> {
+        let Self { subgraphs, events, graphs, .. } = self;
+        let units = Units { subgraphs, events, graphs };
+        self.registry.numbered().filter(|(_, query)| units.has_shed(query)).map(|(number, _)| number).collect()
+    }
+
+    /// For each query edge of a pattern, how many records could be it by themselves since it was added.
+    pub fn hits(&self, query: &Query, unit: &Unit) -> Vec<u64> {
+        query.hits(unit, &self.subgraphs.hits).collect()
+    }
+
+    /// Bytes of state of one unit; lists that units share count for each.
+    pub fn unit_bytes(&self, unit: &Unit) -> usize {
+        unit.bytes(&self.subgraphs.postings)
+    }
+
+    /// Has traced patterns under dual simulation answer why edges of these ids are in no match, if they are not.
+    pub fn ask(&mut self, ids: Vec<String>) {
+        self.subgraphs.units.iter_mut().for_each(|unit| unit.inquire(&ids));
+        self.tracing.ask(ids);
+    }
+
+    /// The funnel of a pattern; none if it is not traced.
+    pub fn funnel<'a>(&'a self, query: &'a Query) -> Option<Funnel<'a>> {
+        let unit = query.unit?.subgraph()?;
+        self.tracing.funnel(query, &self.subgraphs.units[unit.place()], &self.window)
+    }
+
+    /// Has a benchmark look on at the engines of dual simulation from now.
+    pub fn set_probe(&mut self, probe: Probe) {
+        let simulated = self.subgraphs.units.iter_mut().filter_map(|unit| unit.engine.simulated_mut());
+        simulated.for_each(|simulated| simulated.set_probe(probe));
+    }
+}
