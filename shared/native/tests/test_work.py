@@ -17,10 +17,11 @@ from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits, columns
-from graphtide_query import parse_subgraphs
+from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import Wish
 from graphtide_query.planner import plan
 from graphtide_testing.found import key
+from graphtide_testing.members import Members, chained
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import PatternShape, StreamShape, random_pattern, random_stream
@@ -350,3 +351,31 @@ def test_lines_are_written_in_pieces() -> None:
     assert all(len(lines) < 11_000 and lines.endswith(b"\n") for lines, _ in pieces)
     assert [place for _, place in pieces][-1] == len(part)
     assert sum(count for _, _, count in part.counts(pieces[0][1])) == len(part) - pieces[0][1]
+
+
+BEFORE: Final = {
+    "isomorphism": "PATTERN p{n} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON s WINDOW {n}00ms",
+    "simulation": (
+        "PATTERN p{n} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y UNDER DUAL SIMULATION REPORT INSTANCES ON s WINDOW {n}00ms"
+    ),
+    "events": "PATTERN p{n} SEQ(a:k, b:k) ON s WITHIN {n}00ms",
+    "algebra": "QUERY p{n} Answer(x, z) <- k(x, y), k(y, z). ON s WINDOW({n}00ms) SLIDE(1ms)",
+}
+"""Patterns of each family, none of which is another's like."""
+
+
+@pytest.mark.parametrize("family", sorted(BEFORE))
+def test_a_bound_that_comes_later_leaves_those_before_without_one(family: str) -> None:
+    """Until then nobody's work was counted: whoever was there has an account all the same, whatever its number and family."""
+
+    def taken(limits: Limits) -> list[int]:
+        patterns = [one for n in range(1, 13) for one in parse(BEFORE[family].format(n=n))]
+        plans = [plan(pattern, "auto") for pattern in patterns]
+        members = Members(chained(40), *plans, deletions=False)
+        members.push(5)
+        members.matcher.remove(0)
+        members.add(plan(parsed(CHAIN.replace(":y", ":k").replace(":x", ":k")), "timing"), 5, limits)
+        members.push(20)
+        return [report.matches for report in members.matcher.patterns()]
+
+    assert taken(Limits(work=100_000)) == taken(Limits())

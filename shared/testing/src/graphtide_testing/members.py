@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_core.plans import Plan
+    from graphtide_core.plans import AnyPlan, Plan
     from graphtide_native.records import EdgeBatch
 
     from graphtide_testing.found import Found
@@ -46,7 +46,7 @@ class Alone:
 class Members:
     """A matcher of a stream whose patterns come and go."""
 
-    def __init__(self, edges: Sequence[Edge], *plans: Plan, deletions: bool = True, limits: Limits | None = None) -> None:
+    def __init__(self, edges: Sequence[Edge], *plans: AnyPlan, deletions: bool = True, limits: Limits | None = None) -> None:
         """Begin before the first of some edges."""
         self.edges = edges
         self.taken = 0

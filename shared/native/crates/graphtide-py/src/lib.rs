@@ -7,6 +7,7 @@ mod fields;
 mod funnel;
 mod intervals;
 mod matcher;
+mod matches;
 mod order;
 mod records;
 mod simulation;
@@ -22,6 +23,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     decode::register(m)?;
     events::register(m)?;
     matcher::register(m)?;
+    matches::register(m)?;
     order::register(m)?;
     statistics::register(m)
 }

@@ -1,4 +1,4 @@
-//! The matcher and its matches as Python sees them.
+//! The matcher as Python sees it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -6,22 +6,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::LocalKey;
 use std::time::Duration;
 
-use arrow_pyarrow::IntoPyArrow;
-use graphtide_engine::engine::{Engine, Explained, Usage};
+use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::{Meter, Unhurried};
-use graphtide_engine::output::{ComponentRef, IntervalRef, Kind, Layout, MatchBatch, OccurrenceRef, PathStep, PatternNames};
+use graphtide_engine::output::PatternNames;
 use graphtide_engine::replay::{Begun, Frontier};
-use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{SharedSymbols, SymbolTable};
-use graphtide_match::matcher::{EventUnit, GraphUnit, Matcher, Options, Past, Progress, Query, Unit};
+use graphtide_match::matcher::{Matcher, Options, Past, Progress, Status};
 use graphtide_match::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
-use crate::fields;
-use crate::intervals::{self, Numbered};
+use crate::matches::PyMatchBatch;
 use crate::records::{PyEdgeBatch, PySymbols};
 use crate::turns::{self, InTurns, Outlet, Paused, Turn, UnderWay};
 
@@ -312,32 +309,14 @@ impl PyMatcher {
     }
 
     fn patterns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let matcher = self.ready()?;
-        let subgraphs = matcher.queries().map(|(number, query, unit)| Ok((number, describe(py, matcher, query, unit)?)));
-        let events =
-            matcher.event_queries().map(|(number, query, unit)| Ok((number, describe_events(py, number, query, unit)?)));
-        let graphs =
-            matcher.graph_queries().map(|(number, query, unit)| Ok((number, describe_graph(py, number, query, unit)?)));
-        let mut told: Vec<(PatternId, Bound<'py, PyDict>)> = subgraphs.chain(events).chain(graphs).collect::<PyResult<_>>()?;
-        told.sort_by_key(|&(number, _)| number);
-        Ok(told.into_iter().map(|(_, dict)| dict).collect())
+        self.ready()?.statuses().map(|status| describe(py, &status)).collect()
     }
 
     fn changed<'py>(&mut self, py: Python<'py>, most: usize) -> PyResult<Vec<(u32, Bound<'py, PyDict>)>> {
         let changed = self.ready_mut()?.changed(most);
         let matcher = self.ready()?;
-        let told = changed.into_iter().filter_map(|number| {
-            let dict = match (matcher.query(number), matcher.event_query(number)) {
-                (Some((query, unit)), _) => describe(py, matcher, query, unit),
-                (None, Some((query, unit))) => describe_events(py, number, query, unit),
-                (None, None) => match matcher.graph_query(number) {
-                    Some((query, unit)) => describe_graph(py, number, query, unit),
-                    None => return None,
-                },
-            };
-            Some(dict.map(|dict| (number.0, dict)))
-        });
-        told.collect()
+        let changed = changed.into_iter().filter_map(|number| Some((number.0, matcher.status(number)?)));
+        changed.map(|(number, status)| Ok((number, describe(py, &status)?))).collect()
     }
 
     fn shed(&self) -> PyResult<Vec<u32>> {
@@ -361,7 +340,7 @@ impl PyMatcher {
 
     fn funnels<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
         let matcher = self.ready()?;
-        let funnels: Option<Vec<_>> = matcher.queries().map(|(_, query, _)| matcher.funnel(query)).collect();
+        let funnels: Option<Vec<_>> = matcher.queries().map(|(query, _)| matcher.funnel(query)).collect();
         funnels.map(|funnels| funnels.iter().map(|funnel| crate::funnel::to_dict(py, funnel)).collect()).transpose()
     }
 }
@@ -462,223 +441,31 @@ fn frontier((at, ties): (i64, u32)) -> Frontier {
     Frontier { at, ties }
 }
 
-fn describe<'py>(py: Python<'py>, matcher: &Matcher, query: &Query, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
+/// Describes a pattern.
+fn describe<'py>(py: Python<'py>, status: &Status) -> PyResult<Bound<'py, PyDict>> {
+    let Status { names, hits, reports, counts, limit, limited_at, paused, usage, items } = status;
     let dict = PyDict::new(py);
-    dict.set_item("name", &query.names.name)?;
-    let (hits, counts) = (matcher.hits(query, unit), query.counts(unit));
+    dict.set_item("name", &names.name)?;
     dict.set_item("candidates", hits.iter().sum::<u64>())?;
     dict.set_item("hits", hits)?;
     dict.set_item("discarded", counts.discarded)?;
-    dict.set_item("matches", query.reports.matches)?;
-    dict.set_item("extensions", query.reports.extensions)?;
-    dict.set_item("retractions", query.reports.retractions)?;
-    dict.set_item("timeouts", query.reports.timeouts)?;
-    dict.set_item("suppressed", query.reports.suppressed)?;
+    dict.set_item("matches", reports.matches)?;
+    dict.set_item("extensions", reports.extensions)?;
+    dict.set_item("retractions", reports.retractions)?;
+    dict.set_item("timeouts", reports.timeouts)?;
+    dict.set_item("suppressed", reports.suppressed)?;
     dict.set_item("limited", counts.limited)?;
-    dict.set_item("limit", unit.limit.as_deref())?;
-    dict.set_item("limited_at", unit.limited_at)?;
+    dict.set_item("limit", limit)?;
+    dict.set_item("limited_at", limited_at)?;
     dict.set_item("work", counts.work)?;
-    dict.set_item("paused", unit.paused)?;
-    let Usage { live, peak, .. } = unit.engine.usage();
-    dict.set_item("partial_matches", live)?;
-    dict.set_item("peak_partial_matches", peak)?;
-    dict.set_item("state_bytes", matcher.unit_bytes(unit) + query.told_bytes())?;
-    let items = unit.engine.report().into_iter().map(|item| (item.name, item.live, item.peak, item.created, item.node_bytes));
-    dict.set_item("items", items.collect::<Vec<_>>())?;
-    Ok(dict)
-}
-
-/// Describes an event pattern: what it holds, it may hold together with others of its unit; of the unit's bytes and work it has a share.
-fn describe_events<'py>(py: Python<'py>, number: PatternId, query: &Query, unit: &EventUnit) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("name", &query.names.name)?;
-    for nothing in ["candidates", "discarded", "extensions"] {
-        dict.set_item(nothing, 0)?;
-    }
-    dict.set_item("hits", Vec::<u64>::new())?;
-    dict.set_item("matches", query.reports.matches)?;
-    dict.set_item("retractions", query.reports.retractions)?;
-    dict.set_item("timeouts", query.reports.timeouts)?;
-    dict.set_item("suppressed", query.reports.suppressed)?;
-    dict.set_item("limited", unit.limited)?;
-    dict.set_item("limit", unit.limit.as_deref())?;
-    dict.set_item("limited_at", unit.limited_at)?;
-    dict.set_item("work", unit.work_share())?;
-    dict.set_item("paused", unit.is_paused())?;
-    let Usage { live, peak, bytes } = unit.usage_of(number);
-    dict.set_item("partial_matches", live)?;
-    dict.set_item("peak_partial_matches", peak)?;
-    dict.set_item("state_bytes", bytes + query.told_bytes())?;
-    let items = unit.instances(number);
-    let items = items.map(|(vertex, live, peak, created)| (format!("v{vertex}"), live, peak, created, 0));
-    dict.set_item("items", items.collect::<Vec<(String, usize, usize, u64, u64)>>())?;
-    Ok(dict)
-}
-
-/// Describes a graph query: what it holds, tuples of its operators and chunks of ends of paths, it may hold together with others of
-/// its unit; of the unit's bytes and work it has a share.
-fn describe_graph<'py>(py: Python<'py>, number: PatternId, query: &Query, unit: &GraphUnit) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("name", &query.names.name)?;
-    for nothing in ["candidates", "discarded", "timeouts", "suppressed"] {
-        dict.set_item(nothing, 0)?;
-    }
-    dict.set_item("hits", Vec::<u64>::new())?;
-    dict.set_item("matches", query.reports.matches)?;
-    dict.set_item("extensions", query.reports.extensions)?;
-    dict.set_item("retractions", query.reports.retractions)?;
-    dict.set_item("limited", unit.limited)?;
-    dict.set_item("limit", unit.limit.as_deref())?;
-    dict.set_item("limited_at", unit.limited_at)?;
-    dict.set_item("work", unit.work_share())?;
-    dict.set_item("paused", unit.is_paused())?;
-    let Usage { live, peak, bytes } = unit.usage_of(number);
+    dict.set_item("paused", paused)?;
+    let Usage { live, peak, bytes } = *usage;
     dict.set_item("partial_matches", live)?;
     dict.set_item("peak_partial_matches", peak)?;
     dict.set_item("state_bytes", bytes)?;
-    let items = unit.held(number).into_iter().enumerate().map(|(operator, live)| (format!("o{operator}"), live, live, live, 0));
-    dict.set_item("items", items.collect::<Vec<(String, usize, usize, usize, u64)>>())?;
+    let items = items.iter().map(|item| (&item.name, item.live, item.peak, item.created, item.node_bytes));
+    dict.set_item("items", items.collect::<Vec<_>>())?;
     Ok(dict)
-}
-
-/// Matches in order of detection.
-#[pyclass(frozen, name = "MatchBatch", module = "graphtide_native._native")]
-pub(crate) struct PyMatchBatch {
-    inner: MatchBatch,
-    names: Arc<[Arc<PatternNames>]>,
-}
-
-/// Pattern, kind, shed, times of detection, first and last edge.
-type Head = (u32, &'static str, bool, i64, i64, i64);
-
-/// What a match is made of.
-#[derive(IntoPyObject)]
-enum Parts {
-    /// Ids of edges, places of those that were made, names of vertices.
-    Assignment((Vec<String>, Vec<usize>, Vec<String>)),
-    /// For each query edge, ids and whether they were made; for each query vertex, names; identity; how many there are in all; id
-    /// of the oldest edge and of former ones.
-    Component(ComponentParts),
-    /// Identity; of each event the place of its name, then id and whether it was made; how many matches are counted.
-    Occurrence(OccurrenceParts),
-    /// Identity; which output; vertices; from when to when it is valid; its place in its instant; the steps of its path.
-    Interval(IntervalParts),
-}
-
-/// A record as it is sent: pattern, kind, id, time of detection, place in its instant, JSON.
-type Sent<'py> = (u32, &'static str, String, i64, u32, Bound<'py, PyBytes>);
-
-/// A match as it is handed over, with what its pattern returns.
-type Row<'py> = (Head, Parts, Vec<Bound<'py, PyAny>>);
-
-type IntervalParts = (String, u32, Vec<String>, i64, Option<i64>, u32, Option<Vec<StepParts>>);
-
-/// The id of an edge, or the operator that derived it and its ends.
-type StepParts = (Option<String>, Option<(u32, String, String)>);
-
-type OccurrenceParts = (String, Vec<u32>, Vec<(String, bool)>, Option<u64>);
-
-type ComponentParts = (Vec<Vec<(String, bool)>>, Vec<Vec<String>>, String, Option<Vec<u32>>, Option<(String, Vec<String>)>);
-
-#[pymethods]
-impl PyMatchBatch {
-    fn __len__(&self) -> usize {
-        self.inner.len()
-    }
-
-    fn to_json_lines<'py>(&self, py: Python<'py>, from: usize, bytes: usize) -> (Bound<'py, PyBytes>, usize) {
-        let (lines, next) = py.detach(|| self.inner.to_json_lines(&self.names, from.min(self.inner.len()), bytes));
-        (PyBytes::new(py, &lines), next)
-    }
-
-    fn counts(&self, from: usize) -> Vec<(u32, &'static str, u64)> {
-        let counts = self.inner.counts(from.min(self.inner.len()));
-        counts.into_iter().map(|(pattern, kind, count)| (pattern.0, kind.name(), count)).collect()
-    }
-
-    fn interval_columns<'py>(&self, py: Python<'py>, numbered: Numbered) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(columns) = py.detach(move || intervals::columns(&self.inner, &self.names, numbered)) else { return Ok(None) };
-        let columns = columns.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        columns.into_pyarrow(py).map(Some)
-    }
-
-    fn records<'py>(&self, py: Python<'py>) -> Vec<Sent<'py>> {
-        let mut json = Vec::new();
-        (0..self.inner.len())
-            .map(|index| {
-                let found = self.inner.get(index, &self.names);
-                let names = &self.names[found.pattern.place()];
-                let id = names.match_id(&found);
-                json.clear();
-                names.write_json(&found, &id, &mut json);
-                let identity = id.map(char::from).iter().collect();
-                let nth = match &found.layout {
-                    Layout::Interval(interval) => interval.telling.nth,
-                    _ => 0,
-                };
-                (found.pattern.0, found.kind.name(), identity, found.detected_at, nth, PyBytes::new(py, &json))
-            })
-            .collect()
-    }
-
-    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Row<'py>>> {
-        (0..self.inner.len())
-            .map(|index| {
-                let found = self.inner.get(index, &self.names);
-                let kind = found.kind.name();
-                let head = (found.pattern.0, kind, found.shed, found.detected_at, found.first_ts, found.last_ts);
-                let parts = match &found.layout {
-                    Layout::Assignment(found) => {
-                        let edges = found.edges().map(|id| id.to_string()).collect();
-                        let vertices = found.vertices().map(|name| name.to_string()).collect();
-                        let made = found.edges().enumerate().filter(|(_, id)| id.is_made()).map(|(place, _)| place).collect();
-                        Parts::Assignment((edges, made, vertices))
-                    }
-                    Layout::Component(component) => {
-                        let identity = self.names[found.pattern.place()].match_id(&found);
-                        Parts::Component(component_parts(component, &self.names[found.pattern.place()], identity))
-                    }
-                    Layout::Occurrence(occurrence) => {
-                        let identity = self.names[found.pattern.place()].match_id(&found);
-                        Parts::Occurrence(occurrence_parts(occurrence, identity))
-                    }
-                    Layout::Interval(interval) => {
-                        let names = &self.names[found.pattern.place()];
-                        Parts::Interval(interval_parts(interval, names, found.kind, names.match_id(&found)))
-                    }
-                };
-                Ok((head, parts, fields::to_python(py, found.fields)?))
-            })
-            .collect()
-    }
-}
-
-fn component_parts(component: &ComponentRef<'_>, names: &PatternNames, identity: [u8; 32]) -> ComponentParts {
-    let count = names.edges.len();
-    let edges = component.edges(count).into_iter().map(|ids| ids.iter().map(|id| (id.to_string(), id.is_made())).collect());
-    let vertices = component.vertices(count).into_iter().map(|names| names.iter().map(ToString::to_string).collect());
-    let oldest =
-        component.named().map(|(oldest, former)| (oldest.to_string(), former.iter().map(ToString::to_string).collect()));
-    let totals = component.totals().map(<[u32]>::to_vec);
-    (edges.collect(), vertices.collect(), identity.map(char::from).iter().collect(), totals, oldest)
-}
-
-fn occurrence_parts(occurrence: &OccurrenceRef<'_>, identity: [u8; 32]) -> OccurrenceParts {
-    let (names, ids) = occurrence.events().map(|(name, id)| (u32::from(name), (id.to_string(), id.is_made()))).unzip();
-    (identity.map(char::from).iter().collect(), names, ids, occurrence.counted().map(|counted| counted.count))
-}
-
-fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, identity: [u8; 32]) -> IntervalParts {
-    let vertices = interval.vertices().map(|name| name.to_string()).collect();
-    let steps = interval.path().map(|steps| {
-        let step = |step: PathStep<IdRef<'_>, KeyRef<'_>>| match step {
-            PathStep::Edge(id) => (Some(id.to_string()), None),
-            PathStep::Derived { operator, source, target } => (None, Some((operator, source.to_string(), target.to_string()))),
-        };
-        steps.map(step).collect()
-    });
-    let (from, to) = (interval.telling.valid.0, interval.end(&names.intervals, kind));
-    (identity.map(char::from).iter().collect(), interval.output, vertices, from, to, interval.telling.nth, steps)
 }
 
 /// Checks a graph query with its plan, as a matcher does before it takes it.
@@ -712,6 +499,5 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(check_pattern, m)?)?;
     m.add_function(wrap_pyfunction!(check_unit, m)?)?;
     m.add_function(wrap_pyfunction!(check_graph_query, m)?)?;
-    m.add_class::<PyMatcher>()?;
-    m.add_class::<PyMatchBatch>()
+    m.add_class::<PyMatcher>()
 }

@@ -7,14 +7,14 @@
 //! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
 //! nothing while records are taken.
 
-use graphtide_engine::engine::{Engine, Usage};
+use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::{PatternId, SignatureId};
 use graphtide_engine::lists::Postings;
 
-use super::event_units::{EventUnit, EventUnits};
-use super::graph_queries::{GraphUnit, GraphUnits};
 use super::query::Query;
+use super::status::AllUnits;
 use super::subgraphs::Subgraphs;
+use super::subgraphs::unit::SubgraphUnit;
 use super::unit::Unit;
 use super::unit_ref::UnitRef;
 
@@ -75,10 +75,10 @@ impl Changes {
 }
 
 impl Figures {
-    fn of(query: &Query, unit: &Unit, hits: &[u64], postings: &Postings) -> Self {
-        let counts = query.counts(unit);
+    fn of(query: &Query, unit: &SubgraphUnit, hits: &[u64], postings: &Postings) -> Self {
+        let counts = unit.counts_since(query.counts_before);
         Self {
-            candidates: query.hits(unit, hits).sum(),
+            candidates: unit.hits_of(query, hits).sum(),
             matches: query.reports.matches,
             retractions: query.reports.retractions,
             suppressed: query.reports.suppressed,
@@ -86,38 +86,22 @@ impl Figures {
             work: counts.work,
             live: unit.engine.live(),
             bytes: unit.bytes(postings) + query.told_bytes(),
-            paused: unit.paused,
+            paused: unit.guard.paused,
         }
     }
 
-    fn of_events(number: PatternId, query: &Query, unit: &EventUnit) -> Self {
-        let Usage { live, .. } = unit.usage_of(number);
+    /// Of a pattern whose records are counted by no signature. Its work and bytes change with every record: they are told with the rest.
+    fn of_own(number: PatternId, query: &Query, unit: &impl Unit) -> Self {
         Self {
-            candidates: query.reports.timeouts,
+            candidates: query.reports.timeouts + query.reports.extensions,
             matches: query.reports.matches,
             retractions: query.reports.retractions,
             suppressed: query.reports.suppressed,
-            limited: unit.limited,
-            work: 0,
-            live,
-            // Those of the unit change with every event: they are told with the rest.
-            bytes: 0,
-            paused: unit.is_paused(),
-        }
-    }
-
-    fn of_graph(number: PatternId, query: &Query, unit: &GraphUnit) -> Self {
-        Self {
-            candidates: query.reports.extensions,
-            matches: query.reports.matches,
-            retractions: query.reports.retractions,
-            suppressed: 0,
-            limited: unit.limited,
-            // Told with the rest, as the bytes are: they change with every edge.
+            limited: unit.guard().counts.limited,
             work: 0,
             live: unit.live_of(number),
             bytes: 0,
-            paused: unit.is_paused(),
+            paused: unit.guard().paused,
         }
     }
 
@@ -126,36 +110,15 @@ impl Figures {
     }
 }
 
-/// The units of all families.
-#[derive(Clone, Copy)]
-pub struct Units<'a> {
-    /// Of subgraph patterns.
-    pub subgraphs: &'a Subgraphs,
-    /// Of event patterns.
-    pub events: &'a EventUnits,
-    /// Of graph queries.
-    pub graphs: &'a GraphUnits,
-}
-
-impl Units<'_> {
-    /// Whether matches of a pattern may be missing.
-    pub fn has_shed(&self, query: &Query) -> bool {
-        match query.unit {
-            Some(UnitRef::Subgraph(unit)) => query.has_shed(&self.subgraphs.units[unit.place()], &self.subgraphs.postings),
-            Some(UnitRef::Events(unit)) => query.shed || self.events.get(unit).shed,
-            Some(UnitRef::Graph(unit)) => query.shed || self.graphs.get(unit).shed,
-            None => false,
-        }
-    }
-
+impl AllUnits<'_> {
     fn figures(&self, number: PatternId, query: &Query) -> Option<Figures> {
         Some(match query.unit? {
             UnitRef::Subgraph(unit) => {
                 let Subgraphs { units, hits, postings, .. } = self.subgraphs;
                 Figures::of(query, &units[unit.place()], hits, postings)
             }
-            UnitRef::Events(unit) => Figures::of_events(number, query, self.events.get(unit)),
-            UnitRef::Graph(unit) => Figures::of_graph(number, query, self.graphs.get(unit)),
+            UnitRef::Events(unit) => Figures::of_own(number, query, self.events.get(unit)),
+            UnitRef::Graph(unit) => Figures::of_own(number, query, self.graphs.get(unit)),
         })
     }
 }
@@ -163,7 +126,7 @@ impl Units<'_> {
 impl Changes {
     /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
     /// they were 0. Matches that nobody holds may be retracted, if so said.
-    pub fn take(&mut self, queries: &[Query], units: Units<'_>, may_retract: bool, most: usize) -> Vec<PatternId> {
+    pub fn take(&mut self, queries: &[Query], units: AllUnits<'_>, may_retract: bool, most: usize) -> Vec<PatternId> {
         let Self { hits, figures, waiting, next } = self;
         let Subgraphs { hits: hits_now, dispatch, .. } = units.subgraphs;
         hits.resize(hits_now.len(), 0);

@@ -10,8 +10,10 @@ use graphtide_engine::replay::Frontier;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_simulation::Probe;
 
+use super::status::AllUnits;
 use super::unit_ref::UnitRef;
-use super::{EventUnit, Funnel, GraphUnit, Matcher, Membership, Past, Query, Totals, Unit, Units};
+use super::units::OwnStore;
+use super::{Funnel, Matcher, Membership, Past, Query, Status, SubgraphUnit, Totals};
 use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, PatternSpec, PlanSpec};
 
 /// Patterns come, go, and get other plans.
@@ -127,7 +129,7 @@ impl Matcher {
         self.output.forget(number);
         self.registry.begin_counting(number, true);
         match self.registry.unit_of(number) {
-            Some(UnitRef::Events(unit)) => self.events.begin(unit, number),
+            Some(UnitRef::Events(unit)) => self.events.get_mut(unit).begin(number),
             Some(UnitRef::Subgraph(unit)) => {
                 self.subgraphs.begin_counting(unit, self.window.clocks.now(), &mut self.output.rows, meter);
             }
@@ -185,61 +187,41 @@ impl Matcher {
         units + self.output.bytes(&self.registry.queries) + self.window.bytes()
     }
 
-    /// The patterns of subgraphs with their numbers and units.
-    pub fn queries(&self) -> impl Iterator<Item = (PatternId, &Query, &Unit)> {
-        self.registry.numbered().filter_map(|(number, _)| self.query(number).map(|(query, unit)| (number, query, unit)))
+    /// What is known of each pattern, in their order.
+    pub fn statuses(&self) -> impl Iterator<Item = Status> {
+        self.registry.numbered().filter_map(|(number, query)| self.units().status(number, query))
+    }
+
+    /// What is known of a pattern; none if there is none of the number.
+    pub fn status(&self, number: PatternId) -> Option<Status> {
+        self.units().status(number, self.registry.get(number)?)
+    }
+
+    fn units(&self) -> AllUnits<'_> {
+        AllUnits { subgraphs: &self.subgraphs, events: &self.events, graphs: &self.graphs }
+    }
+
+    /// The patterns of subgraphs with their units, in their order.
+    pub fn queries(&self) -> impl Iterator<Item = (&Query, &SubgraphUnit)> {
+        self.registry.numbered().filter_map(|(number, _)| self.query(number))
     }
 
     /// A pattern of subgraphs with its unit; none if there is none of the number.
-    pub fn query(&self, number: PatternId) -> Option<(&Query, &Unit)> {
+    pub fn query(&self, number: PatternId) -> Option<(&Query, &SubgraphUnit)> {
         let query = self.registry.get(number)?;
         Some((query, &self.subgraphs.units[query.unit?.subgraph()?.place()]))
-    }
-
-    /// The event patterns with their numbers and units.
-    pub fn event_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &EventUnit)> {
-        self.registry.numbered().filter_map(|(number, _)| self.event_query(number).map(|(query, unit)| (number, query, unit)))
-    }
-
-    /// An event pattern with its unit; none if there is none of the number.
-    pub fn event_query(&self, number: PatternId) -> Option<(&Query, &EventUnit)> {
-        let query = self.registry.get(number)?;
-        Some((query, self.events.get(query.unit?.events()?)))
-    }
-
-    /// The graph queries with their numbers and units.
-    pub fn graph_queries(&self) -> impl Iterator<Item = (PatternId, &Query, &GraphUnit)> {
-        self.registry.numbered().filter_map(|(number, _)| self.graph_query(number).map(|(query, unit)| (number, query, unit)))
-    }
-
-    /// A graph query with its unit; none if there is none of the number.
-    pub fn graph_query(&self, number: PatternId) -> Option<(&Query, &GraphUnit)> {
-        let query = self.registry.get(number)?;
-        Some((query, self.graphs.get(query.unit?.graph()?)))
     }
 
     /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
     /// they were 0.
     pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
         let Self { registry, subgraphs, events, graphs, output, .. } = self;
-        registry.changes.take(&registry.queries, Units { subgraphs, events, graphs }, output.reported.is_some(), most)
+        registry.changes.take(&registry.queries, AllUnits { subgraphs, events, graphs }, output.reported.is_some(), most)
     }
 
     /// The patterns whose matches may be incomplete, in their order.
     pub fn shed(&self) -> Vec<PatternId> {
-        let Self { subgraphs, events, graphs, .. } = self;
-        let units = Units { subgraphs, events, graphs };
-        self.registry.numbered().filter(|(_, query)| units.has_shed(query)).map(|(number, _)| number).collect()
-    }
-
-    /// For each query edge of a pattern, how many records could be it by themselves since it was added.
-    pub fn hits(&self, query: &Query, unit: &Unit) -> Vec<u64> {
-        query.hits(unit, &self.subgraphs.hits).collect()
-    }
-
-    /// Bytes of state of one unit; lists that units share count for each.
-    pub fn unit_bytes(&self, unit: &Unit) -> usize {
-        unit.bytes(&self.subgraphs.postings)
+        self.registry.numbered().filter(|(_, query)| self.units().has_shed(query)).map(|(number, _)| number).collect()
     }
 
     /// Has traced patterns under dual simulation answer why edges of these ids are in no match, if they are not.

@@ -23,14 +23,16 @@ use rustc_hash::FxBuildHasher;
 
 use super::allowances::Allowances;
 use super::deduplication::Deduplication;
-use super::event_units::{Allowed, EventUnits};
-use super::graph_queries::{GraphUnit, GraphUnits};
+use super::event_units::{Allowed, EventUnit};
+use super::graph_queries::GraphUnit;
 use super::output::Output;
 use super::past::Past;
 use super::query::{Query, Reports};
 use super::registry::Registry;
 use super::subgraphs::Subgraphs;
+use super::unit::Unit;
 use super::unit_ref::UnitRef;
+use super::units::{OwnPast, Units};
 use super::window::Window;
 use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec, PlanSpec, TellingSpec};
 
@@ -43,9 +45,9 @@ pub struct Membership<'a> {
     /// Units of subgraph patterns.
     pub subgraphs: &'a mut Subgraphs,
     /// Units of event patterns.
-    pub events: &'a mut EventUnits,
+    pub events: &'a mut Units<EventUnit>,
     /// Units of graph queries.
-    pub graphs: &'a mut GraphUnits,
+    pub graphs: &'a mut Units<GraphUnit>,
     /// What units may spend.
     pub budgets: &'a mut Option<Allowances>,
     /// What is reported of matches.
@@ -111,7 +113,7 @@ impl Membership<'_> {
                 let unit = unit.inspect_err(|_| self.registry.give_back(&[number]))?;
                 self.join(number, names, unit);
                 self.subgraphs.bring(unit, past, self.window, self.output.reported.as_mut(), meter);
-                if let Some(shared) = shared.filter(|_| !self.subgraphs.units[unit.place()].paused) {
+                if let Some(shared) = shared.filter(|_| !self.subgraphs.units[unit.place()].guard.paused) {
                     self.transfer(number, shared)?;
                 }
             }
@@ -134,7 +136,8 @@ impl Membership<'_> {
         let unit = unit.inspect_err(|_| self.registry.give_back(&numbers))?;
         let batches = past.batches();
         self.window.clocks.move_past(&batches);
-        self.events.bring(unit, &batches, past.untold.len(), self.window.clocks.watermark(), meter);
+        let past = OwnPast { batches: &batches, told: past.untold.len(), now: self.window.clocks.watermark() };
+        self.events.replay(unit, past, meter);
         self.output.rename(&self.registry.queries);
         Ok(numbers)
     }
@@ -151,7 +154,8 @@ impl Membership<'_> {
         let unit = unit.inspect_err(|_| self.registry.give_back(&[number]))?;
         let batches = past.batches();
         self.window.clocks.move_past(&batches);
-        self.graphs.bring(unit, &batches, meter);
+        let past = OwnPast { batches: &batches, told: past.untold.len(), now: self.window.clocks.watermark() };
+        self.graphs.replay(unit, past, meter);
         self.output.rename(&self.registry.queries);
         Ok(number)
     }
@@ -185,7 +189,7 @@ impl Membership<'_> {
         let Self { subgraphs, window, budgets, output, .. } = self;
         let unit = &subgraphs.units[own.place()];
         let reported = output.reported.as_mut();
-        if let Some(shared) = subgraphs.shared_by(&spec).filter(|_| !unit.paused) {
+        if let Some(shared) = subgraphs.shared_by(&spec).filter(|_| !unit.guard.paused) {
             self.transfer(number, shared)?;
         } else if unit.members.len() > 1 {
             let Some(unit) = subgraphs.split(own, &spec, window, budgets, reported, meter)? else { return Ok(false) };
@@ -280,7 +284,7 @@ impl Membership<'_> {
             of.members.push(number);
         }
         let (hits_before, counts_before) =
-            (of.signatures.iter().map(|&signature| hits[signature.place()]).collect(), of.counts);
+            (of.signatures.iter().map(|&signature| hits[signature.place()]).collect(), of.guard.counts);
         let spec = self.subgraphs.spec_of(unit);
         let query = Query {
             names: Arc::new(names),
@@ -303,12 +307,12 @@ impl Membership<'_> {
         let Subgraphs { units, postings, .. } = &mut *self.subgraphs;
         let left = &units[from.place()];
         // What its lists gave up is missing from now on, as it was.
-        let (shed, counted) = (query.has_shed(left, postings), query.counts(left));
+        let (shed, counted) = (left.has_shed_of(query, postings), left.counts_since(query.counts_before));
         let joined = &mut units[to.place()];
         joined.members.push(number);
         query.unit = Some(UnitRef::Subgraph(to));
         query.shed = shed;
-        query.counts_before = joined.counts.since(counted);
+        query.counts_before = joined.guard.counts.since(counted);
         self.leave(number, from)
     }
 
@@ -321,7 +325,8 @@ impl Membership<'_> {
 
     /// Makes a unit of event patterns under numbers that are free: what each of its patterns may spend, they may together.
     fn make_events(&mut self, spec: &EventUnitSpec, numbers: &[PatternId]) -> Result<u32, InvalidPlan> {
-        let unit = self.events.add(spec, numbers, self.window.symbols(), self.allowed)?;
+        let unit = EventUnit::new(spec, numbers, self.window.symbols(), self.allowed)?;
+        let unit = self.events.put(unit);
         Allowances::open_in(self.budgets, UnitRef::Events(unit), work_of_all(spec.limits, numbers.len()));
         for (pattern, &number) in spec.patterns.iter().zip(numbers) {
             let telling = Deduplication::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);

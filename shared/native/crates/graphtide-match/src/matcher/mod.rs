@@ -26,11 +26,13 @@ mod registry;
 mod reported;
 mod satisfied;
 mod selection;
+mod status;
 mod subgraphs;
 mod timers;
 mod tracing;
 mod unit;
 mod unit_ref;
+mod units;
 mod window;
 
 use graphtide_engine::arrival::Deleted;
@@ -45,24 +47,24 @@ use graphtide_graph::symbol::SharedSymbols;
 
 use crate::plan::{InvalidPlan, MatcherSpec};
 use allowances::Allowances;
-use changes::Units;
 use emission::Emission;
 pub use engine::AnyEngine;
-pub use event_units::EventUnit;
-use event_units::{Allowed, EventUnits};
-pub use graph_queries::GraphUnit;
-use graph_queries::GraphUnits;
+use event_units::{Allowed, EventUnit};
+use graph_queries::GraphUnit;
 use membership::Membership;
 use output::Output;
 pub use past::Past;
 pub use query::{Query, Reports};
 use registry::Registry;
 use selection::Selection;
+pub use status::Status;
+pub use subgraphs::unit::SubgraphUnit;
 use subgraphs::{Next, Pass, Subgraphs};
 use tracing::Tracing;
 pub use tracing::{Answer, Funnel, FunnelStep};
-pub use unit::{Counts, LimitReached, Unit};
+pub use unit::{Counts, Guard, LimitReached, Removal, Unit, Warm};
 use unit_ref::UnitRef;
+use units::{OwnStore, Units};
 use window::{Signatures, Window};
 
 /// Records between two hand-overs of rows and expiries of the store.
@@ -124,8 +126,8 @@ pub struct Matcher {
     registry: Registry,
     window: Window,
     subgraphs: Subgraphs,
-    events: EventUnits,
-    graphs: GraphUnits,
+    events: Units<EventUnit>,
+    graphs: Units<GraphUnit>,
     output: Output,
     tracing: Tracing,
     budgets: Option<Allowances>,
@@ -144,8 +146,8 @@ impl Matcher {
             registry: Registry::default(),
             window: Window::new(symbols, deletions, adaptive),
             subgraphs: Subgraphs::default(),
-            events: EventUnits::default(),
-            graphs: GraphUnits::default(),
+            events: Units::default(),
+            graphs: Units::default(),
             output: Output::new(deletions),
             tracing: Tracing::default(),
             budgets: Allowances::new(work),
@@ -192,7 +194,7 @@ impl Matcher {
     /// Takes it that the stream is at a time: patterns tell what follows from that alone.
     pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) -> Progress {
         self.window.clocks.move_to(now);
-        self.report_expiry(self.window.clocks.now(), meter, |events, now, pass, meter| events.wake(now.ts, pass, meter))
+        self.report_expiry(self.window.clocks.now(), meter, Units::wake)
     }
 
     /// Takes it that no record before a time follows: patterns tell what follows from that alone. The newest record stays the newest.
@@ -200,7 +202,7 @@ impl Matcher {
         self.window.clocks.pass(watermark);
         let now = self.window.clocks.now();
         let now = Now { ts: now.ts.max(watermark), ..now };
-        self.report_expiry(now, meter, |events, now, pass, meter| events.wake(now.ts, pass, meter))
+        self.report_expiry(now, meter, Units::wake)
     }
 
     /// Lets units report what follows from the time alone; `f` lets those of event patterns.
@@ -208,7 +210,7 @@ impl Matcher {
         &mut self,
         now: Now,
         meter: &mut Meter<'_>,
-        f: impl FnOnce(&mut EventUnits, Now, &mut Emission<'_>, &mut Meter<'_>),
+        f: impl FnOnce(&mut Units<EventUnit>, Now, &mut Emission<'_>, &mut Meter<'_>),
     ) -> Progress {
         let mut matches = MatchBatch::default();
         self.subgraphs.advance(now, &mut self.output.rows, meter);
@@ -366,15 +368,15 @@ impl Matcher {
         meter: &mut Meter<'_>,
     ) -> Result<bool, LimitReached> {
         let Self { events, graphs, subgraphs, window, registry, output, budgets, selection, .. } = self;
-        let (now, records) = (window.clocks.time(), window.clocks.records());
+        let (now, records) = (window.clocks.now(), window.clocks.records());
         let mut pass = Emission { budgets, output, from: subgraphs.sources(window), queries: &mut registry.queries, out };
         pass.take_record(records);
         let mut is_held = false;
         if !events.is_empty() {
-            if events.may_be_due(now) {
+            if events.may_be_due(now.ts) {
                 events.wake(now, &mut pass, meter);
             }
-            is_held = events.take(batch, row, &mut pass, meter)?;
+            is_held = events.take(batch, row, &mut pass, meter)?.is_held;
             if is_held {
                 selection.select(row);
             }
@@ -432,7 +434,7 @@ impl Matcher {
     }
 
     /// The units of event patterns, and what they use of the pass.
-    fn emission<'a>(&'a mut self, out: &'a mut MatchBatch) -> (&'a mut EventUnits, Emission<'a>) {
+    fn emission<'a>(&'a mut self, out: &'a mut MatchBatch) -> (&'a mut Units<EventUnit>, Emission<'a>) {
         let Self { events, subgraphs, window, registry, output, budgets, .. } = self;
         let from = subgraphs.sources(window);
         (events, Emission { budgets, output, from, queries: &mut registry.queries, out })
@@ -443,7 +445,7 @@ impl Matcher {
         if self.events.is_empty() {
             return;
         }
-        let now = self.window.clocks.time();
+        let now = self.window.clocks.now();
         let (events, mut pass) = self.emission(out);
         events.advance(now, &mut pass, meter);
         let held = self.subgraphs.live() + self.events.peak();
@@ -473,12 +475,12 @@ impl Matcher {
         self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
         let Self { subgraphs, events, graphs, registry, .. } = self;
         let mut outcome = subgraphs.check_bytes(&registry.queries, meter);
-        outcome = outcome.and(events.check_bytes(&registry.queries)).and(graphs.check_bytes());
+        outcome = outcome.and(events.check_bytes(&registry.queries)).and(graphs.check_bytes(&registry.queries));
         if self.output.is_selective() {
             subgraphs.forget_pasts(now);
             outcome = outcome.and(registry.check_keys(now.ts, |unit, limit| match unit {
                 UnitRef::Subgraph(unit) => subgraphs.units[unit.place()].at_limit(&limit, meter),
-                UnitRef::Events(unit) => events.at_limit(unit, limit),
+                UnitRef::Events(unit) => events.get_mut(unit).at_limit(&limit),
                 UnitRef::Graph(_) => Ok(()),
             }));
         }

@@ -22,7 +22,7 @@ use rustc_hash::FxBuildHasher;
 use super::deduplication::{Candidate, PastOrder, Say, Silent, digest};
 use super::query::Query;
 use super::reported::Reported;
-use super::unit::Unit;
+use super::subgraphs::unit::SubgraphUnit;
 use super::unit_ref::UnitRef;
 use super::window::Window;
 
@@ -30,7 +30,7 @@ use super::window::Window;
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     /// By number: who found them.
-    pub units: &'a [Unit],
+    pub units: &'a [SubgraphUnit],
     /// The lists that units read.
     pub postings: &'a Postings,
     /// The edges and vertices.
@@ -56,13 +56,13 @@ pub struct Output {
 
 impl<'a> Sources<'a> {
     /// The unit of a subgraph pattern.
-    fn unit_of(&self, query: &Query) -> Option<&'a Unit> {
+    fn unit_of(&self, query: &Query) -> Option<&'a SubgraphUnit> {
         query.unit.and_then(UnitRef::subgraph).map(|unit| &self.units[unit.place()])
     }
 
     /// Whether matches of a pattern of a unit may be missing.
     pub fn has_shed(&self, query: &Query) -> bool {
-        self.unit_of(query).is_some_and(|unit| query.has_shed(unit, self.postings))
+        self.unit_of(query).is_some_and(|unit| unit.has_shed_of(query, self.postings))
     }
 
     /// The rows of matches of patterns that do not report all.
@@ -145,11 +145,11 @@ impl Output {
 
     /// Lets rows know for whom they are; `shed` are the patterns of which matches may be missing.
     pub fn address(&mut self, from: Sources<'_>, queries: &[Query], shed: Vec<PatternId>) {
-        let of = |unit: &Unit| {
+        let of = |unit: &SubgraphUnit| {
             let tellings = || unit.members.iter().map(|member| queries[member.place()].telling.as_deref());
             Recipient {
                 members: unit.members.clone(),
-                bytes: unit.limits.state_bytes,
+                bytes: unit.guard.limits.state_bytes,
                 is_selective: tellings().any(|telling| telling.is_some()),
                 is_distinct: unit.past.is_none()
                     && tellings().all(|telling| telling.is_some_and(|own| own.is_distinct && own.once.is_none())),
@@ -262,7 +262,7 @@ impl Output {
             let times = found.edges.iter().map(|&edge| store.get(edge).ts);
             let (first, last) = times.fold((Time::MAX, Time::MIN), |(first, last), ts| (first.min(ts), last.max(ts)));
             query.reports.count(Kind::Retract);
-            let head = (found.pattern, Kind::Retract, query.shed || unit.shed);
+            let head = (found.pattern, Kind::Retract, query.shed || unit.guard.shed);
             let (parts, place) = ((found.edges.as_slice(), found.vertices.as_slice()), out.len());
             out.push(head, (now.ts, first, last), parts, &query.names, (store, vertices));
             if query.telling.is_some() {

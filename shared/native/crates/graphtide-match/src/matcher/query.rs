@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use graphtide_engine::lists::Postings;
 use graphtide_engine::output::{Kind, PatternNames};
 use graphtide_graph::Time;
 
 use super::deduplication::{Deduplication, Once};
-use super::unit::{Counts, Unit};
+use super::unit::Counts;
 use super::unit_ref::UnitRef;
 
 /// What was told of a pattern.
@@ -78,21 +77,6 @@ impl Query {
     /// Whether no pattern has its number.
     pub fn is_vacant(&self) -> bool {
         self.unit.is_none()
-    }
-
-    /// For each of its edges, how many records could be it by themselves since it was added; `all` counts those of signatures.
-    pub fn hits(&self, unit: &Unit, all: &[u64]) -> impl Iterator<Item = u64> {
-        unit.signatures.iter().zip(&self.hits_before).map(|(&signature, before)| all[signature.place()] - before)
-    }
-
-    /// What its units counted since it was added.
-    pub fn counts(&self, unit: &Unit) -> Counts {
-        unit.counts.since(self.counts_before)
-    }
-
-    /// Whether its matches may be incomplete: a limit made its unit give up something, or a list that it reads.
-    pub fn has_shed(&self, unit: &Unit, postings: &Postings) -> bool {
-        self.shed || unit.has_shed(postings)
     }
 
     /// What it reports once for each key, if it does.

@@ -9,16 +9,16 @@ mod blueprints;
 mod making;
 mod recall;
 mod replan;
+pub mod unit;
 mod warming;
 
-use graphtide_engine::arrival::{Arrival, Deleted, Deletion};
+use graphtide_engine::arrival::{Arrival, Deleted};
 use graphtide_engine::dispatch::Dispatch;
 use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::{SignatureId, UnitId};
 use graphtide_engine::lists::{Gate, Postings};
 use graphtide_engine::meter::{Meter, Refusal};
 use graphtide_engine::output::Rows;
-use graphtide_engine::trace::Untraced;
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::{Clock, Now};
@@ -28,10 +28,11 @@ use super::allowances::{Allowances, Bounded};
 use super::output::Sources;
 use super::query::Query;
 use super::timers::Timers;
-use super::unit::{LimitReached, Unit};
+use super::unit::{LimitReached, Removal, Unit};
 use super::unit_ref::UnitRef;
 use super::window::Window;
 use blueprints::Blueprints;
+use unit::{Candidate, SubgraphUnit};
 
 /// Patterns up to which each chunk is followed by a look at the bytes of all.
 const FEW: usize = 64;
@@ -40,7 +41,7 @@ const FEW: usize = 64;
 #[derive(Debug, Default)]
 pub struct Subgraphs {
     /// By number; one without patterns is vacant.
-    pub units: Vec<Unit>,
+    pub units: Vec<SubgraphUnit>,
     /// Which edges could be which query edges.
     pub dispatch: Dispatch,
     /// Lists of edges.
@@ -145,11 +146,8 @@ impl Subgraphs {
                     budgets.take_record(window.clocks.records());
                     begin(budgets, target.unit, meter)
                 });
-                let mut inserted = if TRACED {
-                    unit.insert_traced(arrival, target.edge, &self.postings, rows, meter)
-                } else {
-                    unit.insert(arrival, target.edge, &self.postings, rows, Untraced, meter)
-                };
+                let candidate = Candidate { arrival, query_edge: target.edge, postings: &self.postings, is_traced: TRACED };
+                let mut inserted = unit.insert(candidate, rows, meter);
                 let refusal = if BOUNDED || meter.is_refused() { meter.end() } else { None };
                 if let (Some(budgets), Some((taken, _))) = (&mut *budgets, lent) {
                     spend(budgets, unit, target.unit, meter.taken() - taken);
@@ -162,7 +160,7 @@ impl Subgraphs {
                     rows.mark_shed(&unit.members);
                 }
                 if self.has_timers {
-                    self.timers.set(target.unit, unit.clock, unit.engine.next_expiry());
+                    self.timers.set(target.unit, unit.clock, unit.next_due());
                 }
                 // Units on other threads are counted when they are drained.
                 if !self.has_threads {
@@ -209,9 +207,9 @@ impl Subgraphs {
             for target in self.dispatch.targets(signature) {
                 meter.tick(1);
                 let unit = &mut self.units[target.unit.place()];
-                ends_matches |= unit.engine.delete(deleted, rows, meter) == Deletion::EndsMatches;
+                ends_matches |= unit.delete(deleted, rows, meter) == Ok(Removal::EndsMatches);
                 if self.has_timers {
-                    self.timers.set(target.unit, unit.clock, unit.engine.next_expiry());
+                    self.timers.set(target.unit, unit.clock, unit.next_due());
                 }
             }
         }
@@ -236,7 +234,7 @@ impl Subgraphs {
             let mut bounded = None;
             if let Some(budgets) = &mut *budgets {
                 budgets.spend(UnitRef::Subgraph(number), drained.taken);
-                unit.counts.work += drained.taken;
+                unit.guard.counts.work += drained.taken;
                 bounded = Some(budgets.lend(UnitRef::Subgraph(number)).1);
             }
             if let Some(bounds) = drained.limited {
@@ -269,9 +267,9 @@ impl Subgraphs {
             let unit = &mut self.units[number.place()];
             meter.tick(1);
             let before = unit.engine.live();
-            unit.engine.advance(now, rows, meter);
+            unit.advance(now, rows, meter);
             self.live = self.live + unit.engine.live() - before;
-            self.timers.set(number, unit.clock, unit.engine.next_expiry());
+            self.timers.set(number, unit.clock, unit.next_due());
         }
     }
 
@@ -281,7 +279,7 @@ impl Subgraphs {
         self.occupied.retain(|&number| {
             let unit = &mut self.units[number.place()];
             meter.tick(1);
-            unit.engine.advance(now, rows, meter);
+            unit.advance(now, rows, meter);
             self.live += unit.engine.live();
             unit.is_occupied = unit.holds();
             unit.is_occupied
@@ -301,7 +299,7 @@ impl Subgraphs {
     /// Does as the policies say where units take more bytes than they may.
     pub fn check_bytes(&mut self, queries: &[Query], meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         let Self { units, postings, .. } = self;
-        let more = |unit: &Unit| unit.members.iter().map(|member| queries[member.place()].told_bytes()).sum();
+        let more = |unit: &SubgraphUnit| unit.members.iter().map(|member| queries[member.place()].told_bytes()).sum();
         units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, more(unit), meter))
     }
 
@@ -348,8 +346,8 @@ fn begin(budgets: &mut Allowances, unit: UnitId, meter: &mut Meter<'_>) -> (u64,
 
 #[allow(clippy::inline_always)] // every insertion that is bounded
 #[inline(always)]
-fn spend(budgets: &mut Allowances, unit: &mut Unit, number: UnitId, taken: u64) {
+fn spend(budgets: &mut Allowances, unit: &mut SubgraphUnit, number: UnitId, taken: u64) {
     let taken = taken + unit.engine.taken_elsewhere();
-    unit.counts.work += taken;
+    unit.guard.counts.work += taken;
     budgets.spend(UnitRef::Subgraph(number), taken);
 }

@@ -13,7 +13,7 @@ use graphtide_simulation::inquiry::{End, Inquiry, Named};
 use graphtide_simulation::simulated::Simulated;
 
 use super::query::Query;
-use super::unit::Unit;
+use super::subgraphs::unit::SubgraphUnit;
 use super::window::Window;
 
 /// What one step of a plan looked at.
@@ -121,7 +121,7 @@ impl Tracing {
         }
     }
 
-    fn answers<'a>(&'a self, unit: &'a Unit, now: Time) -> Vec<Answer<'a>> {
+    fn answers<'a>(&'a self, unit: &'a SubgraphUnit, now: Time) -> Vec<Answer<'a>> {
         let Some(inquiries) = unit.engine.simulated().and_then(Simulated::inquiries) else { return Vec::new() };
         let all = inquiries.all();
         let lacks = |inquiry: &Inquiry| match inquiry.matched {
@@ -149,7 +149,7 @@ impl Tracing {
     }
 
     /// The funnel of a pattern; none if it is not traced.
-    pub fn funnel<'a>(&'a self, query: &'a Query, unit: &'a Unit, window: &Window) -> Option<Funnel<'a>> {
+    pub fn funnel<'a>(&'a self, query: &'a Query, unit: &'a SubgraphUnit, window: &Window) -> Option<Funnel<'a>> {
         let (seen, trace) = (self.seen.as_ref()?, unit.trace.as_ref()?);
         let name = |node| node_name(query, unit, node);
         Some(Funnel {
@@ -173,12 +173,12 @@ impl Tracing {
     }
 }
 
-fn waits_for(unit: &Unit, miss: &NearMiss) -> Vec<u8> {
+fn waits_for(unit: &SubgraphUnit, miss: &NearMiss) -> Vec<u8> {
     miss.dead_end.map_or_else(|| unit.engine.waits_for(miss.node), |dead_end| vec![dead_end.edge])
 }
 
 /// What a node is called in plans: `L2.1`, `L0.2`; `P1`, `J2`; `a.kept`, `a.3`; `held`, `filter`, `verify`.
-fn node_name(query: &Query, unit: &Unit, node: Node) -> String {
+fn node_name(query: &Query, unit: &SubgraphUnit, node: Node) -> String {
     let edge = |edge: u8| &query.names.edges[usize::from(edge)];
     match node {
         Node::Prefix { subquery, depth } => format!("L{}.{}", subquery + 1, depth + 1),

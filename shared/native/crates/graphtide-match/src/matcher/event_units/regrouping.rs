@@ -10,7 +10,8 @@ use graphtide_engine::meter::Meter;
 use graphtide_events::Detector;
 use graphtide_graph::symbol::SharedSymbols;
 
-use super::{Allowed, EventUnit, EventUnits};
+use super::{Allowed, EventUnit};
+use crate::matcher::units::Units;
 use crate::plan::{EventUnitSpec, InvalidPlan};
 
 /// A unit that stands in the place of others.
@@ -21,7 +22,7 @@ pub struct Regrouped {
     pub shed: Vec<u32>,
 }
 
-impl EventUnits {
+impl Units<EventUnit> {
     /// Makes a unit that takes what others hold and stands in their place; none if it reaches a limit, or is not let take that.
     pub fn regroup(
         &mut self,
@@ -39,17 +40,16 @@ impl EventUnits {
         if !detector.follow(&detectors, &carried, meter) {
             return Ok(None);
         }
-        unit.work = others.iter().map(|other| other.work).sum();
-        unit.limited = others.iter().map(|other| other.limited).sum();
-        unit.limit = others.iter().find_map(|other| other.limit.clone());
-        unit.limited_at = others.iter().find_map(|other| other.limited_at);
-        let shed = before.iter().copied().filter(|&number| self.get(number).shed).collect();
+        unit.guard.counts.work = others.iter().map(|other| other.guard.counts.work).sum();
+        unit.guard.counts.limited = others.iter().map(|other| other.guard.counts.limited).sum();
+        unit.guard.limit = others.iter().find_map(|other| other.guard.limit.clone());
+        unit.guard.limited_at = others.iter().find_map(|other| other.guard.limited_at);
+        let shed = before.iter().copied().filter(|&number| self.get(number).guard.shed).collect();
         for &number in before {
-            self.vacate(number);
+            *self.get_mut(number) = EventUnit::vacant();
+            self.ask_anew(number);
         }
-        let number = self.put(unit, &spec.plan, symbols);
-        self.wait(number);
-        Ok(Some(Regrouped { number, shed }))
+        Ok(Some(Regrouped { number: self.put(unit), shed }))
     }
 }
 

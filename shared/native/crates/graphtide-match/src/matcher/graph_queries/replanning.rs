@@ -11,14 +11,16 @@ use graphtide_engine::meter::Meter;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
 
-use super::{GraphUnit, GraphUnits, answering, replay};
+use super::{GraphUnit, answering, replay};
 use crate::matcher::event_units::Allowed;
+use crate::matcher::unit::Unit;
+use crate::matcher::units::Units;
 use crate::plan::{GraphQuerySpec, InvalidPlan};
 
 /// Records between two counts of the bytes that new operators take.
 const COUNTED: usize = 1024;
 
-impl GraphUnits {
+impl Units<GraphUnit> {
     /// Gives queries of a unit other plans from the next record on; says whether they have them.
     ///
     /// Arguments: the plans with the numbers of their queries; the records of the longest window before the next record that were
@@ -32,8 +34,8 @@ impl GraphUnits {
         allowed: Allowed,
         meter: &mut Meter<'_>,
     ) -> Result<bool, InvalidPlan> {
-        let unit = &self.units[number as usize];
-        if unit.queries.is_none() || unit.shed || unit.limited > 0 {
+        let unit = self.get(number);
+        if unit.queries.is_none() || unit.guard.shed || unit.guard.counts.limited > 0 {
             return Ok(false);
         }
         let mut plans = unit.plans.clone();
@@ -42,7 +44,7 @@ impl GraphUnits {
                 plans[place as usize] = spec.plan.clone();
             }
         }
-        let fresh = answering(&plans, unit.limits, symbols, allowed)
+        let fresh = answering(&plans, unit.guard.limits, symbols, allowed)
             .map_err(|error| InvalidPlan { pattern: queries[0].1.name.clone(), reason: error.to_string() })?;
         let Some(fresh) = unit.brought(fresh, past, meter) else { return Ok(false) };
         self.take_over(number, plans, fresh);
@@ -51,7 +53,7 @@ impl GraphUnits {
 
     /// Lets a unit go on with other operators.
     fn take_over(&mut self, number: u32, plans: Vec<PlanSpec>, fresh: Queries) {
-        let unit = &mut self.units[number as usize];
+        let unit = self.get_mut(number);
         let labels = |queries: &Queries| queries.asks().map(Iterator::collect::<Vec<u32>>);
         let asks_alike = unit.queries.as_deref().map(labels) == Some(labels(&fresh));
         (unit.queries, unit.plans) = (Some(Box::new(fresh)), plans);

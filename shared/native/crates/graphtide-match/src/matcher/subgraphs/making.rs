@@ -8,18 +8,17 @@ use graphtide_engine::ids::{PatternId, ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::limits::{LimitPolicy, Limits};
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::ReturnsSpec;
-use graphtide_graph::Time;
 use graphtide_graph::clock::Clock;
 use graphtide_isomorphism::plan::SearchPlan;
 use smallvec::SmallVec;
 
 use super::Subgraphs;
-use super::warming::Warm;
+use super::unit::SubgraphUnit;
 use crate::matcher::allowances::Allowances;
 use crate::matcher::engine::AnyEngine;
 use crate::matcher::past::Past;
 use crate::matcher::reported::Reported;
-use crate::matcher::unit::{Counts, Unit};
+use crate::matcher::unit::{Guard, Unit, Warm};
 use crate::matcher::unit_ref::UnitRef;
 use crate::matcher::window::Window;
 use crate::plan::{InvalidPlan, PatternSpec, PlanSpec, TellingSpec};
@@ -42,7 +41,7 @@ impl Subgraphs {
     pub fn shared_by(&self, spec: &PatternSpec) -> Option<UnitId> {
         let number = self.blueprints.find(&spec.anonymous())?;
         let unit = &self.units[number.place()];
-        let is_whole = !unit.paused && !unit.has_shed(&self.postings);
+        let is_whole = !unit.guard.paused && !unit.has_shed(&self.postings);
         (is_whole && !unit.engine.has_residue() && unit.trace.is_none()).then_some(number)
     }
 
@@ -56,7 +55,7 @@ impl Subgraphs {
     ) -> Result<UnitId, InvalidPlan> {
         let number = self.blueprints.vacant.pop().unwrap_or(UnitId(self.units.len() as u32));
         Allowances::open_in(budgets, UnitRef::Subgraph(number), spec.limits.work);
-        let unit = Unit { members: first.into_iter().collect(), ..self.register(number, spec, window)? };
+        let unit = SubgraphUnit { members: first.into_iter().collect(), ..self.register(number, spec, window)? };
         if number.place() == self.units.len() {
             self.units.push(unit);
         } else {
@@ -85,10 +84,10 @@ impl Subgraphs {
     pub fn occupy(&mut self, number: UnitId, warm: Warm, window: &mut Window) {
         let unit = &mut self.units[number.place()];
         if warm == Warm::Limited {
-            unit.shed = true;
-            unit.paused |= unit.limits.policy == LimitPolicy::Fail;
+            unit.guard.shed = true;
+            unit.guard.paused |= unit.guard.limits.policy == LimitPolicy::Fail;
         }
-        unit.counts.discarded = 0;
+        unit.guard.counts.discarded = 0;
         unit.is_occupied = true;
         self.occupied.push(number);
         self.set_gates(number);
@@ -111,7 +110,7 @@ impl Subgraphs {
     }
 
     /// Makes what a checked pattern needs; it has taken nothing.
-    fn register(&mut self, number: UnitId, spec: &PatternSpec, window: &mut Window) -> Result<Unit, InvalidPlan> {
+    fn register(&mut self, number: UnitId, spec: &PatternSpec, window: &mut Window) -> Result<SubgraphUnit, InvalidPlan> {
         let (alone, across) = predicates(spec, window);
         let signatures = self.dispatch.add(number, spec.asked(&alone), &mut window.symbols().lock());
         self.postings.grow(self.dispatch.len());
@@ -132,23 +131,17 @@ impl Subgraphs {
         mut across: Vec<Expression>,
         signatures: Vec<SignatureId>,
         window: &mut Window,
-    ) -> Result<Unit, InvalidPlan> {
+    ) -> Result<SubgraphUnit, InvalidPlan> {
         window.keep_read(&mut across);
         let rings: Vec<RingId> = signatures.iter().map(|&signature| self.postings.whole(signature, spec.clock)).collect();
-        let mut unit = Unit {
+        let mut unit = SubgraphUnit {
             members: SmallVec::new(),
             engine: AnyEngine::new(number, spec, across, &signatures, &rings)?,
             clock: spec.clock,
             signatures,
             reader: ReaderId(0),
             lists: Vec::new(),
-            limits: spec.limits,
-            counts: Counts::default(),
-            paused: false,
-            limit: None,
-            taken: Time::MIN,
-            limited_at: None,
-            shed: false,
+            guard: Guard::new(spec.limits),
             is_occupied: false,
             past: None,
             trace: None,
@@ -160,7 +153,7 @@ impl Subgraphs {
     /// Settles what follows from all units, now that one came.
     pub fn settle_with(&mut self, number: UnitId, window: &mut Window) {
         let unit = &self.units[number.place()];
-        self.timers.set(number, unit.clock, unit.engine.next_expiry());
+        self.timers.set(number, unit.clock, unit.next_due());
         self.has_timers |= unit.engine.tells_expiry();
         window.lengthen(unit.clock, unit.engine.reach());
         self.has_threads |= unit.engine.has_threads();
@@ -168,7 +161,7 @@ impl Subgraphs {
     }
 
     /// Settles what follows from all units, now that one went.
-    pub fn settle_without(&mut self, removed: &Unit, window: &mut Window) {
+    pub fn settle_without(&mut self, removed: &SubgraphUnit, window: &mut Window) {
         let left = self.units.iter().map(|unit| (unit.clock, unit.engine.reach()));
         window.shorten(removed.clock, removed.engine.reach(), left);
         if removed.engine.has_threads() {

@@ -7,55 +7,18 @@ use graphtide_engine::dispatch::NO_CLASS;
 use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::UnitId;
 use graphtide_engine::meter::{Meter, Unhurried};
-use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::key::IdRef;
-use graphtide_graph::store::EdgeRef;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use super::Subgraphs;
 use crate::matcher::deduplication::PastOrder;
 use crate::matcher::ids::OfTime;
-use crate::matcher::past::Past;
+use crate::matcher::past::{Past, Recalled};
 use crate::matcher::window::{Signatures, Window};
 use crate::plan::TellingSpec;
-
-/// Edges of the past that a new engine takes.
-#[derive(Debug, Default)]
-pub struct Recalled {
-    /// In their order.
-    pub edges: Vec<EdgeRef>,
-    /// Those whose matches somebody was told of.
-    pub told: HashSet<EdgeRef, FxBuildHasher>,
-    /// How many arrivals of its time there were before each, those deleted since included; empty where nobody counted.
-    pub before: Vec<u32>,
-    /// Arrivals of the last time of all.
-    pub newest: Option<(Time, u32)>,
-}
-
-impl Recalled {
-    /// What is in the store, none of which anybody is to be told of again.
-    pub fn stored(edges: Vec<EdgeRef>) -> Self {
-        Self { edges, ..Self::default() }
-    }
-
-    /// Counts an arrival, which may be deleted since.
-    pub fn arrive(&mut self, ts: Time) {
-        let same = self.newest.filter(|&(newest, _)| newest == ts).map_or(0, |(_, count)| count);
-        self.newest = Some((ts, same + 1));
-    }
-
-    /// Keeps the edge that arrived last.
-    pub fn keep(&mut self, edge: EdgeRef, is_told: bool) {
-        self.before.push(self.newest.map_or(0, |(_, count)| count - 1));
-        self.edges.push(edge);
-        if is_told {
-            self.told.insert(edge);
-        }
-    }
-}
 
 impl Subgraphs {
     /// Finds the edges of a unit's past in the store, or puts them there.

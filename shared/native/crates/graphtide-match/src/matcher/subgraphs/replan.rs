@@ -14,10 +14,10 @@ use graphtide_graph::clock::Now;
 
 use super::Subgraphs;
 use super::making::predicates;
-use super::recall::Recalled;
-use super::warming::Warm;
 use crate::matcher::allowances::{Allowances, Bounded, SAVED};
+use crate::matcher::past::Recalled;
 use crate::matcher::reported::Reported;
+use crate::matcher::unit::Warm;
 use crate::matcher::window::Window;
 use crate::plan::{InvalidPlan, PatternSpec};
 
@@ -43,11 +43,11 @@ impl Subgraphs {
         let new = &mut self.units[number.place()];
         new.members.clone_from(&old.members);
         new.past.clone_from(&old.past);
-        new.paused = old.paused;
+        new.guard.paused = old.guard.paused;
         // What its lists gave up is missing from now on, whether it goes on reading them or not.
-        new.shed = old.has_shed(&self.postings);
-        new.limit.clone_from(&old.limit);
-        new.limited_at = old.limited_at;
+        new.guard.shed = old.has_shed(&self.postings);
+        new.guard.limit.clone_from(&old.guard.limit);
+        new.guard.limited_at = old.guard.limited_at;
         let warm = match new.engine.take_over(&mut old.engine, meter) {
             Some(true) => Warm::Whole,
             Some(false) => Warm::Limited,
@@ -63,7 +63,7 @@ impl Subgraphs {
         }
         self.postings.leave(old.reader, &old.signatures, &old.lists);
         let new = &mut self.units[number.place()];
-        new.counts = old.counts;
+        new.guard.counts = old.guard.counts;
         new.is_occupied = true;
         if !old.is_occupied {
             self.occupied.push(number);
@@ -105,7 +105,7 @@ impl Subgraphs {
         if !unit.engine.has_residue() {
             return;
         }
-        let (work, before) = (unit.limits.work, unit.engine.live());
+        let (work, before) = (unit.guard.limits.work, unit.engine.live());
         let records = SAVED.saturating_add(before as u64);
         meter.begin(work.map_or(u64::MAX, |work| work.saturating_mul(records)));
         // What it finds was told of, or nobody is to be told.
