@@ -4,7 +4,7 @@
 
 use graphtide_graph::vertex::Vertex;
 
-use super::Access;
+use super::access::Access;
 use crate::ids::RingId;
 
 /// Which end of the arriving edge is meant.

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::Place;
+use super::access::Place;
 
 #[derive(Clone, Copy, Debug)]
 struct Jump {

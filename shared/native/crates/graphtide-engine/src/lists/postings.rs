@@ -1,147 +1,51 @@
 //! The window's edges of every signature, listed by source, by target and by both, newest first.
 //!
-//! Invariant: an entry's `previous` is the next older entry of the same list; a list ends at the first entry that has left the
-//! ring or the reader's window. Patterns that share a signature share its lists, whatever their windows, as far as these are
+//! Invariant: a list ends at the first entry that has left the [ring](super::ring) or the reader's window. Patterns that share a signature share its lists, whatever their windows, as far as these are
 //! measured by one clock: on that clock lies when an entry came. The heads of all lists lie in one table, so that asking thousands
 //! of patterns' lists touches memory in proportion to the edges alive.
-//! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
-//! of no use. Narrowed lists of equal gates are one, too.
-//! Readers come and go. A reader of a longer window brings edges with it, of which the lists are made anew
-//! ([`Postings::set_aside`]); whoever read them before reads them as before.
 //! Cost: O(1) expected to add and to find a list; O(expired) to expire, without touching the lists of others.
 
-use std::collections::VecDeque;
-use std::hash::BuildHasher;
-
 use graphtide_graph::clock::{CLOCKS, Clock, Now};
-use graphtide_graph::store::{EdgeRef, find_in_order};
+use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_graph::{Time, clock};
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
 
+use super::access::Access;
 use super::gate::Gate;
-use super::jumps::Jumps;
-use super::{ACCESSES, Access, Place};
-use crate::ids::{ReaderId, RingId, SignatureId};
+use super::ring::{Entry, Head, Ring, hash, key, list};
+use crate::ids::{RingId, SignatureId};
 use crate::meter::Meter;
 
-/// An edge in the lists.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// When it came, on the clock of the lists.
-    pub at: i64,
-    /// Source.
-    pub source: Vertex,
-    /// Target.
-    pub target: Vertex,
-    /// The edge in the shared store.
-    pub edge: EdgeRef,
-    /// Whether the edge was deleted.
-    pub deleted: bool,
-    previous: [u32; 3],
-}
-
-impl Entry {
-    /// An edge that is to be listed.
-    pub fn new(at: i64, (source, target): (Vertex, Vertex), edge: EdgeRef) -> Self {
-        Self { at, source, target, edge, deleted: false, previous: [0; 3] }
-    }
-}
-
 /// No lists.
-const NONE: RingId = RingId(u32::MAX);
-
-/// The newest entry of one list.
-#[derive(Debug)]
-struct Head {
-    list: u32,
-    last: Place,
-    key: u64,
-}
-
-/// Entries of one signature.
-#[derive(Debug)]
-struct Ring {
-    entries: VecDeque<Entry>,
-    first: u32,
-    /// Which lists are kept.
-    served: [bool; 3],
-    /// Jumps along the lists in which someone skips to an upper bound of time.
-    jumps: Vec<(Access, Jumps)>,
-    /// Lists alive.
-    heads: usize,
-    clock: Clock,
-    window: i64,
-    bound: usize,
-    shed: bool,
-    /// The window of which all entries are there.
-    kept: i64,
-    /// Whether there are lists or jumps that lack older entries.
-    unlinked: bool,
-    readers: Vec<Reader>,
-}
-
-/// What a reader asks of lists.
-#[derive(Debug)]
-struct Reader {
-    id: ReaderId,
-    window: i64,
-    bound: usize,
-}
+pub(super) const NONE: RingId = RingId(u32::MAX);
 
 /// Lists of some edges of a signature.
 #[derive(Debug)]
-struct Narrowed {
-    ring: RingId,
-    gates: Vec<Gate>,
+pub(super) struct Narrowed {
+    pub(super) ring: RingId,
+    pub(super) gates: Vec<Gate>,
 }
 
 /// Lists of one signature for windows by one clock.
 #[derive(Debug)]
-struct Lists {
+pub(super) struct Lists {
     /// Of all its edges; [`NONE`] if nobody reads them.
-    whole: RingId,
+    pub(super) whole: RingId,
     /// Those that a gate reads are older than those it is a gate of.
-    narrowed: Vec<Narrowed>,
+    pub(super) narrowed: Vec<Narrowed>,
 }
 
 /// Lists of all signatures.
 #[derive(Debug, Default)]
 pub struct Postings {
-    rings: Vec<Ring>,
+    pub(super) rings: Vec<Ring>,
     /// Numbers that may be given again.
-    free: Vec<RingId>,
+    pub(super) free: Vec<RingId>,
     /// By clock.
-    by_signature: [Vec<Lists>; 2],
-    heads: HashTable<Head>,
-    next_reader: u32,
-}
-
-/// Lists that make room for others of the same numbers.
-#[derive(Debug)]
-pub struct Aside {
-    rings: Vec<(RingId, Ring)>,
-    heads: HashTable<Head>,
-}
-
-#[inline]
-fn list(ring: RingId, access: Access) -> u32 {
-    ring.0 * 3 + access as u32
-}
-
-#[inline]
-fn key(access: Access, source: Vertex, target: Vertex) -> u64 {
-    match access {
-        Access::Source => u64::from(source.0),
-        Access::Target => u64::from(target.0),
-        Access::Both => u64::from(source.0) << 32 | u64::from(target.0),
-    }
-}
-
-#[inline]
-fn hash(list: u32, key: u64) -> u64 {
-    FxBuildHasher.hash_one((list, key))
+    pub(super) by_signature: [Vec<Lists>; 2],
+    pub(super) heads: HashTable<Head>,
+    pub(super) next_reader: u32,
 }
 
 impl Postings {
@@ -152,195 +56,14 @@ impl Postings {
         }
     }
 
-    /// Returns a new reader.
-    pub fn reader(&mut self) -> ReaderId {
-        self.next_reader += 1;
-        ReaderId(self.next_reader)
-    }
-
-    /// Returns the lists of all edges of a signature, for windows by a clock; nobody reads them yet.
-    pub fn whole(&mut self, signature: SignatureId, clock: Clock) -> RingId {
-        if self.lists(clock, signature).whole == NONE {
-            self.lists_mut(clock, signature).whole = self.new_ring(clock);
-        }
-        self.lists(clock, signature).whole
-    }
-
     #[inline]
-    fn lists(&self, clock: Clock, signature: SignatureId) -> &Lists {
+    pub(super) fn lists(&self, clock: Clock, signature: SignatureId) -> &Lists {
         &self.by_signature[clock as usize][signature.place()]
     }
 
-    fn lists_mut(&mut self, clock: Clock, signature: SignatureId) -> &mut Lists {
-        &mut self.by_signature[clock as usize][signature.place()]
-    }
-
-    fn new_ring(&mut self, clock: Clock) -> RingId {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.rings.push(Ring::default());
-            RingId(self.rings.len() as u32 - 1)
-        });
-        self.rings[number.place()].clock = clock;
-        number
-    }
-
     #[inline]
-    fn ring(&self, ring: RingId) -> &Ring {
+    pub(super) fn ring(&self, ring: RingId) -> &Ring {
         &self.rings[ring.place()]
-    }
-
-    /// Returns the lists of a signature's edges that find every gate open; nobody reads them yet.
-    ///
-    /// A gate is open while its list has an entry in the window of the lists it leads to.
-    pub fn narrow(&mut self, signature: SignatureId, clock: Clock, gates: Vec<Gate>) -> RingId {
-        if gates.is_empty() {
-            return self.whole(signature, clock);
-        }
-        let narrowed = &self.lists(clock, signature).narrowed;
-        if let Some(known) = narrowed.iter().find(|known| known.gates == gates) {
-            return known.ring;
-        }
-        let ring = self.new_ring(clock);
-        self.lists_mut(clock, signature).narrowed.push(Narrowed { ring, gates });
-        ring
-    }
-
-    /// Keeps lists by `access` for a reader of that window.
-    pub fn serve(&mut self, reader: ReaderId, ring: RingId, access: Access, window: i64) {
-        let ring = &mut self.rings[ring.place()];
-        ring.unlinked |= !ring.served[access as usize];
-        ring.served[access as usize] = true;
-        let asked = ring.reader(reader);
-        asked.window = asked.window.max(window);
-        ring.settle();
-    }
-
-    /// Keeps several lists for a reader of that window; returns which.
-    pub fn serve_all(
-        &mut self,
-        reader: ReaderId,
-        reads: impl IntoIterator<Item = (RingId, Access)>,
-        window: i64,
-    ) -> Vec<RingId> {
-        let served = reads.into_iter().map(|(ring, access)| {
-            self.serve(reader, ring, access, window);
-            ring
-        });
-        served.collect()
-    }
-
-    /// Lets a reader of lists by `access` skip to an upper bound of time in O(log) steps.
-    pub fn serve_skips(&mut self, ring: RingId, access: Access) {
-        let ring = &mut self.rings[ring.place()];
-        if ring.jumps.iter().all(|&(other, _)| other != access) {
-            ring.unlinked = true;
-            ring.jumps.push((access, Jumps::default()));
-        }
-    }
-
-    /// Gives up the oldest edges beyond `bytes`, even if they are in the window.
-    pub fn limit(&mut self, reader: ReaderId, ring: RingId, bytes: u64) {
-        let entry = size_of::<Entry>() + 3 * size_of::<Head>();
-        let ring = &mut self.rings[ring.place()];
-        let asked = ring.reader(reader);
-        asked.bound = asked.bound.min((bytes as usize / entry).max(1));
-        ring.settle();
-    }
-
-    /// Whether the reader reads lists.
-    pub fn reads(&self, reader: ReaderId, ring: RingId) -> bool {
-        self.ring(ring).readers.iter().any(|other| other.id == reader)
-    }
-
-    /// Lets go of the lists of all edges of these signatures that nobody reads after all.
-    pub fn release_unread(&mut self, signatures: &[SignatureId]) {
-        for clock in CLOCKS {
-            for &signature in signatures {
-                let whole = self.lists(clock, signature).whole;
-                if whole != NONE && self.ring(whole).readers.is_empty() {
-                    self.lists_mut(clock, signature).whole = NONE;
-                    self.free.push(whole);
-                }
-            }
-        }
-    }
-
-    /// Keeps lists no longer for a reader; those that nobody reads are gone.
-    pub fn leave(&mut self, reader: ReaderId, signatures: &[SignatureId], lists: &[RingId]) {
-        for &number in lists {
-            let Self { rings, heads, .. } = self;
-            let ring = &mut rings[number.place()];
-            ring.readers.retain(|other| other.id != reader);
-            ring.settle();
-            if ring.readers.is_empty() {
-                let clock = ring.clock;
-                ring.clear(number, heads);
-                *ring = Ring::default();
-                for &signature in signatures {
-                    let of = self.lists_mut(clock, signature);
-                    of.narrowed.retain(|narrowed| narrowed.ring != number);
-                    of.whole = if of.whole == number { NONE } else { of.whole };
-                }
-                self.free.push(number);
-            }
-        }
-    }
-
-    /// Puts lists aside, so that they are made anew, of edges that come again in their order by [`relist`](Self::relist).
-    pub fn set_aside(&mut self, lists: &[RingId]) -> Aside {
-        let rings = lists.iter().map(|&number| {
-            let ring = &mut self.rings[number.place()];
-            let bare = ring.bare();
-            (number, std::mem::replace(ring, bare))
-        });
-        Aside { rings: rings.collect(), heads: std::mem::take(&mut self.heads) }
-    }
-
-    /// Lists an edge that comes again under a signature, in lists that were set aside.
-    pub fn relist(
-        &mut self,
-        aside: &Aside,
-        signature: SignatureId,
-        now: Now,
-        (ends, edge): ((Vertex, Vertex), EdgeRef),
-        meter: &mut Meter<'_>,
-    ) {
-        let lists = aside.rings.iter().map(|&(number, _)| number);
-        for clock in CLOCKS {
-            let is_meant = |ring| lists.clone().any(|number| number == ring);
-            self.add_where((clock, signature), now.on(clock), ends, edge, meter, is_meant);
-        }
-    }
-
-    /// Puts lists back. If they were made anew for a reader, those stay that lacked edges of its window.
-    pub fn put_back(&mut self, aside: Aside, made_for: Option<ReaderId>) {
-        let made_heads = std::mem::replace(&mut self.heads, aside.heads);
-        let mut stay = Vec::new();
-        for (number, mut old) in aside.rings {
-            let ring = &mut self.rings[number.place()];
-            let made = made_for.map_or(0, |reader| ring.reader(reader).window);
-            if old.kept < made {
-                old.clear(number, &mut self.heads);
-                ring.shed |= old.shed;
-                ring.kept = made;
-                stay.push(number);
-            } else {
-                *ring = old;
-                ring.link(number, &mut self.heads);
-            }
-        }
-        for head in made_heads {
-            if stay.contains(&RingId(head.list / 3)) {
-                self.heads.insert_unique(hash(head.list, head.key), head, |head| hash(head.list, head.key));
-            }
-        }
-    }
-
-    /// Takes all lists for what their readers need: there was no edge yet.
-    pub fn begin(&mut self) {
-        for ring in &mut self.rings {
-            (ring.kept, ring.unlinked) = (ring.window, false);
-        }
     }
 
     /// Whether an edge was given up while it was in the window.
@@ -376,7 +99,7 @@ impl Postings {
     // Else it would be a call for every edge.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    fn add_where(
+    pub(super) fn add_where(
         &mut self,
         (clock, signature): (Clock, SignatureId),
         at: i64,
@@ -510,160 +233,10 @@ impl Postings {
     }
 }
 
-impl Default for Ring {
-    fn default() -> Self {
-        Self {
-            entries: VecDeque::new(),
-            first: 0,
-            served: [false; 3],
-            jumps: Vec::new(),
-            heads: 0,
-            clock: Clock::Time,
-            window: 0,
-            bound: usize::MAX,
-            shed: false,
-            kept: 0,
-            unlinked: false,
-            readers: Vec::new(),
-        }
-    }
-}
-
-impl Ring {
-    #[inline]
-    fn at(&self, place: Place) -> Option<&Entry> {
-        self.entries.get(place.wrapping_sub(self.first) as usize)
-    }
-
-    /// What the reader asks of the lists: nothing yet, if it is new.
-    fn reader(&mut self, id: ReaderId) -> &mut Reader {
-        let place = self.readers.iter().position(|reader| reader.id == id).unwrap_or_else(|| {
-            self.readers.push(Reader { id, window: 0, bound: usize::MAX });
-            self.readers.len() - 1
-        });
-        &mut self.readers[place]
-    }
-
-    /// Does as all readers ask. What is kept for one that left may be kept on while others read.
-    fn settle(&mut self) {
-        self.window = self.readers.iter().map(|reader| reader.window).max().unwrap_or(0);
-        self.bound = self.readers.iter().map(|reader| reader.bound).min().unwrap_or(usize::MAX);
-        self.kept = self.kept.min(self.window);
-    }
-
-    /// Puts an entry at the head of its lists.
-    // Else it would be a call for every edge.
-    #[allow(clippy::inline_always)]
-    #[inline(always)]
-    fn push(&mut self, number: RingId, entry: &Entry, heads: &mut HashTable<Head>) {
-        let place = self.first.wrapping_add(self.entries.len() as u32);
-        // An older entry than any in the ring: where a list ends.
-        let mut previous = [self.first.wrapping_sub(1); 3];
-        for access in ACCESSES {
-            if !self.served[access as usize] {
-                continue;
-            }
-            let (list, key) = (list(number, access), key(access, entry.source, entry.target));
-            let hashed = hash(list, key);
-            if let Some(head) = heads.find_mut(hashed, |head| head.key == key && head.list == list) {
-                previous[access as usize] = std::mem::replace(&mut head.last, place);
-            } else {
-                heads.insert_unique(hashed, Head { list, last: place, key }, |head| hash(head.list, head.key));
-                self.heads += 1;
-            }
-        }
-        for (access, jumps) in &mut self.jumps {
-            jumps.push_back(self.first, previous[*access as usize]);
-        }
-        self.entries.push_back(Entry { previous, ..*entry });
-    }
-
-    /// Puts the entries into all lists, if some lack them.
-    fn link(&mut self, number: RingId, heads: &mut HashTable<Head>) {
-        if std::mem::take(&mut self.unlinked) {
-            let entries: Vec<Entry> = self.entries.iter().copied().collect();
-            self.clear(number, heads);
-            self.jumps.iter_mut().for_each(|(_, jumps)| *jumps = Jumps::default());
-            for entry in entries {
-                self.push(number, &entry, heads);
-            }
-        }
-    }
-
-    /// An empty ring for the same readers and windows by the same clock.
-    fn bare(&self) -> Self {
-        let readers = self.readers.iter().map(|reader| Reader { ..*reader }).collect();
-        let jumps = self.jumps.iter().map(|&(access, _)| (access, Jumps::default())).collect();
-        let &Self { served, clock, window, bound, .. } = self;
-        Self { served, jumps, clock, window, bound, readers, ..Self::default() }
-    }
-
-    fn clear(&mut self, number: RingId, heads: &mut HashTable<Head>) {
-        while !self.entries.is_empty() {
-            self.pop_front(number, heads);
-        }
-    }
-
-    fn delete(&mut self, at: i64, edge: EdgeRef) {
-        if let Some(place) = find_in_order(&self.entries, at, edge, |entry| (entry.at, entry.edge)) {
-            self.entries[place].deleted = true;
-        }
-    }
-
-    fn older_until(&self, access: Access, entry: &Entry, latest: i64, meter: &mut Meter<'_>) -> Option<&Entry> {
-        let jumps = self.jumps.iter().find(|&&(other, _)| other == access).map(|(_, jumps)| jumps);
-        let mut place = entry.previous[access as usize];
-        loop {
-            let entry = self.at(place)?;
-            if entry.at <= latest {
-                return Some(entry);
-            }
-            if !meter.step() {
-                return None;
-            }
-            let far = jumps.and_then(|jumps| jumps.target(place.wrapping_sub(self.first)));
-            place = far
-                .filter(|&far| self.at(far).is_some_and(|entry| entry.at > latest))
-                .unwrap_or(entry.previous[access as usize]);
-        }
-    }
-
-    #[inline]
-    fn expire(&mut self, number: RingId, alive_from: i64, heads: &mut HashTable<Head>, meter: &mut Meter<'_>) {
-        while self.entries.front().is_some_and(|entry| entry.at < alive_from) {
-            meter.tick(1);
-            self.pop_front(number, heads);
-        }
-    }
-
-    #[inline]
-    fn pop_front(&mut self, number: RingId, heads: &mut HashTable<Head>) {
-        let Some(entry) = self.entries.pop_front() else { return };
-        let place = self.first;
-        self.first = self.first.wrapping_add(1);
-        self.jumps.iter_mut().for_each(|(_, jumps)| jumps.pop_front());
-        for access in ACCESSES {
-            if !self.served[access as usize] {
-                continue;
-            }
-            let (list, key) = (list(number, access), key(access, entry.source, entry.target));
-            let is_last = |head: &Head| head.key == key && head.list == list && head.last == place;
-            if let Ok(head) = heads.find_entry(hash(list, key), is_last) {
-                head.remove();
-                self.heads -= 1;
-            }
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let jumps: usize = self.jumps.iter().map(|(_, jumps)| jumps.bytes()).sum();
-        self.entries.len() * size_of::<Entry>() + jumps + self.heads * (size_of::<Head>() + 1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ReaderId;
     use crate::meter::Unhurried;
 
     const READER: ReaderId = ReaderId(99);
