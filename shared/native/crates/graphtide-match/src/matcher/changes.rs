@@ -117,8 +117,8 @@ impl AllUnits<'_> {
                 let Subgraphs { units, hits, postings, .. } = self.subgraphs;
                 Figures::of(query, &units[unit.place()], hits, postings)
             }
-            UnitRef::Events(unit) => Figures::of_own(number, query, self.events.get(unit)),
-            UnitRef::Graph(unit) => Figures::of_own(number, query, self.graphs.get(unit)),
+            UnitRef::Events(unit) => Figures::of_own(number, query, self.own.events.get(unit)),
+            UnitRef::Graph(unit) => Figures::of_own(number, query, self.own.graphs.get(unit)),
         })
     }
 }

@@ -91,8 +91,8 @@ impl Matcher {
     }
 
     pub(super) fn membership(&mut self) -> Membership<'_> {
-        let Self { registry, window, subgraphs, events, graphs, budgets, output, allowed, .. } = self;
-        Membership { registry, window, subgraphs, events, graphs, budgets, output, allowed: *allowed }
+        let Self { registry, window, subgraphs, own, budgets, output, allowed, .. } = self;
+        Membership { registry, window, subgraphs, own, budgets, output, allowed: *allowed }
     }
 }
 
@@ -129,7 +129,7 @@ impl Matcher {
         self.output.forget(number);
         self.registry.begin_counting(number, true);
         match self.registry.unit_of(number) {
-            Some(UnitRef::Events(unit)) => self.events.get_mut(unit).begin(number),
+            Some(UnitRef::Events(unit)) => self.own.events.get_mut(unit).begin(number),
             Some(UnitRef::Subgraph(unit)) => {
                 self.subgraphs.begin_counting(unit, self.window.clocks.now(), &mut self.output.rows, meter);
             }
@@ -183,7 +183,7 @@ impl Matcher {
 
     /// Bytes of state alive, shared and of every unit.
     pub fn state_bytes(&self) -> usize {
-        let units = self.subgraphs.bytes() + self.events.bytes() + self.graphs.bytes();
+        let units = self.subgraphs.bytes() + self.own.bytes();
         units + self.output.bytes(&self.registry.queries) + self.window.bytes()
     }
 
@@ -198,7 +198,7 @@ impl Matcher {
     }
 
     fn units(&self) -> AllUnits<'_> {
-        AllUnits { subgraphs: &self.subgraphs, events: &self.events, graphs: &self.graphs }
+        AllUnits { subgraphs: &self.subgraphs, own: &self.own }
     }
 
     /// The patterns of subgraphs with their units, in their order.
@@ -215,8 +215,8 @@ impl Matcher {
     /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
     /// they were 0.
     pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
-        let Self { registry, subgraphs, events, graphs, output, .. } = self;
-        registry.changes.take(&registry.queries, AllUnits { subgraphs, events, graphs }, output.reported.is_some(), most)
+        let Self { registry, subgraphs, own, output, .. } = self;
+        registry.changes.take(&registry.queries, AllUnits { subgraphs, own }, output.reported.is_some(), most)
     }
 
     /// The patterns whose matches may be incomplete, in their order.

@@ -26,13 +26,14 @@ use super::deduplication::Deduplication;
 use super::event_units::{Allowed, EventUnit};
 use super::graph_queries::GraphUnit;
 use super::output::Output;
+use super::own_units::OwnUnits;
 use super::past::Past;
 use super::query::{Query, Reports};
 use super::registry::Registry;
 use super::subgraphs::Subgraphs;
 use super::unit::Unit;
 use super::unit_ref::UnitRef;
-use super::units::{OwnPast, Units};
+use super::units::OwnPast;
 use super::window::Window;
 use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec, PlanSpec, TellingSpec};
 
@@ -44,10 +45,8 @@ pub struct Membership<'a> {
     pub window: &'a mut Window,
     /// Units of subgraph patterns.
     pub subgraphs: &'a mut Subgraphs,
-    /// Units of event patterns.
-    pub events: &'a mut Units<EventUnit>,
-    /// Units of graph queries.
-    pub graphs: &'a mut Units<GraphUnit>,
+    /// Units of event patterns and of graph queries.
+    pub own: &'a mut OwnUnits,
     /// What units may spend.
     pub budgets: &'a mut Option<Allowances>,
     /// What is reported of matches.
@@ -137,7 +136,7 @@ impl Membership<'_> {
         let batches = past.batches();
         self.window.clocks.move_past(&batches);
         let past = OwnPast { batches: &batches, told: past.untold.len(), now: self.window.clocks.watermark() };
-        self.events.replay(unit, past, meter);
+        self.own.events.replay(unit, past, meter);
         self.output.rename(&self.registry.queries);
         Ok(numbers)
     }
@@ -155,7 +154,7 @@ impl Membership<'_> {
         let batches = past.batches();
         self.window.clocks.move_past(&batches);
         let past = OwnPast { batches: &batches, told: past.untold.len(), now: self.window.clocks.watermark() };
-        self.graphs.replay(unit, past, meter);
+        self.own.graphs.replay(unit, past, meter);
         self.output.rename(&self.registry.queries);
         Ok(number)
     }
@@ -163,8 +162,8 @@ impl Membership<'_> {
     /// Removes a pattern: none of its matches is found any more, nor retracted.
     pub fn remove(&mut self, number: PatternId) -> Result<(), InvalidPlan> {
         match self.unit_of(number)? {
-            UnitRef::Events(unit) => self.events.remove(unit, number),
-            UnitRef::Graph(unit) => self.graphs.remove(unit, number),
+            UnitRef::Events(unit) => self.own.events.remove(unit, number),
+            UnitRef::Graph(unit) => self.own.graphs.remove(unit, number),
             UnitRef::Subgraph(unit) => {
                 self.output.rows.forget_recipients();
                 self.leave(number, unit)?;
@@ -213,7 +212,7 @@ impl Membership<'_> {
         let mut units: Vec<u32> = numbers.iter().filter_map(unit_of).collect();
         units.sort_unstable();
         units.dedup();
-        let mut members: Vec<PatternId> = units.iter().flat_map(|&unit| self.events.get(unit).members()).collect();
+        let mut members: Vec<PatternId> = units.iter().flat_map(|&unit| self.own.events.get(unit).members()).collect();
         let mut named = numbers.clone();
         members.sort_unstable();
         named.sort_unstable();
@@ -224,7 +223,7 @@ impl Membership<'_> {
             let reason = "the patterns of its unit are not all of some units".into();
             return Err(InvalidPlan { pattern: spec.name(), reason });
         }
-        let regrouped = self.events.regroup(&units, (spec, &numbers), self.window.symbols(), self.allowed, meter)?;
+        let regrouped = self.own.events.regroup(&units, (spec, &numbers), self.window.symbols(), self.allowed, meter)?;
         let Some(unit) = regrouped else { return Ok(false) };
         let new = UnitRef::Events(unit.number);
         Allowances::open_in(self.budgets, new, work_of_all(spec.limits, numbers.len()));
@@ -261,7 +260,7 @@ impl Membership<'_> {
         let past: Vec<&EdgeBatch> = past.iter().map(Arc::as_ref).collect();
         let mut replanned = Vec::new();
         for (unit, queries) in by_unit {
-            if self.graphs.replan(unit, &queries, &past, self.window.symbols(), self.allowed, meter)? {
+            if self.own.graphs.replan(unit, &queries, &past, self.window.symbols(), self.allowed, meter)? {
                 for (number, spec) in queries {
                     self.registry.queries[number.place()].names = Arc::new(spec.names());
                     replanned.push(number);
@@ -326,7 +325,7 @@ impl Membership<'_> {
     /// Makes a unit of event patterns under numbers that are free: what each of its patterns may spend, they may together.
     fn make_events(&mut self, spec: &EventUnitSpec, numbers: &[PatternId]) -> Result<u32, InvalidPlan> {
         let unit = EventUnit::new(spec, numbers, self.window.symbols(), self.allowed)?;
-        let unit = self.events.put(unit);
+        let unit = self.own.events.put(unit);
         Allowances::open_in(self.budgets, UnitRef::Events(unit), work_of_all(spec.limits, numbers.len()));
         for (pattern, &number) in spec.patterns.iter().zip(numbers) {
             let telling = Deduplication::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);
@@ -342,7 +341,7 @@ impl Membership<'_> {
     fn make_graphs(&mut self, queries: &[(PatternId, &GraphQuerySpec)]) -> Result<u32, InvalidPlan> {
         let unit = GraphUnit::new(queries, self.window.symbols(), self.allowed)?;
         let limits = queries.first().map(|(_, spec)| spec.limits).unwrap_or_default();
-        let unit = self.graphs.put(unit);
+        let unit = self.own.graphs.put(unit);
         Allowances::open_in(self.budgets, UnitRef::Graph(unit), work_of_all(limits, queries.len()));
         for &(number, spec) in queries {
             let unit = Some(UnitRef::Graph(unit));

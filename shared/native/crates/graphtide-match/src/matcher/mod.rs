@@ -20,6 +20,7 @@ mod ids;
 mod interface;
 mod membership;
 mod output;
+mod own_units;
 mod past;
 mod query;
 mod registry;
@@ -30,6 +31,7 @@ mod status;
 mod subgraphs;
 mod timers;
 mod tracing;
+mod types;
 mod unit;
 mod unit_ref;
 mod units;
@@ -37,7 +39,7 @@ mod window;
 
 use graphtide_engine::arrival::Deleted;
 use graphtide_engine::dispatch::NO_CLASS;
-use graphtide_engine::meter::{Ended, Meter};
+use graphtide_engine::meter::Meter;
 use graphtide_engine::output::MatchBatch;
 use graphtide_graph::Time;
 use graphtide_graph::batch::{EdgeBatch, Operation};
@@ -50,9 +52,9 @@ use allowances::Allowances;
 use emission::Emission;
 pub use engine::AnyEngine;
 use event_units::{Allowed, EventUnit};
-use graph_queries::GraphUnit;
 use membership::Membership;
 use output::Output;
+use own_units::OwnUnits;
 pub use past::Past;
 pub use query::{Query, Reports};
 use registry::Registry;
@@ -62,6 +64,7 @@ pub use subgraphs::unit::SubgraphUnit;
 use subgraphs::{Next, Pass, Subgraphs};
 use tracing::Tracing;
 pub use tracing::{Answer, Funnel, FunnelStep};
+pub use types::{Options, Progress, Totals};
 pub use unit::{Counts, Guard, LimitReached, Removal, Unit, Warm};
 use unit_ref::UnitRef;
 use units::{OwnStore, Units};
@@ -73,61 +76,13 @@ const CHUNK: usize = 4096;
 /// Steps that the records of a chunk take if no pattern wants them.
 const CHUNK_STEPS: u32 = 512;
 
-/// Counts over the whole pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Records taken.
-    pub records: u64,
-    /// Records whose labels some query edge has.
-    pub relevant: u64,
-    /// Matches reported.
-    pub matches: u64,
-    /// Deletions of an edge that was held.
-    pub deletions: u64,
-    /// Records refused, since their time is before the time that the stream had come to.
-    pub unordered: u64,
-    /// Most partial matches alive at once, over all patterns.
-    pub peak_partial_matches: u64,
-    /// Most bytes of state alive at the end of a chunk.
-    pub peak_state_bytes: u64,
-}
-
-/// What came of a batch.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Matches found.
-    pub matches: MatchBatch,
-    /// Records taken; fewer than the batch holds if the bound on matches was reached or a limit stopped the run.
-    pub consumed: usize,
-    /// The limit that stopped the run.
-    pub stopped: Option<LimitReached>,
-    /// Why the meter ended the run, if it did.
-    pub ended: Option<Ended>,
-    /// Steps taken.
-    pub work: u64,
-}
-
-/// What a matcher is to be ready for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// The stream may retract edges: matches of the window are remembered, to be retracted.
-    pub deletions: bool,
-    /// Plans may change while the stream runs: every edge that some query edge could be is kept, to be replayed.
-    pub adaptive: bool,
-    /// Patterns are traced, each with so many near misses; plans must then not change.
-    pub traced: Option<usize>,
-    /// Steps of work a record that all patterns share.
-    pub work: Option<u64>,
-}
-
 /// Patterns and what they share.
 #[derive(Debug)]
 pub struct Matcher {
     registry: Registry,
     window: Window,
     subgraphs: Subgraphs,
-    events: Units<EventUnit>,
-    graphs: Units<GraphUnit>,
+    own: OwnUnits,
     output: Output,
     tracing: Tracing,
     budgets: Option<Allowances>,
@@ -146,8 +101,7 @@ impl Matcher {
             registry: Registry::default(),
             window: Window::new(symbols, deletions, adaptive),
             subgraphs: Subgraphs::default(),
-            events: Units::default(),
-            graphs: Units::default(),
+            own: OwnUnits::default(),
             output: Output::new(deletions),
             tracing: Tracing::default(),
             budgets: Allowances::new(work),
@@ -228,10 +182,9 @@ impl Matcher {
         meter: &mut Meter<'_>,
     ) -> Progress {
         self.window.learn_names();
-        self.events.learn_names();
-        self.graphs.learn_names();
+        self.own.learn_names();
         // Streams of edges are asked once a batch, not with each record.
-        let has_events = batch.has_events() || !self.events.is_empty() || !self.graphs.is_empty();
+        let has_events = batch.has_events() || !self.own.is_empty();
         if self.output.lacks_recipients(meter) {
             let shed = self.shed();
             self.output.address(self.subgraphs.sources(&self.window), &self.registry.queries, shed);
@@ -342,7 +295,11 @@ impl Matcher {
     /// Lets event patterns and graph queries have a record, and takes a deletion for all; none if it is an edge, which others are to
     /// have, too.
     fn take_as_event(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> Option<Next> {
-        match self.take_by_others(batch, row, out, meter) {
+        let Self { own, subgraphs, window, registry, output, budgets, selection, .. } = self;
+        let clocks = window.clocks;
+        let from = subgraphs.sources(window);
+        let mut pass = Emission { budgets, output, from, queries: &mut registry.queries, out };
+        match own.take((batch, row), &clocks, selection, &mut pass, meter) {
             Ok(is_held) if batch.operations()[row] == Operation::Delete => {
                 self.take_deletion(batch, row, is_held, out, meter);
                 Some(Next::Record)
@@ -356,39 +313,6 @@ impl Matcher {
                 Some(Next::Limit)
             }
         }
-    }
-
-    /// Lets units with a store of their own have a record; says whether one of them holds it.
-    #[inline]
-    fn take_by_others(
-        &mut self,
-        batch: &EdgeBatch,
-        row: usize,
-        out: &mut MatchBatch,
-        meter: &mut Meter<'_>,
-    ) -> Result<bool, LimitReached> {
-        let Self { events, graphs, subgraphs, window, registry, output, budgets, selection, .. } = self;
-        let (now, records) = (window.clocks.now(), window.clocks.records());
-        let mut pass = Emission { budgets, output, from: subgraphs.sources(window), queries: &mut registry.queries, out };
-        pass.take_record(records);
-        let mut is_held = false;
-        if !events.is_empty() {
-            if events.may_be_due(now.ts) {
-                events.wake(now, &mut pass, meter);
-            }
-            is_held = events.take(batch, row, &mut pass, meter)?.is_held;
-            if is_held {
-                selection.select(row);
-            }
-        }
-        if !graphs.is_empty() {
-            let used = graphs.take(batch, row, &mut pass, meter)?;
-            is_held |= used.is_held;
-            if used.is_wanted {
-                selection.select_of_graphs(row);
-            }
-        }
-        Ok(is_held)
     }
 
     /// Takes a deletion; `is_held` says whether others than engines held what it deletes.
@@ -435,20 +359,20 @@ impl Matcher {
 
     /// The units of event patterns, and what they use of the pass.
     fn emission<'a>(&'a mut self, out: &'a mut MatchBatch) -> (&'a mut Units<EventUnit>, Emission<'a>) {
-        let Self { events, subgraphs, window, registry, output, budgets, .. } = self;
+        let Self { own, subgraphs, window, registry, output, budgets, .. } = self;
         let from = subgraphs.sources(window);
-        (events, Emission { budgets, output, from, queries: &mut registry.queries, out })
+        (&mut own.events, Emission { budgets, output, from, queries: &mut registry.queries, out })
     }
 
     /// Lets time pass for the units of event patterns.
     fn advance_events(&mut self, out: &mut MatchBatch, meter: &mut Meter<'_>) {
-        if self.events.is_empty() {
+        if self.own.events.is_empty() {
             return;
         }
         let now = self.window.clocks.now();
         let (events, mut pass) = self.emission(out);
         events.advance(now, &mut pass, meter);
-        let held = self.subgraphs.live() + self.events.peak();
+        let held = self.subgraphs.live() + self.own.events.peak();
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held as u64);
     }
 
@@ -473,18 +397,18 @@ impl Matcher {
     /// Does as the limits say where patterns take too much, and counts what all take.
     fn check(&mut self, now: Now, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         self.totals.peak_state_bytes = self.totals.peak_state_bytes.max(self.state_bytes() as u64);
-        let Self { subgraphs, events, graphs, registry, .. } = self;
+        let Self { subgraphs, own, registry, .. } = self;
         let mut outcome = subgraphs.check_bytes(&registry.queries, meter);
-        outcome = outcome.and(events.check_bytes(&registry.queries)).and(graphs.check_bytes(&registry.queries));
+        outcome = outcome.and(own.check_bytes(&registry.queries));
         if self.output.is_selective() {
             subgraphs.forget_pasts(now);
             outcome = outcome.and(registry.check_keys(now.ts, |unit, limit| match unit {
                 UnitRef::Subgraph(unit) => subgraphs.units[unit.place()].at_limit(&limit, meter),
-                UnitRef::Events(unit) => events.get_mut(unit).at_limit(&limit),
+                UnitRef::Events(unit) => own.events.get_mut(unit).at_limit(&limit),
                 UnitRef::Graph(_) => Ok(()),
             }));
         }
-        let held = (self.subgraphs.live() + self.events.peak() + self.graphs.peak()) as u64;
+        let held = (self.subgraphs.live() + self.own.peak()) as u64;
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held);
         outcome
     }

@@ -7,23 +7,19 @@ use graphtide_engine::ids::PatternId;
 use graphtide_engine::output::{ItemReport, PatternNames};
 use graphtide_graph::Time;
 
-use super::event_units::EventUnit;
-use super::graph_queries::GraphUnit;
+use super::own_units::OwnUnits;
 use super::query::{Query, Reports};
 use super::subgraphs::Subgraphs;
 use super::unit::{Counts, Unit};
 use super::unit_ref::UnitRef;
-use super::units::Units;
 
 /// The units of all families.
 #[derive(Clone, Copy)]
 pub struct AllUnits<'a> {
     /// Of subgraph patterns.
     pub subgraphs: &'a Subgraphs,
-    /// Of event patterns.
-    pub events: &'a Units<EventUnit>,
-    /// Of graph queries.
-    pub graphs: &'a Units<GraphUnit>,
+    /// With stores of their own.
+    pub own: &'a OwnUnits,
 }
 
 /// What a pattern did, holds and held.
@@ -56,8 +52,8 @@ impl AllUnits<'_> {
     pub fn has_shed(&self, query: &Query) -> bool {
         match query.unit {
             Some(UnitRef::Subgraph(unit)) => self.subgraphs.units[unit.place()].has_shed_of(query, &self.subgraphs.postings),
-            Some(UnitRef::Events(unit)) => query.shed || self.events.get(unit).guard().shed,
-            Some(UnitRef::Graph(unit)) => query.shed || self.graphs.get(unit).guard().shed,
+            Some(UnitRef::Events(unit)) => query.shed || self.own.events.get(unit).guard().shed,
+            Some(UnitRef::Graph(unit)) => query.shed || self.own.graphs.get(unit).guard().shed,
             None => false,
         }
     }
@@ -73,8 +69,8 @@ impl AllUnits<'_> {
                 status.usage.bytes = unit.bytes(postings) + query.told_bytes();
                 status
             }
-            UnitRef::Events(unit) => Status::of(number, query, self.events.get(unit)),
-            UnitRef::Graph(unit) => Status::of(number, query, self.graphs.get(unit)),
+            UnitRef::Events(unit) => Status::of(number, query, self.own.events.get(unit)),
+            UnitRef::Graph(unit) => Status::of(number, query, self.own.graphs.get(unit)),
         })
     }
 }
