@@ -17,7 +17,7 @@ from graphtide_native.spec import Limits, columns
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import FAMILIES, Wish
 from graphtide_query.planner import plan, plan_all
-from graphtide_testing.members import Members
+from graphtide_testing.members import Members, chained
 
 if TYPE_CHECKING:
     from graphtide_core.match import Match
@@ -137,3 +137,13 @@ def test_edges_that_nobody_wanted_when_they_came_are_different_edges(engine: str
         ("e0", "e2", "e3"),
         ("e1", "e2", "e3"),
     ]
+
+
+@EACH
+def test_keys_of_a_pattern_that_goes_are_no_state(text: str) -> None:
+    (pattern,) = parse(text)
+    members = Members(chained(KEYS), plan(pattern, "auto"), deletions=False)
+    members.push(KEYS)
+    assert members.matcher.totals().state_bytes > 17 * KEYS
+    members.matcher.remove(0)
+    assert members.matcher.totals().state_bytes < KEYS
