@@ -7,13 +7,15 @@ use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::PatternNames;
 use graphtide_engine::replay::Frontier;
+use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
+use graphtide_graph::clock::Now;
 use graphtide_simulation::Probe;
 
 use super::status::AllUnits;
 use super::unit_ref::UnitRef;
-use super::units::OwnStore;
-use super::{Funnel, Matcher, Membership, Past, Query, Status, SubgraphUnit, Totals};
+use super::units::{OwnStore, Units};
+use super::{Funnel, Matcher, Membership, Past, Progress, Query, Status, SubgraphUnit, Totals};
 use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, PatternSpec, PlanSpec};
 
 /// Patterns come, go, and get other plans.
@@ -93,6 +95,31 @@ impl Matcher {
     pub(super) fn membership(&mut self) -> Membership<'_> {
         let Self { registry, window, subgraphs, own, budgets, output, allowed, .. } = self;
         Membership { registry, window, subgraphs, own, budgets, output, allowed: *allowed }
+    }
+}
+
+/// Time passes without records.
+impl Matcher {
+    /// Takes the end of the stream: patterns tell what follows when all time has passed. No record may follow.
+    ///
+    /// What does not follow from time alone stays as it is: partial matches of the window are alive.
+    pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
+        let now = Now { ts: Time::MAX, ..self.window.clocks.now() };
+        self.report_expiry(now, meter, |events, _, pass, meter| events.finish(pass, meter))
+    }
+
+    /// Takes it that the stream is at a time: patterns tell what follows from that alone.
+    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) -> Progress {
+        self.window.clocks.move_to(now);
+        self.report_expiry(self.window.clocks.now(), meter, Units::wake)
+    }
+
+    /// Takes it that no record before a time follows: patterns tell what follows from that alone. The newest record stays the newest.
+    pub fn pass_time(&mut self, watermark: Time, meter: &mut Meter<'_>) -> Progress {
+        self.window.clocks.pass(watermark);
+        let now = self.window.clocks.now();
+        let now = Now { ts: now.ts.max(watermark), ..now };
+        self.report_expiry(now, meter, Units::wake)
     }
 }
 

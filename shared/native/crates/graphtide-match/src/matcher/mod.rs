@@ -137,28 +137,6 @@ impl Matcher {
         }
     }
 
-    /// Takes the end of the stream: patterns tell what follows when all time has passed. No record may follow.
-    ///
-    /// What does not follow from time alone stays as it is: partial matches of the window are alive.
-    pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
-        let now = Now { ts: Time::MAX, ..self.window.clocks.now() };
-        self.report_expiry(now, meter, |events, _, pass, meter| events.finish(pass, meter))
-    }
-
-    /// Takes it that the stream is at a time: patterns tell what follows from that alone.
-    pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) -> Progress {
-        self.window.clocks.move_to(now);
-        self.report_expiry(self.window.clocks.now(), meter, Units::wake)
-    }
-
-    /// Takes it that no record before a time follows: patterns tell what follows from that alone. The newest record stays the newest.
-    pub fn pass_time(&mut self, watermark: Time, meter: &mut Meter<'_>) -> Progress {
-        self.window.clocks.pass(watermark);
-        let now = self.window.clocks.now();
-        let now = Now { ts: now.ts.max(watermark), ..now };
-        self.report_expiry(now, meter, Units::wake)
-    }
-
     /// Lets units report what follows from the time alone; `f` lets those of event patterns.
     fn report_expiry(
         &mut self,
