@@ -145,7 +145,8 @@ impl Allowances {
     }
 
     /// How many steps a unit may take next, and which account says so.
-    #[inline]
+    #[allow(clippy::inline_always)] // every insertion that is bounded
+    #[inline(always)]
     pub fn lend(&mut self, payer: UnitRef) -> (u64, Bounded) {
         self.reach(payer.place());
         let records = self.records;
