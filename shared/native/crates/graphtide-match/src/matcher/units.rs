@@ -312,3 +312,190 @@ pub fn of_each(bound: &str, members: usize) -> String {
         several => format!("{bound} a pattern, for the {several} of its unit together"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use graphtide_engine::engine::Usage;
+    use graphtide_engine::limits::Limits;
+    use graphtide_engine::lists::Postings;
+    use graphtide_engine::meter::Unhurried;
+    use graphtide_engine::output::ItemReport;
+    use graphtide_graph::batch::Row;
+    use graphtide_graph::key::{IdRef, KeyRef};
+    use graphtide_graph::symbol::{SharedSymbols, Symbol};
+
+    use super::*;
+    use crate::matcher::output::{Output, Sources};
+    use crate::matcher::unit::{Counts, Guard};
+    use crate::matcher::window::Window;
+
+    /// A toy: it holds the records of one label, and waits for the time after each.
+    struct Toy {
+        label: u32,
+        is_gone: bool,
+        held: Vec<Time>,
+        woken: Vec<Time>,
+        due: Option<Time>,
+        guard: Guard,
+    }
+
+    impl Toy {
+        fn of(label: u32) -> Self {
+            let guard = Guard::new(Limits::default());
+            Self { label, is_gone: false, held: Vec::new(), woken: Vec::new(), due: None, guard }
+        }
+    }
+
+    impl Unit for Toy {
+        type Record<'a> = OwnRecord<'a>;
+        type Deletion<'a> = OwnRecord<'a>;
+        type Past<'a> = OwnPast<'a>;
+        type Found = ();
+
+        fn members(&self) -> impl Iterator<Item = PatternId> {
+            (!self.is_gone).then_some(PatternId(self.label)).into_iter()
+        }
+
+        fn guard(&self) -> &Guard {
+            &self.guard
+        }
+
+        fn insert(&mut self, record: OwnRecord<'_>, (): &mut (), meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
+            meter.tick(1);
+            self.held.push(record.batch.ts()[record.row]);
+            self.due = self.held.last().copied();
+            Ok(true)
+        }
+
+        fn delete(&mut self, _: OwnRecord<'_>, (): &mut (), _: &mut Meter<'_>) -> Result<Removal, LimitReached> {
+            Ok(if self.held.pop().is_some() { Removal::Reported } else { Removal::NotHeld })
+        }
+
+        fn advance(&mut self, now: Now, (): &mut (), _: &mut Meter<'_>) {
+            self.woken.push(now.ts);
+            self.due = None;
+        }
+
+        fn replay(&mut self, past: OwnPast<'_>, _: &mut Meter<'_>) -> Warm {
+            self.held.extend(past.batches.iter().flat_map(|batch| batch.ts()));
+            Warm::Whole
+        }
+
+        fn next_due(&self) -> Option<i64> {
+            self.due
+        }
+
+        fn usage(&self) -> Usage {
+            Usage { live: self.held.len(), peak: self.held.len(), bytes: 8 * self.held.len() }
+        }
+
+        fn usage_of(&self, _: PatternId) -> Usage {
+            self.usage()
+        }
+
+        fn items_of(&self, _: PatternId) -> Vec<ItemReport> {
+            Vec::new()
+        }
+
+        fn counts_since(&self, _: Counts) -> Counts {
+            self.guard.counts
+        }
+    }
+
+    impl OwnStore for Toy {
+        fn reference(number: u32) -> UnitRef {
+            UnitRef::Events(number)
+        }
+
+        fn asks(&self) -> Option<Vec<u32>> {
+            Some(if self.is_gone { Vec::new() } else { vec![self.label] })
+        }
+
+        fn is_vacant(&self) -> bool {
+            self.is_gone
+        }
+
+        fn learn_names(&mut self) {}
+
+        fn remove(&mut self, _: PatternId) -> bool {
+            self.is_gone = true;
+            true
+        }
+
+        fn has_found(&self) -> bool {
+            false
+        }
+
+        fn hand_over(&mut self, _: &mut [Query], _: &mut MatchBatch, _: &mut Meter<'_>) -> u64 {
+            0
+        }
+
+        fn check_bytes(&mut self, _: &[Query]) -> Result<(), LimitReached> {
+            Ok(())
+        }
+
+        fn at_limit(&mut self, _: &str) -> Result<(), LimitReached> {
+            Ok(())
+        }
+
+        fn take_steps(&mut self, steps: u64) {
+            self.guard.counts.work += steps;
+        }
+    }
+
+    fn batch(records: &[(Time, u32, Operation)]) -> EdgeBatch {
+        let mut batch = EdgeBatch::new(0);
+        for (ordinal, &(ts, label, operation)) in (0..).zip(records) {
+            let row = Row {
+                ordinal,
+                line: ordinal,
+                ts,
+                operation,
+                source: KeyRef::Number(1),
+                target: KeyRef::Number(2),
+                label: Symbol(label),
+                source_label: Symbol::ABSENT,
+                target_label: Symbol::ABSENT,
+                stream: Symbol::ABSENT,
+                id: IdRef::Given(KeyRef::Number(ordinal)),
+                raw: b"",
+            };
+            batch.push(&row, []);
+        }
+        batch
+    }
+
+    #[test]
+    fn a_toy_has_the_records_that_it_asks_for_and_all_deletions_and_is_woken_once_for_each_bound() {
+        let (symbols, postings) = (SharedSymbols::default(), Postings::default());
+        let (window, mut output) = (Window::new(&symbols, false, false), Output::new(false));
+        let (mut budgets, mut out) = (None, MatchBatch::default());
+        let from = Sources { units: &[], postings: &postings, window: &window };
+        let mut pass = Emission { budgets: &mut budgets, output: &mut output, from, queries: &mut [], out: &mut out };
+        let meter = &mut Meter::unbounded(&Unhurried);
+        let mut units = Units::default();
+        assert_eq!((units.put(Toy::of(5)), units.put(Toy::of(7))), (0, 1));
+        let records = batch(&[(1, 5, Operation::Insert), (2, 7, Operation::Insert), (3, 9, Operation::Insert)]);
+        let held = [true, true, false];
+        for (row, is_held) in held.into_iter().enumerate() {
+            assert_eq!(units.take(&records, row, &mut pass, meter), Ok(Use { is_held, is_wanted: is_held }));
+        }
+        assert_eq!((&units.get(0).held, &units.get(1).held), (&vec![1], &vec![2]));
+        assert_eq!((units.get(0).guard.counts.work, units.bytes(), units.peak()), (1, 16, 2));
+        assert!(!units.may_be_due(1) && units.may_be_due(2));
+        for now in [2, 9] {
+            units.wake(Now::uncounted(now), &mut pass, meter);
+        }
+        assert_eq!((&units.get(0).woken, &units.get(1).woken), (&vec![2], &vec![9]));
+        let deletion = batch(&[(10, 0, Operation::Delete)]);
+        assert_eq!(units.take(&deletion, 0, &mut pass, meter), Ok(Use { is_held: true, is_wanted: true }));
+        assert_eq!(units.peak(), 0);
+        units.remove(0, PatternId(5));
+        assert_eq!(units.take(&records, 0, &mut pass, meter), Ok(Use::default()));
+        assert_eq!(units.put(Toy::of(9)), 0);
+        let batches = &[&records];
+        assert_eq!(units.replay(0, OwnPast { batches, told: 1, now: 3 }, meter), Warm::Whole);
+        assert!(units.take(&records, 2, &mut pass, meter).is_ok_and(|used| used.is_held));
+        assert_eq!(units.get(0).held, [1, 2, 3, 3]);
+    }
+}
