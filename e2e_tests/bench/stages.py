@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from confluent_kafka import Consumer
 from graphtide_wire import ordered_body
 
@@ -38,11 +39,15 @@ class Stage:
 def stages_of(topics: Topics, stream: StreamName) -> list[Stage]:
     """Return the places between the sender and the last, which is always watched."""
     return [
-        Stage("raw", topics.raw(stream), True, in_lines),
+        Stage("raw", topics.raw(stream), True, in_raw),
         Stage("ordered, written", topics.ordered(stream), False, in_arrow),
         Stage("ordered, committed", topics.ordered(stream), True, in_arrow),
         Stage("match, written", topics.matches, False, in_match),
     ]
+
+
+_OF_ARROW = b"\xff\xff\xff\xff"
+"""Begins an Arrow IPC stream, and no JSON."""
 
 
 def in_match(value: bytes) -> Iterable[str]:
@@ -50,14 +55,19 @@ def in_match(value: bytes) -> Iterable[str]:
     return [json.loads(value)["edges"]["x"]]
 
 
-def in_lines(value: bytes) -> Iterable[str]:
-    """Return the ids of edges that match."""
+def in_raw(value: bytes) -> Iterable[str]:
+    """Return the ids of edges that match, of a batch or of lines."""
+    if value.startswith(_OF_ARROW):
+        return _hits(pa.ipc.open_stream(value).read_all())
     return [edge["id"] for edge in map(json.loads, value.splitlines()) if edge["label"] == "hit"]
 
 
 def in_arrow(value: bytes) -> Iterable[str]:
     """Return the ids of edges that match."""
-    table = ordered_body.decode(value)
+    return _hits(ordered_body.decode(value))
+
+
+def _hits(table: pa.Table) -> Iterable[str]:
     labels, ids = table.column("label").to_pylist(), table.column("id").to_pylist()
     return [id for id, label in zip(ids, labels, strict=True) if label == "hit"]
 
