@@ -451,7 +451,9 @@ class StreamSequencer:
         partition = pieces[0].record.partition
         name = self._progress.name_of(decoded.producer, partition)
         self._set_bound(self._progress.bound_for(name, partition))
-        self._release(self._sequencer.push(decoded.edges.part(row, pieces[-1].end)))
+        edges, end = decoded.edges, pieces[-1].end
+        # Mostly all of a group are taken at once, and a part would be a copy.
+        self._release(self._sequencer.push(edges if (row, end) == (0, len(edges)) else edges.part(row, end)))
         late = self._late(pieces)
         self._progress.advance(name, partition, newest, now)
         if self._bound is not None:
