@@ -27,7 +27,7 @@ MatchedPattern = SubgraphPattern | EventPattern
 class AnyPattern(Protocol):
     """A pattern of any family: a frozen dataclass. What it asks for, its family knows."""
 
-    # What makes it a dataclass, of which `dataclasses.replace` makes another.
+    # `dataclasses.replace` asks for it.
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property

@@ -29,7 +29,7 @@ def struct_of(
         name: of the struct.
         without: name of a field that is left out.
         base: class that it has beside `Struct`.
-        tag_field: name of the member that tells structs apart.
+        tag_field: name of the member that distinguishes structs.
         tag: its value.
         terse: whether members that have their default are left out.
     """

@@ -48,7 +48,7 @@ _MOST_TEXTS: Final = 10_000
 
 
 _ByForm = tuple[str | None, "AnyPattern | None"]
-"""What one record may complete, by the form of a pattern; or that pattern, of which statistics may say more."""
+"""What one record may complete, by the form of a pattern; or that pattern, as statistics may say more."""
 
 
 class _Form(NamedTuple):
@@ -79,7 +79,7 @@ def _by_text(text: str) -> _ByForm:
 
 
 def _by_form(pattern: AnyPattern) -> _ByForm:
-    """Return what one record may complete by the form of a pattern, or the pattern, of which statistics may say more."""
+    """Return what one record may complete by the form of a pattern, or the pattern, as statistics may say more."""
     burst = burst_of(pattern)
     return (None, pattern) if burst is None else (burst.text, None)
 

@@ -126,7 +126,7 @@ class HostedPlan(Protocol):
 class Assigned(Protocol):
     """A pattern of any family and how a matcher is to match it: a frozen dataclass."""
 
-    # What makes it a dataclass, of which `dataclasses.replace` makes another.
+    # `dataclasses.replace` asks for it.
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property

@@ -1,4 +1,4 @@
-"""Patterns of texts that were parsed, so that a process parses a text once, whoever asks.
+"""Patterns of texts that were parsed, so that a process parses a text once for all callers.
 
 Patterns do not change, so all who ask share them. Of the texts used last so many are kept as have 33 million characters in all;
 their patterns take some 20 bytes a character. A text that is wrong is not kept.
