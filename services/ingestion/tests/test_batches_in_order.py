@@ -94,7 +94,10 @@ BODIES = {
 
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("most_records", [1, 100])
-def test_order_ids_and_dead_letters_do_not_depend_on_the_form(name: str, most_records: int) -> None:
+def test_order_ids_and_dead_letters_do_not_depend_on_the_form(
+    name: str, most_records: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphtide_ingestion.bootstrap.LEAST_BATCH", 64)
     found = {}
     for raw_form in FORMS:
         log = sent(raw_form, *BODIES[name])

@@ -249,7 +249,8 @@ def test_an_event_without_an_edge_is_put_aside_alone(service: Service) -> None:
 
 
 @pytest.mark.parametrize("raw_form", ["batches", "text"])
-def test_a_large_body_goes_out_in_parts_that_know_their_lines(raw_form: str) -> None:
+def test_a_large_body_goes_out_in_parts_that_know_their_lines(raw_form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphtide_ingestion.bootstrap.LEAST_BATCH", 64)
     body = "".join(edge(ts, note="n" * 500) for ts in range(3000))
     with serving(raw_form=raw_form) as service:
         assert service.post(body[at : at + 7001].encode() for at in range(0, len(body), 7001)).json()["accepted"] == 3000

@@ -46,8 +46,8 @@ SETTLED_BY: Final = 256 * 1024
 _HEADER_BYTES: Final = 64 * 1024
 
 
-LEAST_BATCH: Final = 64
-"""Edges of a passage from which on a batch is no larger than the text: its schema alone takes about 1.5 KB."""
+LEAST_BATCH: Final = 2048
+"""Edges of a passage from which on a batch costs no more than the text, its larger record in the log included (ADR 37)."""
 
 MOST_VALUES: Final = 1024 * 1024
 """Values of attributes that a passage has in memory at most, of 16 bytes each, those that are missing included."""
