@@ -11,6 +11,7 @@ from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_log.memory import MemoryLog
 from graphtide_serving.access.keys import hashed
 from graphtide_serving.access.settings import KeySettings
+from graphtide_testing.addresses import address
 from graphtide_testing.serving import raw, served
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def test_every_route_but_health_asks_who_calls(deployment: Deployment) -> None:
     described = deployment.http.get("/openapi.json").json()
     for path, operations in described["paths"].items():
         for method in operations:
-            address = path.format(name="p", stream="s", place="0-0", id="0")
-            status = deployment.http.request(method, address, headers={"X-API-Key": ""}).status_code
+            status = deployment.http.request(method, address(path), headers={"X-API-Key": ""}).status_code
             assert (status == 401) == path.startswith("/api/"), (method, path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from graphtide_testing.addresses import address
 
 if TYPE_CHECKING:
     from conftest import Deployment
@@ -19,7 +20,17 @@ BODIES = [
     ("POST", "/patterns:validate", TEXT),
     ("POST", "/patterns:simulate", '{"text":"PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10","edges":[]}'),
     ("POST", "/patterns/p:backfill", "{}"),
+    ("PUT", "/streams/s/schema", '{"attributes":{"zip":"string"}}'),
 ]
+"""A body that each route takes."""
+
+
+def test_every_route_that_takes_json_has_a_body_here(deployment: Deployment) -> None:
+    described = deployment.http.get("/openapi.json").json()["paths"].items()
+    takes = {
+        (method.upper(), address(path)) for path, item in described for method, each in item.items() if "requestBody" in each
+    }
+    assert takes == {(method, f"/api/v1{path}") for method, path, _ in BODIES}
 
 
 @pytest.mark.parametrize(("method", "path", "body"), BODIES)
@@ -84,11 +95,11 @@ def test_head_is_get_without_the_body_wherever_get_is(deployment: Deployment) ->
     deployment.until(lambda: deployment.http.get("/api/v1/patterns/p/matches").json()["matches"] != [])
     described = deployment.http.get("/openapi.json").json()["paths"]
     for path in [path for path, operations in described.items() if "get" in operations] + ["/livez", "/readyz", "/metrics"]:
-        address = path.format(name="p", stream="s", place="0-0", id="0")
-        head = deployment.http.head(address)
+        at = address(path)
+        head = deployment.http.head(at)
         assert head.content == b""
-        if not address.endswith(":stream"):
-            got = deployment.http.get(address)
+        if not at.endswith(":stream"):
+            got = deployment.http.get(at)
             assert (head.status_code, head.headers["Content-Type"]) == (got.status_code, got.headers["Content-Type"])
     head = deployment.http.head("/api/v1/patterns/p/matches:stream")
     assert (head.status_code, head.headers["Content-Type"].partition(";")[0]) == (200, "text/event-stream")

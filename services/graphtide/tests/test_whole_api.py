@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi.testclient import TestClient
 from graphtide.dev.deployment import DevOptions, application, description
-from graphtide_admin_api.entrypoints import answers, forms, matchers
-from graphtide_admin_api.entrypoints.operations import BackfillIn
+from graphtide_admin_api import entrypoints
 from graphtide_serving.api_pages import merged, page_of
+from graphtide_testing.addresses import address
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCUMENTED = Path(__file__).parents[3] / "docs/reference/openapi.json"
-PLACES = {"name": "p", "stream": "s", "place": "0-0", "id": "0"}
 
 
 @cache
@@ -71,11 +72,10 @@ def test_bodies_have_examples() -> None:
 def models() -> list[type[BaseModel]]:
     found: list[type[BaseModel]] = [
         each
-        for module in (answers, forms, matchers)
-        for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, BaseModel)
+        for module in iter_modules(entrypoints.__path__, f"{entrypoints.__name__}.")
+        for each in vars(import_module(module.name)).values()
+        if isinstance(each, type) and issubclass(each, BaseModel) and each.__module__ == module.name
     ]
-    found += [BackfillIn]
     return [each for each in found if each.model_config.get("json_schema_extra")]
 
 
@@ -114,7 +114,7 @@ def test_dev_up_answers_head_wherever_it_answers_get(http: TestClient) -> None:
 
 def test_every_route_that_is_described_is_served_by_dev_up(http: TestClient) -> None:
     for method, path, _ in operations():
-        refused = http.request("TRACE", path.format(**PLACES))
+        refused = http.request("TRACE", address(path))
         assert refused.status_code == 405, (method, path)
         assert method.upper() in refused.headers["Allow"], (method, path)
 

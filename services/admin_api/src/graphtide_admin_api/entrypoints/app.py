@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractContextManager
 
+    from fastapi import APIRouter
     from graphtide_serving.protection.protecting import Protection
 
     from graphtide_admin_api.entrypoints.parts import Parts
@@ -73,6 +74,19 @@ _TAGS: Final = [
     {"name": "operations", "description": "Long work: patterns run over history."},
 ]
 
+ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
+    patterns.router,
+    looking.router,
+    matches.router,
+    results.router,
+    streams.router,
+    stream_schemas.router,
+    matchers.router,
+    operations.router,
+    health.router,
+)
+"""What the application serves, in the order in which paths are tried."""
+
 _TICKET: Final = {
     "type": "apiKey",
     "in": "query",
@@ -105,8 +119,8 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     handle(app)
     serve_page(app)
     _tell_of_tickets(app)
-    for each in (patterns, looking, matches, results, streams, stream_schemas, matchers, operations, health):
-        app.include_router(each.router(parts))
+    for router in ROUTERS:
+        app.include_router(router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
     protect(app, protection)
     return app
