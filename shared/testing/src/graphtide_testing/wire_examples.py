@@ -40,7 +40,18 @@ from graphtide_core.statistics import (
     TimeRange,
 )
 from graphtide_core.time import EventTime, TimeUnit
-from graphtide_wire import control, dead_letters, hosts, matches, operations, ordered, raw, statistics
+from graphtide_wire import (
+    control,
+    dead_letters,
+    hosts,
+    match_counts,
+    matches,
+    operations,
+    ordered,
+    raw,
+    statistics,
+    stream_schema,
+)
 from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import ReachForm, ReadsForm
 from msgspec import structs
@@ -228,6 +239,8 @@ OPERATION_STATUS = operations.OperationStatus(
 )
 CUT = operations.RunCut("d3b07384d113edec", (-5, 1_704_067_200_000, 1_704_070_800_000))
 MARKER = operations.SliceMarker("d3b07384d113edec", 4, 17)
+COUNTS = match_counts.CountsRecord("exfiltration", {1: 40, 2: 2}, {2: 1})
+SCHEMA = stream_schema.SchemaRecord("flows", "declared", {"bytes": "integer", "zip": "string"})
 
 
 def match_event(body: bytes, kind: MatchKind, traceparent: str | None = None) -> matches.MatchEvent:
@@ -331,6 +344,18 @@ EXAMPLES = [
         Message("t", operations.marker_key(MARKER), operations.encode_marker(MARKER)),
         MARKER,
         lambda record: operations.decode_marker(record.value),
+    ),
+    Example(
+        "counts",
+        Message("t", b"exfiltration", match_counts.encode_counts(COUNTS)),
+        COUNTS,
+        match_counts.decode_counts,
+    ),
+    Example(
+        "schema",
+        Message("t", stream_schema.schema_key("flows", "declared"), stream_schema.encode_schema(SCHEMA)),
+        SCHEMA,
+        lambda record: stream_schema.decode_schema(record.key, record.value),
     ),
     Example(
         "statistics",

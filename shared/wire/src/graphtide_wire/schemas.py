@@ -22,7 +22,7 @@ from graphtide_wire.plans import PhysicalForm, form_class
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 
-FORMS: Final = {
+FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.counts": CountsRecord,
     "control.hosts": HostRecord,
     "control.hosts.scaling": ScalingRecord,
@@ -46,7 +46,7 @@ def schemas() -> dict[str, str]:
 
 def _schema(name: str, form: type) -> dict[str, object]:
     found = msgspec.json.schema(form, schema_hook=_plan)
-    if form is PlanRecord:
+    if issubclass(form, PlanRecord):
         found["$defs"] |= _plans()[1]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name} | found
 
