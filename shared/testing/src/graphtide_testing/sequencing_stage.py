@@ -1,0 +1,196 @@
+"""A stream, who puts it in order, and what tests do to both."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphtide_core.errors import TransientError
+from graphtide_core.ids import StreamName
+from graphtide_core.time import MIN_EVENT_TIME
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_log.memory import MemoryLog
+from graphtide_native.records import ArrowDecoder, Symbols
+from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_wire import dead_letters, ordered, ordered_body, raw
+from graphtide_wire.raw import RawEdges
+from graphtide_wire.topics import Topics
+from hypothesis import strategies as st
+
+from graphtide_testing.clock import ManualClock
+from graphtide_testing.mortal import Fuse, KilledError, Mortal
+from graphtide_testing.registrations import registering, registration
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Log, Message, Record
+    from graphtide_ordering.raw_decoding import Ahead
+    from graphtide_wire.dead_letters import DeadLetterRecord
+
+TOPICS = Topics("test")
+FLOWS = StreamName("flows")
+IDLE = 5.0
+MOST_ATTEMPTS = 5
+"""How often a sequencer may find that it cannot open, before it does."""
+COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered_body.MADE}
+
+
+def edge(ts: int, id: str | None = None, **more: object) -> dict[str, object]:
+    """Return an edge from a to b."""
+    given = {} if id is None else {"id": id}
+    return {"ts": ts, "src": "a", "dst": "b", "label": "x", **given, **more}
+
+
+def lines(*edges: dict[str, object] | str) -> bytes:
+    """Return edges, or lines as they are, one a line."""
+    return b"".join((each if isinstance(each, str) else json.dumps(each)).encode() + b"\n" for each in edges)
+
+
+@dataclass
+class Stage:
+    """A log with one stream, and its sequencer, which can be killed."""
+
+    lateness: int = 0
+    partitions: int = 1
+    most_pending: int = 1000
+    most_edges: int = 100
+    linger: float = 0.0
+    most_records: int = 2
+    ahead: Ahead | None = None
+    log: Log = field(default_factory=MemoryLog)
+    clock: ManualClock = field(default_factory=ManualClock)
+    fuse: Fuse = field(default_factory=Fuse)
+
+    def __post_init__(self) -> None:
+        """Make the topics, and a sequencer that is not open yet."""
+        self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(FLOWS, partitions=self.partitions)])
+        self.writer = self.log.writer()
+        self.worker = self.new_worker()
+        self.is_open = False
+
+    def new_worker(self) -> SequencingWorker:
+        """Return a sequencer of the stream; its calls to the log burn the fuse."""
+        ordering = Ordering(self.lateness, IDLE, self.most_pending, self.ahead)
+        options = Sequencing(
+            ordering=ordering,
+            linger_seconds=self.linger,
+            most_edges=self.most_edges,
+            most_records=self.most_records,
+            poll_seconds=0.0,
+        )
+        mortal: Any = Mortal(self.log, self.fuse)
+        return SequencingWorker(mortal, TOPICS, FLOWS, self.clock, options)
+
+    def send(self, value: bytes, partition: int = 0, producer: str | None = None, line: int | None = None) -> None:
+        """Write a record of edges."""
+        edges = RawEdges(value, producer=producer, line=line)
+        self.write(raw.encode(TOPICS.raw(FLOWS), edges)._replace(partition=partition))
+
+    def write(self, message: Message) -> None:
+        """Write a message to the log."""
+        self.writer.write([message])
+        self.writer.flush(5)
+
+    def register(self, name: str, window: str, stream: str = "flows") -> None:
+        """Register a pattern of one edge."""
+        text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {stream} WINDOW {window}"
+        self.write(registering(TOPICS, registration(text, self.clock.now())))
+
+    def run(self, rounds: int = 12) -> Stage:
+        """Do rounds; who is killed is replaced by another; who cannot open tries again, some times."""
+        left, attempts = rounds, 0
+        while left:
+            try:
+                if not self.is_open:
+                    self.worker.open()
+                    self.is_open = True
+                self.worker.step()
+                left -= 1
+            except KilledError:
+                self.restart()
+                left = rounds
+            except TransientError:
+                attempts += 1
+                if self.is_open or attempts > MOST_ATTEMPTS:
+                    raise
+                self.worker.close()
+        return self
+
+    def restart(self) -> None:
+        """Put another sequencer in the place of this one."""
+        self.worker, self.is_open = self.new_worker(), False
+
+    def fall_silent(self) -> Stage:
+        """Let everything be read, and then nothing come; twice, because who is killed meanwhile waits anew."""
+        for _ in range(2):
+            self.run()
+            self.clock.sleep(IDLE + 1)
+        return self.run()
+
+    def read(self, topic: str) -> list[Record]:
+        """Return all records of a topic."""
+        reader = self.log.reader(None)
+        reader.assign(dict.fromkeys(reader.partitions(topic), 0))
+        found = reader.poll(0.0, 100_000)
+        reader.close()
+        return found
+
+    def ordered(self) -> list[dict[str, Any]]:
+        """Edges as they went out, with all attributes and their epochs; their places and watermarks are checked."""
+        edges: list[dict[str, Any]] = []
+        begun, passed = 0, MIN_EVENT_TIME
+        for record in self.read(TOPICS.ordered(FLOWS)):
+            figures = ordered.figures(record.headers)
+            table = ordered_body.decode(record.value or b"")
+            decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in COLUMNS], {})
+            decoder.start_at(figures.ordinal)
+            found = decoder.decode(record.value or b"").to_records()
+            assert (figures.ordinal, figures.records) == (len(edges), len(found))
+            assert figures.number == sum(each["op"] == "insert" for each in edges)
+            if not found and figures.epoch == begun:
+                assert edges[-1]["epoch"] == begun
+                assert (figures.first_ts, figures.last_ts) == (edges[-1]["ts"], edges[-1]["ts"])
+                assert figures.watermark > passed, "it tells that time has passed"
+                passed = figures.watermark
+                continue
+            if not found:
+                assert figures.epoch == begun + 1, "it tells of a new epoch"
+                begun, passed = begun + 1, MIN_EVENT_TIME
+                continue
+            assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
+            assert passed <= figures.first_ts <= figures.last_ts <= figures.watermark
+            assert figures.epoch == begun
+            passed = figures.last_ts
+            edges += [each | {"epoch": figures.epoch} for each in found]
+        times = [(each["epoch"], each["ts"]) for each in edges]
+        assert times == sorted(times)
+        return edges
+
+    def ids(self) -> list[str]:
+        """Return the ids of the edges that went out, in their order."""
+        return [each["id"] for each in self.ordered()]
+
+    def letters(self) -> list[DeadLetterRecord]:
+        """Return the dead letters."""
+        return [dead_letters.decode(record) for record in self.read(TOPICS.dead_letters(FLOWS))]
+
+
+def outcome(stage: Stage) -> object:
+    """What an uninterrupted run and one with crashes must have in common."""
+    letters = [(each.code, each.raw, each.source.offset, each.source.line) for each in stage.letters()]
+    return [(each["epoch"], each["ts"], each["id"]) for each in stage.ordered()], letters
+
+
+SOME_EDGES = st.lists(
+    st.one_of(
+        st.builds(edge, st.integers(0, 12), st.one_of(st.none(), st.sampled_from("abcde"))),
+        st.just("bad"),
+    ),
+    max_size=4,
+)
+
+
+def attributes(stage: Stage, name: str) -> dict[str, object]:
+    """An attribute of the edges that went out and have it, by their ids."""
+    found = {each["id"]: each["attributes"].get(name) for each in stage.ordered()}
+    return {id: value for id, value in found.items() if value is not None}
