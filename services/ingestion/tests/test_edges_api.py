@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi.testclient import TestClient
-from graphtide_core.errors import FatalError, TransientError
+from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, Record
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
@@ -23,15 +23,16 @@ from graphtide_serving.access.keys import hashed
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_figures, figures
+from graphtide_testing.unwilling import Unwilling
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import dead_letters, raw, stream_schema
 from graphtide_wire.stream_schema import SchemaRecord, decode_schema, encode_schema, schema_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from graphtide_core.ports.log import Log, LogWriter, Record
+    from graphtide_core.ports.log import Log, Record
     from httpx2 import Response
 
 TOPICS = Topics("test")
@@ -44,47 +45,6 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 def edge(ts: int, **more: object) -> str:
     return json.dumps({"ts": ts, "src": "a", "dst": "b", "label": "x", **more}) + "\n"
-
-
-@dataclass
-class Unwilling:
-    """A log whose writers wait for a sign before they acknowledge, or never do."""
-
-    of: MemoryLog = field(default_factory=MemoryLog)
-    willing: threading.Event = field(default_factory=threading.Event)
-    asked: threading.Event = field(default_factory=threading.Event)
-    refuses: bool = False
-    is_there: bool = True
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.of, name)
-
-    def ping(self) -> None:
-        if not self.is_there:
-            message = "nobody answers"
-            raise TransientError(message)
-
-    def writer(self) -> LogWriter:
-        return _UnwillingWriter(self, self.of.writer())
-
-
-@dataclass
-class _UnwillingWriter:
-    log: Unwilling
-    of: LogWriter
-
-    def write(self, messages: Iterable[Message]) -> None:
-        self.of.write(messages)
-
-    def flush(self, timeout: float) -> None:
-        self.log.asked.set()
-        if self.log.refuses:
-            message = "the log does not answer"
-            raise TransientError(message)
-        self.log.willing.wait(10)
-
-    def close(self) -> None:
-        self.of.close()
 
 
 @dataclass
