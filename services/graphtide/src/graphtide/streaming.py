@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from graphtide_core.result_edges import ResultEdges
 
@@ -12,20 +12,62 @@ from graphtide.matches import MatchList, to_pandas, to_polars
 from graphtide.put_aside import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.edge import Edge
     from graphtide_core.match import Match
     from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import MatchBatch
 
     from graphtide.asynchronous import Bridge, Steps
+    from graphtide.one_at_a_time import OneAtATime
     from graphtide.readers import Reader
-    from graphtide.session import Session
+
+
+class OfSession(Protocol):
+    """What a session does for the matches of one stream; only these two call it."""
+
+    @property
+    def patterns(self) -> tuple[AnyPattern, ...]:
+        """What is matched."""
+        ...
+
+    @property
+    def time_unit(self) -> TimeUnit:
+        """What times of the stream count."""
+        ...
+
+    @property
+    def _alone(self) -> OneAtATime:
+        """Entered by one thread at a time."""
+        ...
+
+    def table(self, matches: Iterable[Match]) -> pa.Table:
+        """Return matches as a table."""
+        ...
+
+    def take_dead_letters(self) -> list[DeadLetter]:
+        """Return the records put aside since the last call."""
+        ...
+
+    def _run(self, reader: Reader) -> Generator[MatchBatch, None, None]:
+        """Match a stream to its end."""
+        ...
+
+    def _telling_later(self) -> AbstractContextManager[None]:
+        """Let warnings wait for `_take_told`."""
+        ...
+
+    def _take_told(self) -> list[tuple[str, type[Warning]]]:
+        """Return the warnings that waited."""
+        ...
 
 
 class Matches(Iterator["Match"], AsyncIterator["Match"]):
@@ -37,7 +79,7 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
     A context manager, of both kinds: leaving its block closes it. To be used by one thread at a time.
     """
 
-    def __init__(self, session: Session, reader: Reader, source: Bridge | None = None) -> None:
+    def __init__(self, session: OfSession, reader: Reader, source: Bridge | None = None) -> None:
         """Prepare; nothing is matched yet."""
         self._session = session
         self._source = source
@@ -178,7 +220,7 @@ class _Waiting:
 class _Step:
     """Takes the next batch, in a thread; what it has to say waits in the session."""
 
-    def __init__(self, session: Session, waiting: _Waiting) -> None:
+    def __init__(self, session: OfSession, waiting: _Waiting) -> None:
         self._session = session
         self._waiting = waiting
 
