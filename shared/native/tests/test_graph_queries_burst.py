@@ -70,6 +70,10 @@ class Pass:
     def batch(self, edges: Iterable[Edge]) -> EdgeBatch:
         return self._decoder.decode(to_json_lines(tuple(edges)))
 
+    def results(self, edges: Iterable[Edge]) -> int:
+        """Match edges, and return how many results they have."""
+        return sum(map(len, self.matcher.push(self.batch(edges))))
+
 
 @pytest.mark.parametrize("engine", PathEngine)
 @pytest.mark.parametrize("name", QUERIES)
@@ -77,10 +81,9 @@ def test_bytes_of_state_are_bounded_within_a_record(name: str, engine: PathEngin
     """What a record adds counts as it comes: there is no room for all of its results, and the state stays near the bound."""
     before, last, other = fan(name)
     free = Pass(planned(name, engine))
-    for _ in free.matcher.push(free.batch(before)):
-        pass
+    free.results(before)
     held = free.matcher.patterns()[0].state_bytes
-    everything = sum(map(len, free.matcher.push(free.batch([last]))))
+    everything = free.results([last])
     assert everything >= SIDE * SIDE
     grown = free.matcher.patterns()[0].state_bytes - held
     bound = held + grown // 8
@@ -88,18 +91,17 @@ def test_bytes_of_state_are_bounded_within_a_record(name: str, engine: PathEngin
     assert not any(
         each.completeness is Completeness.SHED for part in bounded.matcher.push(bounded.batch(before)) for each in part
     )
-    found = sum(map(len, bounded.matcher.push(bounded.batch([last]))))
+    found = bounded.results([last])
     (report,) = bounded.matcher.patterns()
     assert found < everything // 2
     assert report.limited == 1 or report.limit.endswith("bytes of state")
     assert "bytes of state" in report.limit
     # Tables grow in steps of their size.
     assert report.state_bytes <= 2 * bound
-    assert sum(map(len, bounded.matcher.push(bounded.batch([other])))) <= 1
+    assert bounded.results([other]) <= 1
     failing = Pass(planned(name, engine), Limits(state_bytes=bound))
     with pytest.raises(LimitExceededError, match="bytes of state"):
-        for _ in failing.matcher.push(failing.batch([*before, last, other])):
-            pass
+        failing.results([*before, last, other])
 
 
 @pytest.mark.parametrize("engine", PathEngine)
@@ -108,10 +110,10 @@ def test_what_fits_is_told_whole(name: str, engine: PathEngine) -> None:
     """What is noted while a record is taken counts, but no list of its results is made."""
     before, last, _ = fan(name)
     free = Pass(planned(name, engine))
-    everything = sum(map(len, free.matcher.push(free.batch([*before, last]))))
+    everything = free.results([*before, last])
     bound = 3 * free.matcher.patterns()[0].state_bytes
     bounded = Pass(planned(name, engine), Limits(state_bytes=bound))
-    assert sum(map(len, bounded.matcher.push(bounded.batch([*before, last])))) == everything
+    assert bounded.results([*before, last]) == everything
     assert bounded.matcher.patterns()[0].limited == 0
 
 
@@ -121,13 +123,11 @@ def test_a_record_is_ended_within_its_work(name: str, engine: PathEngine) -> Non
     """Each turn is as short as can be, so an end is heard at the next look: the work after it is a small share of the whole."""
     before, last, _ = fan(name)
     whole = Pass(planned(name, engine))
-    for _ in whole.matcher.push(whole.batch(before)):
-        pass
-    found = sum(map(len, whole.matcher.push(whole.batch([last]))))
+    whole.results(before)
+    found = whole.results([last])
     for after in (0, 3, 10):
         own = Pass(planned(name, engine), turn_seconds=0.0)
-        for _ in own.matcher.push(own.batch(before)):
-            pass
+        own.results(before)
         looks = iter(range(10**9))
         last_batch, told = own.batch([last]), list[MatchBatch]()
         with pytest.raises(CutShortError) as ended:
