@@ -113,12 +113,22 @@ def named(patterns: Iterable[EventPattern]) -> dict[str, EventPattern]:
     return {f"p{number}": replace(pattern, name=PatternName(f"p{number}")) for number, pattern in enumerate(patterns)}
 
 
-def assert_equal_after_every_record(side: Side, records: Iterable[Event]) -> None:
+def parsed(text: str) -> EventPattern:
+    (pattern,) = parse_matched(f"PATTERN p {text}")
+    assert isinstance(pattern, EventPattern)
+    return pattern
+
+
+def assert_equal_after_every_record(side: Side, records: Iterable[Event]) -> list[Reports]:
+    """Return what was reported of each record, and last at the end."""
+    reported = []
     for record in records:
         found, wanted = side.push(record)
         assert found == wanted
+        reported.append(found)
     found, wanted = side.finish()
     assert found == wanted
+    return [*reported, found]
 
 
 @given(pattern=event_patterns(PLAIN), records=event_streams(PLAIN.stream))
@@ -242,8 +252,7 @@ RUNS: Final = (
 def test_a_run_that_lost_an_event_while_it_waited_began_no_match(
     text: str, within: int, records: tuple[Event, ...], deleted: list[int]
 ) -> None:
-    (pattern,) = parse_matched(f"PATTERN p {text} SKIP TILL NEXT ON s WITHIN {within}ms ON TIMEOUT")
-    assert isinstance(pattern, EventPattern)
+    pattern = parsed(f"{text} SKIP TILL NEXT ON s WITHIN {within}ms ON TIMEOUT")
     assert_equal_after_every_record(Side(named([pattern])), with_deletions(records, deleted))
 
 
@@ -257,21 +266,13 @@ def test_a_run_that_lost_an_event_while_it_waited_began_no_match(
     ],
 )
 def test_what_a_run_took_when_it_was_complete_says_whether_it_began_a_match(text: str, deleted: str, kinds: list[str]) -> None:
-    (pattern,) = parse_matched(f"PATTERN p {text} SKIP TILL NEXT ON s WITHIN 2ms ON TIMEOUT")
-    assert isinstance(pattern, EventPattern)
+    pattern = parsed(f"{text} SKIP TILL NEXT ON s WITHIN 2ms ON TIMEOUT")
     side = Side(named([pattern]))
     records = [Event(EdgeId(f"e{number}"), EventTime(number), "A", {"n": n}) for number, n in enumerate((0, 1, 5))]
     if deleted:
         records.append(Event(EdgeId(deleted), EventTime(2), "", {}, Operation.DELETE))
-    reported = []
-    for record in records:
-        found, wanted = side.push(record)
-        assert found == wanted
-        reported += [str(kind) for _, kind, *_ in found.elements()]
-    found, wanted = side.finish()
-    assert found == wanted
-    reported += [str(kind) for _, kind, *_ in found.elements()]
-    assert sorted(reported) == kinds
+    reported = assert_equal_after_every_record(side, records)
+    assert sorted(str(kind) for found in reported for _, kind, *_ in found.elements()) == kinds
 
 
 # The bounds of the matches of one event pass at different times: some are past retracting before others are decided.
@@ -294,8 +295,7 @@ COUNTED: Final = (
 def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported(
     text: str, within: int, records: tuple[Event, ...], deleted: list[int]
 ) -> None:
-    (pattern,) = parse_matched(f"PATTERN p {text} REPORT EXISTS ON s WITHIN {within}ms")
-    assert isinstance(pattern, EventPattern)
+    pattern = parsed(f"{text} REPORT EXISTS ON s WITHIN {within}ms")
     assert_equal_after_every_record(Side(named([pattern])), with_deletions(records, deleted))
 
 
@@ -309,14 +309,8 @@ def test_a_count_has_what_was_not_deleted_within_reach(within: int, deleted: str
     side = Side(named([pattern]))
     records = [Event(EdgeId(f"e{number}"), EventTime(ts), "A", {}) for number, ts in enumerate((0, 1, 1, 1, 1, 2, 3))]
     records.append(Event(EdgeId(deleted), EventTime(at), "", {}, Operation.DELETE))
-    reported = []
-    for record in sorted(records, key=lambda record: record.ts):
-        found, wanted = side.push(record)
-        assert found == wanted
-        reported += [count for *_, count in found]
-    found, wanted = side.finish()
-    assert found == wanted
-    assert [*reported, *(count for *_, count in found)] == counts
+    reported = assert_equal_after_every_record(side, sorted(records, key=lambda record: record.ts))
+    assert [count for found in reported for *_, count in found] == counts
 
 
 @pytest.mark.parametrize("report", [Report.ALL, Report.EXISTS])
