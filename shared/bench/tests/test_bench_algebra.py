@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_bench.algebra.queries import PLANS, QUERIES, plans, query
+from graphtide_bench.algebra.tables import ALGEBRA
 from graphtide_bench.cli import app
-from graphtide_bench.report import read
+from graphtide_bench.frame.report import read
 from graphtide_core.plans.algebra import PathEngine
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
@@ -48,7 +49,7 @@ def test_the_command_measures_all_queries_and_checks_their_results(stream: Path,
     run = RUNNER.invoke(app, ["algebra", "--stream", str(stream), "--labels", labels, *options])
     assert run.exit_code == 0, run.output
     assert "7 cases, equally many results and extensions by all plans and engines" in run.output
-    found = read(output).algebra
+    found = read(output).of_kind(ALGEBRA)
     assert {each.query for each in found} == set(QUERIES)
     assert all(each.edges > 0 and each.rate > 0 and each.tail > 0 for each in found)
     assert {each.matches for each in found if each.query == "Q2"} != {0}

@@ -10,11 +10,12 @@ import pytest
 from graphtide.readers import ReaderOptions
 from graphtide.readers.memory import from_edges
 from graphtide_bench.cli import app
-from graphtide_bench.report import read
-from graphtide_bench.selectivity import counted
-from graphtide_bench.simulation import measure, queries, tables
+from graphtide_bench.frame.report import read
+from graphtide_bench.planning.selectivity import counted
+from graphtide_bench.simulation import queries, tables
+from graphtide_bench.simulation import runs as measure
 from graphtide_bench.simulation.experiments import BY_NAME, EXPERIMENTS, STREAMS, edges_of
-from graphtide_bench.simulation.measure import SimulationRun
+from graphtide_bench.simulation.runs import SimulationRun
 from graphtide_bench.simulation.weights import fit
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import BaselinePlan, ColoringPlan, SignaturePlan
@@ -96,7 +97,7 @@ def test_every_way_finds_the_same_and_what_it_did_adds_up(tmp_path: Path) -> Non
     ended = CliRunner().invoke(app, [*arguments, "--output", str(output), "--plot", str(plot)])
     assert ended.exit_code == 0, ended.output
     assert "Matches checked: 14 cases" in ended.output
-    runs = read(output).simulation
+    runs = read(output).of_kind(tables.SIMULATION)
     assert {each.way for each in runs} == {
         "baseline",
         "signature",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_bench.cli import app
-from graphtide_bench.report import read
+from graphtide_bench.frame.report import read
+from graphtide_bench.subgraphs.measurement import PATTERNS
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def test_a_quick_run_finds_the_known_matches_and_writes_its_results(cache: str, 
     )
     assert run.exit_code == 0, run.output
     assert "27 patterns, 27 of them equal to known counts, 27 equal between all ways" in run.output
-    found = {(each.pattern, each.engine): each.matches for each in read(output).measurements}
+    found = {(each.pattern, each.engine): each.matches for each in read(output).of_kind(PATTERNS)}
     for shape, counts in {
         "path4": (598, 127, 20),
         "star4": (81_836, 25_722, 3_415),

@@ -7,14 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_bench import known, many, memory, peak, subgraph
-from graphtide_bench.cache import csv_file, texts
-from graphtide_bench.compare import compare
-from graphtide_bench.measure import SOURCES, Measurement, load, run_repeatedly
-from graphtide_bench.report import Machine, Report, read
-from graphtide_bench.summary import by_pattern, by_storage, by_stream, by_threads, growth
-from graphtide_bench.table import Table, rate, ratio, size
-from graphtide_bench.workload import WORKLOADS
+from graphtide_bench.frame.compare import compare
+from graphtide_bench.frame.machine import Machine
+from graphtide_bench.frame.report import Report, read
+from graphtide_bench.frame.table import Table, rate, ratio, size
+from graphtide_bench.subgraphs import known, many, memory, peak
+from graphtide_bench.subgraphs import single as subgraph
+from graphtide_bench.subgraphs.measurement import Measurement
+from graphtide_bench.subgraphs.summary import by_pattern, by_storage, by_stream, by_threads, growth
+from graphtide_bench.workloads.cache import csv_file, texts
+from graphtide_bench.workloads.passes import SOURCES, load, run_repeatedly
+from graphtide_bench.workloads.workload import WORKLOADS
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import Storage
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, to_json
@@ -108,10 +111,9 @@ def test_a_summary_holds_geometric_means() -> None:
 
 def test_growth_compares_the_same_patterns_in_two_windows() -> None:
     wide = replace(TIMED, window=50_000, seconds=(0.06,))
-    table = growth([TIMED, wide])
-    assert table is not None
+    (table,) = growth([TIMED, wide])
     assert table.rows == (("B", "20,000 to 50,000", "timing, ms-dag", "3.00x", "", "", "3.00x", "3.00x"),)
-    assert growth([TIMED]) is None
+    assert growth([TIMED]) == ()
 
 
 def test_storages_and_threads_stand_beside_each_other() -> None:
@@ -154,11 +156,12 @@ def test_a_process_of_its_own_says_what_memory_it_took(tmp_path: Path) -> None:
 
 def test_reports_survive_their_files_and_can_be_compared(tmp_path: Path) -> None:
     use = memory.Resident("E", 50_000, "all", "timing", peak.PeakAnswer(80_000_000, 90_000_000, 200_000, 5, 1_000))
-    run = many.ManyRun("L", "timing", 10, 200, 3, (0.5, 0.25, 1.0), 12, 4_000)
-    before = Report("subgraph", MACHINE, "checked", (TIMED,), (use,), (run,))
+    run = many.ManyRun("L", "timing", 10, 200, 3, (0.5, 0.25, 1.0), 12, 4_000, 0.5)
+    before = Report("subgraph", MACHINE, "checked", {"patterns": (TIMED,), "resident": (use,), "many": (run,)})
     before.write(tmp_path / "before.json")
     assert read(tmp_path / "before.json") == before
-    after = replace(before, measurements=(replace(TIMED, seconds=(0.01,)),), many=(replace(run, seconds=(1.0,)),))
+    changed = {"patterns": (replace(TIMED, seconds=(0.01,)),), "many": (replace(run, seconds=(1.0,)),)}
+    after = replace(before, results=before.results | changed)
     assert [row[:3] for row in compare(before, after).rows] == [
         ("edges/s, B 20,000 timing, ms-dag", "1", "2.00x"),
         ("peak state, B 20,000 timing, ms-dag", "1", "1.00x"),
@@ -167,7 +170,7 @@ def test_reports_survive_their_files_and_can_be_compared(tmp_path: Path) -> None
     ]
     assert "| B | 20,000 | path4_empty | timing, ms-dag | 10.0M |" in before.to_markdown()
     with pytest.raises(FatalError, match="no case in common"):
-        compare(before, replace(before, measurements=(), resident=(), many=()))
+        compare(before, replace(before, results={}))
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), (b"{}", "not a report")])

@@ -8,12 +8,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_bench import adaptation, counting, from_scratch, selectivity
 from graphtide_bench.cli import app
-from graphtide_bench.measure import load
-from graphtide_bench.report import read
-from graphtide_bench.typed import draw_group, template
-from graphtide_bench.workload import FLOWS, TYPED, WORKLOADS
+from graphtide_bench.frame.report import read
+from graphtide_bench.planning import adaptation, selectivity
+from graphtide_bench.planning.contrast import CONTRASTS
+from graphtide_bench.statistics import counting
+from graphtide_bench.subgraphs import from_scratch
+from graphtide_bench.workloads.passes import load
+from graphtide_bench.workloads.typed import draw_group, template
+from graphtide_bench.workloads.workload import FLOWS, TYPED, WORKLOADS
 from graphtide_core.errors import FatalError
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
@@ -36,7 +39,7 @@ def test_every_way_finds_the_same_matches_on_a_stream_that_changes(cache: Path, 
     ended = RUNNER.invoke(app, [*arguments, "--output", str(output)])
     assert ended.exit_code == 0, ended.output
     assert "the same sets, by match id, in 6 ways for each of 5 patterns" in ended.output
-    runs = read(output).adaptation
+    runs = read(output).of_kind(adaptation.ADAPTATION)
     assert sum(each.matches for each in runs) > 0
     assert {(each.before.edges, each.after.edges, each.settled.edges) for each in runs} == {(12_000, 12_000, 6_000)}
 
@@ -66,8 +69,8 @@ def test_strategies_are_compared_and_drawn(cache: Path, tmp_path: Path) -> None:
     assert ended.exit_code == 0, ended.output
     assert "equally many in each of 7 ways" in ended.output
     report = read(output)
-    assert {each.way for each in report.selectivity} == {*selectivity.STRATEGIES, *selectivity.OTHERS}
-    assert {each.name for each in report.contrasts} > {"stars without an order", "frequent path to a rare edge"}
+    assert {each.way for each in report.of_kind(selectivity.SELECTIVITY)} == {*selectivity.STRATEGIES, *selectivity.OTHERS}
+    assert {each.name for each in report.of_kind(CONTRASTS)} > {"stars without an order", "frequent path to a rare edge"}
     texts = {text.text for text in ET.parse(plot).iter("{http://www.w3.org/2000/svg}text")}  # noqa: S314 - our own text
     assert {
         "Run time of paths on stream N",
@@ -122,7 +125,7 @@ def test_vf2_run_anew_finds_the_same_matches(cache: Path, tmp_path: Path) -> Non
     ended = RUNNER.invoke(app, [*arguments, "--output", str(output)])
     assert ended.exit_code == 0, ended.output
     assert "2 patterns, the same sets by match id as VF2 anew" in ended.output
-    assert sum(each.matches for each in read(output).from_scratch) > 0
+    assert sum(each.matches for each in read(output).of_kind(from_scratch.FROM_SCRATCH)) > 0
 
 
 def test_vf2_that_finds_other_matches_fails(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +139,7 @@ def test_statistics_are_counted_over_every_kind_of_window(cache: Path, tmp_path:
     arguments = ["statistics", "--workload", "B,T", "--edges", "9000", "--repeats", "2", "--cache", str(cache)]
     ended = RUNNER.invoke(app, [*arguments, "--output", str(output)])
     assert ended.exit_code == 0, ended.output
-    runs = read(output).counting
+    runs = read(output).of_kind(counting.COUNTING)
     assert [(each.workload, each.kind) for each in runs] == [(name, kind) for name in "BT" for kind in counting.KINDS]
     assert all(each.edges == 9_000 and each.paths > 100 and len(each.cpu_seconds) == 2 for each in runs)
     with pytest.raises(FatalError, match="everything: 8999 edges counted of 9000"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphtide import MatchOptions, Session
 from graphtide.adaptation import AdaptationPolicy
-from graphtide_bench.stream import StreamRecipe, generate
+from graphtide_bench.workloads.stream import StreamRecipe, generate
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.statistics import DriftPolicy

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide.capacity import MATCHER_NANOSECONDS
 from graphtide_bench.cli import app
-from graphtide_bench.scaling import SHARDS, Settings, simulated, table
+from graphtide_bench.scaling.dividing import SHARDS, Settings, simulated, table
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide_bench import cache
-from graphtide_bench.measure import load
-from graphtide_bench.queries import ORDERS, SHAPES
-from graphtide_bench.stream import generate
-from graphtide_bench.workload import FLOWS, MANY_LABELS, SWAPPING, TYPED, WORKLOADS
+from graphtide_bench.workloads import cache
+from graphtide_bench.workloads.passes import load
+from graphtide_bench.workloads.queries import ORDERS, SHAPES
+from graphtide_bench.workloads.stream import generate
+from graphtide_bench.workloads.workload import FLOWS, MANY_LABELS, SWAPPING, TYPED, WORKLOADS
 from graphtide_query import parse_subgraphs
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from graphtide_bench.workload import Workload
+    from graphtide_bench.workloads.workload import Workload
 
 ORIGINAL = Path(__file__).parents[3].parent / "shared" / "bench" / "workload.py"
 EDGES, WINDOW = 12_000, 10_000

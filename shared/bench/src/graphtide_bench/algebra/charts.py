@@ -10,7 +10,7 @@ from graphtide_core.time import Duration, TimeUnit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from graphtide_bench.algebra.measure import AlgebraRun
+    from graphtide_bench.algebra.runs import AlgebraRun
 
 _SECONDS_A_DAY = 86_400
 

@@ -9,10 +9,12 @@ from graphtide.plot import to_svg
 from graphtide_core.plans.algebra import PathEngine
 from graphtide_core.time import TimeUnit
 
-from graphtide_bench.algebra import charts, measure
+from graphtide_bench.algebra import charts
+from graphtide_bench.algebra import runs as cases
 from graphtide_bench.algebra.queries import PLANS, QUERIES
-from graphtide_bench.arguments import Markdown, Output, Repeats, hand_out, known_names, running, split
-from graphtide_bench.report import Report, this_machine
+from graphtide_bench.algebra.tables import ALGEBRA
+from graphtide_bench.frame.arguments import Markdown, Output, Repeats, hand_out, known_names, running, split
+from graphtide_bench.frame.report import Report
 
 _ENGINES = tuple(engine.value for engine in PathEngine)
 _UNITS = {unit.value: unit for unit in TimeUnit}
@@ -43,7 +45,7 @@ def algebra_command(
     if sorted(pairs) != list(_PLACES) or not all(pairs.values()):
         message = f"each of {', '.join(_PLACES)} must be given a label once"
         raise typer.BadParameter(message, param_hint="--labels")
-    settings = measure.AlgebraSettings(
+    settings = cases.AlgebraSettings(
         stream=stream,
         labels=pairs,
         queries=known_names(split(query), QUERIES, "--query"),
@@ -57,8 +59,8 @@ def algebra_command(
         repeats=repeats,
     )
     with running() as progress:
-        runs = measure.run(settings, progress)
-        report = Report("algebra", this_machine(), measure.check(runs), algebra=runs)
+        runs = cases.run(settings, progress)
+        report = Report.of("algebra", cases.check(runs), (ALGEBRA, runs))
     hand_out(report, output, markdown)
     if plot is not None:
         plot.write_text(to_svg(charts.charts(runs)), encoding="utf-8")

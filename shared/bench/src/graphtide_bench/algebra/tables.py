@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from graphtide_bench.table import Table, percent, rate, ratio, size
+from graphtide_bench.algebra.runs import AlgebraRun
+from graphtide_bench.frame.kinds import Kind
+from graphtide_bench.frame.table import Table, percent, rate, ratio, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from graphtide_bench.algebra.measure import AlgebraRun
 
 _HEADER = (
     "query",
@@ -28,10 +28,8 @@ _HEADER = (
 )
 
 
-def by_plan(runs: Sequence[AlgebraRun]) -> tuple[Table, ...]:
-    """Return a table with a row for each run, if there are any; rates compare with the first one of the same case."""
-    if not runs:
-        return ()
+def by_plan(runs: Sequence[AlgebraRun]) -> tuple[Table]:
+    """Return a table with a row for each run; rates compare with the first one of the same case."""
     first: dict[tuple[str, str, str], AlgebraRun] = {}
     rows = []
     for each in runs:
@@ -54,3 +52,6 @@ def by_plan(runs: Sequence[AlgebraRun]) -> tuple[Table, ...]:
             )
         )
     return (Table("Plans of streaming graph queries", _HEADER, tuple(rows), names=5),)
+
+
+ALGEBRA: Final = Kind("algebra", AlgebraRun, by_plan)

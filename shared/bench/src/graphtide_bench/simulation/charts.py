@@ -11,7 +11,7 @@ from graphtide_bench.simulation.experiments import BY_NAME
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_bench.simulation.measure import SimulationRun
+    from graphtide_bench.simulation.runs import SimulationRun
 
 _BROKEN_DOWN: Final = "15"
 """The figure that breaks time down into filter and verification."""

@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 from graphtide.plot import to_svg
 
-from graphtide_bench.arguments import Markdown, Output, Repeats, hand_out, known_names, running, split
-from graphtide_bench.report import Report, this_machine
-from graphtide_bench.simulation import charts, measure
+from graphtide_bench.frame.arguments import Markdown, Output, Repeats, hand_out, known_names, running, split
+from graphtide_bench.frame.report import Report
+from graphtide_bench.simulation import charts
+from graphtide_bench.simulation import runs as cases
 from graphtide_bench.simulation.experiments import BY_NAME
+from graphtide_bench.simulation.tables import SIMULATION
 
 _ALL = ",".join(BY_NAME)
 
@@ -28,8 +30,8 @@ def simulation_command(
     """Match components under dual simulation, as the paper's experiments do."""
     chosen = [BY_NAME[name] for name in known_names(split(experiment), BY_NAME, "--experiment")]
     with running() as progress:
-        runs = measure.run(chosen, records=records, repeats=repeats, patience=patience, progress=progress)
-        report = Report("simulation", this_machine(), measure.check(runs), simulation=runs)
+        runs = cases.run(chosen, records=records, repeats=repeats, patience=patience, progress=progress)
+        report = Report.of("simulation", cases.check(runs), (SIMULATION, runs))
     if plot is not None:
         plot.write_text(to_svg(charts.charts(runs)), encoding="utf-8")
     hand_out(report, output, markdown)

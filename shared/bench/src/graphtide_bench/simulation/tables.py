@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from graphtide_bench.frame.kinds import Kind
+from graphtide_bench.frame.table import Table, percent, rate, ratio
 from graphtide_bench.simulation.experiments import BY_NAME
-from graphtide_bench.table import Table, percent, rate, ratio
+from graphtide_bench.simulation.runs import SimulationRun
+from graphtide_bench.simulation.weights import fit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_bench.simulation.measure import SimulationRun
     from graphtide_bench.simulation.weights import Fit
 
 _HEADER: Final = (
@@ -56,7 +58,7 @@ def by_stretch(runs: Sequence[SimulationRun]) -> Table:
 def by_weight(fits: Sequence[Fit]) -> Table:
     """Return the planner's weights, those in use beside those that these figures give."""
     rows = tuple(
-        (fit.name, f"{fit.in_use:.1f}", f"{fit.fitted:.1f}", f"{fit.cases}", percent(fit.median_error)) for fit in fits
+        (each.name, f"{each.in_use:.1f}", f"{each.fitted:.1f}", f"{each.cases}", percent(each.median_error)) for each in fits
     )
     return Table("Weights of the planner", ("weight", "in use", "fitted", "cases", "median error"), rows)
 
@@ -84,3 +86,8 @@ def _row(run: SimulationRun, others: Sequence[SimulationRun]) -> tuple[str, ...]
 
 def _share(count: int, run: SimulationRun) -> str:
     return f"{count / run.edges:.2%}"
+
+
+SIMULATION: Final = Kind(
+    "simulation", SimulationRun, lambda found: (*by_experiment(found), by_stretch(found), by_weight(fit(found)))
+)

@@ -18,7 +18,7 @@ from graphtide_query.families.simulation.signature import SIGN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_bench.simulation.measure import SimulationRun
+    from graphtide_bench.simulation.runs import SimulationRun
 
 _FILTERS: Final = {"COLOR": ("coloring", COLOR), "SIGN": ("signature", SIGN)}
 _MOST_MATCHES: Final = 100.0

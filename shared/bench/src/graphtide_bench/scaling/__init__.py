@@ -1,0 +1,1 @@
+"""Simulations of ways to divide a stream over shards."""

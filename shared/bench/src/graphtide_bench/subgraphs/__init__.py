@@ -1,0 +1,1 @@
+"""Benchmarks of subgraph patterns: one at a time, many in one pass, memory, threads, and a search from scratch."""

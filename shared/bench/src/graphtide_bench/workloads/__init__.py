@@ -1,0 +1,1 @@
+"""Seeded streams and the patterns drawn from them, kept as files, and passes of a matcher over them."""
