@@ -66,21 +66,21 @@ bench: setup  ## measure the engines on the seeded workloads
 
 .PHONY: bench-services
 bench-services: servers-ready  ## measure throughput and latency through the services
-	@$(BIN)/python e2e_tests/bench/throughput.py
-	@$(BIN)/python e2e_tests/bench/throughput.py --patterns 1000
-	@for profile in throughput low-latency; do $(BIN)/python e2e_tests/bench/latency.py --profile $$profile || exit; done
-	@$(BIN)/python e2e_tests/bench/latency.py --profile low-latency --stages
-	@$(BIN)/python services/ingestion/bench/measure.py
-	@$(BIN)/python e2e_tests/bench/moving.py
-	@$(BIN)/python e2e_tests/bench/sizes.py
+	@$(BIN)/python shared/bench/services/throughput.py
+	@$(BIN)/python shared/bench/services/throughput.py --patterns 1000
+	@for profile in throughput low-latency; do $(BIN)/python shared/bench/services/latency.py --profile $$profile || exit; done
+	@$(BIN)/python shared/bench/services/latency.py --profile low-latency --stages
+	@$(BIN)/python shared/bench/services/ingestion.py
+	@$(BIN)/python shared/bench/services/moving.py
+	@$(BIN)/python shared/bench/services/sizes.py
 
 .PHONY: disasters
 disasters: servers-ready  ## lose Redis, the broker and topics on purpose, and tell what happens
-	@$(BIN)/python e2e_tests/bench/disasters.py
+	@$(BIN)/python shared/bench/services/disasters.py
 
 .PHONY: bench-memory
 bench-memory: servers-ready  ## run a whole deployment for ten minutes, watch its memory, compare its matches
-	@$(BIN)/python e2e_tests/bench/memory.py
+	@$(BIN)/python shared/bench/services/memory.py
 
 # Minutes that `make soak` takes; memory is judged in soaks of 30 and more.
 MINUTES ?= 60
@@ -163,7 +163,7 @@ lint: setup  ## check style: ruff, rustfmt, clippy, hadolint
 .PHONY: types
 types: setup  ## check types: mypy, and the stub of the extension against the extension
 	$(BIN)/mypy $(wildcard shared/*/src shared/*/python services/*/src shared/*/tests services/*/tests) e2e_tests packaging
-	$(foreach bench,$(wildcard services/*/bench shared/*/bench),$(BIN)/mypy $(bench) &&) true
+	$(BIN)/mypy shared/bench/services
 	$(BIN)/python -m mypy.stubtest graphtide_native._native --ignore-disjoint-bases
 
 .PHONY: imports

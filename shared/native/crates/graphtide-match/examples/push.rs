@@ -1,4 +1,4 @@
-//! Pushes a stream through plans, one after the other: for counting instructions. See `e2e_tests/bench/instructions.py`.
+//! Pushes a stream through plans, one after the other: for counting instructions. See `shared/bench/services/instructions.py`.
 //!
 //! `push STREAM.csv PLANS` reads a plan from each line of `PLANS`: its name, a tab, JSON. It prints names, calls and matches.
 

@@ -1,6 +1,6 @@
 """What the builders of aggregation plans cost, and what their plans cost detection: Table 1 and Figures 10 and 11 of paper 002.
 
-`python shared/query/bench/event_plans.py [--workload traffic_mode_100.json] [--sequences 1000] [--repeats 3] [--days 1]`
+`python -m graphtide_bench.events.plans [--workload traffic_mode_100.json] [--sequences 1000] [--repeats 3] [--days 1]`
 plans a workload by each builder, and detects its patterns in a day of readings of road sensors. Workloads are those that the
 paper's authors published, or sequences of three neighbours that are drawn from a seed. An event of the paper is an abnormal
 reading, so each event of a pattern has its condition. Readings come every five minutes; `--noise` of them are abnormal in each
@@ -12,16 +12,12 @@ stores; a vertex that nobody goes on from stores none.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import sys
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.event_expression import And, QueryEvent, Seq
@@ -34,8 +30,12 @@ from graphtide_native.event_detection import EventDetector
 from graphtide_native.records import CsvDecoder, Symbols
 from graphtide_query.families.events.builders import BUILDERS, aggregate
 
+from graphtide_bench.frame.runs import Spread
+from graphtide_bench.frame.script import Row, Script
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
 
     from graphtide_core.plans.events import AggregationPlan
     from graphtide_core.predicate import Expression
@@ -173,33 +173,29 @@ def timed(build: Callable[[], AggregationPlan], repeats: int) -> tuple[Aggregati
     return plan, found
 
 
-def shown(seconds: Sequence[float]) -> str:
-    """Return the median, and the least and the most."""
-    return f"{median(seconds):.3f} ({min(seconds):.3f}-{max(seconds):.3f})"
-
-
-def write(line: str) -> None:
-    """Write a line at once."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def measure(name: str, workload: Sequence[Asked], arguments: argparse.Namespace) -> None:
-    """Print a row for each builder."""
+def measure(name: str, workload: Sequence[Asked], arguments: argparse.Namespace) -> Iterator[Row]:
+    """Yield a row for each builder."""
     patterns = [each.pattern for each in workload]
     stream = readings(workload, arguments.days, arguments.noise, Random(arguments.seed))  # noqa: S311 - readings, not secrets
     statistics = known(stream, arguments.days)
-    write(f"\n{name}: {len(patterns):,} patterns, {len(stream):,} events, load {os.getloadavg()[0]:.1f}\n")
-    write("| builder | construction, s | vertices | slots from parents | processing, s | peak instances | matches |")
-    write("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     matches = None
     for builder in arguments.builders.split(","):
         build = partial(aggregate, patterns, builder, unit=TimeUnit.SECOND, statistics=statistics)
         plan, construction = timed(build, arguments.repeats)
         shared = sum(len(parent.slots) for vertex in plan.vertices for parent in vertex.parents)
         runs = [detect(plan, patterns, stream) for _ in range(arguments.repeats)]
-        figures = f"{shown(construction)} | {len(plan.vertices):,} | {shared:,} | {shown([run.seconds for run in runs])}"
-        write(f"| {builder} | {figures} | {runs[0].peak:,} | {runs[0].matches:,} |")
+        yield {
+            "workload": name,
+            "builder": builder,
+            "patterns": len(patterns),
+            "events": len(stream),
+            "construction, s": Spread.of(construction).rounded(),
+            "vertices": len(plan.vertices),
+            "slots from parents": shared,
+            "processing, s": Spread.of(run.seconds for run in runs).rounded(),
+            "peak instances": runs[0].peak,
+            "matches": runs[0].matches,
+        }
         if matches not in (None, runs[0].matches):
             message = f"{builder} finds {runs[0].matches} matches, others {matches}"
             raise SystemExit(message)
@@ -208,19 +204,22 @@ def measure(name: str, workload: Sequence[Asked], arguments: argparse.Namespace)
 
 def main() -> None:
     """Read the command line, and measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workload", type=Path, action="append", default=[], help="a published workload of traffic")
-    parser.add_argument("--sequences", type=int, action="append", default=[], help="how many sequences to draw")
-    parser.add_argument("--builders", default=",".join(BUILDERS))
-    parser.add_argument("--days", type=float, default=1.0)
-    parser.add_argument("--noise", type=float, default=0.01, help="share of readings that are abnormal in each way")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
+    script = Script(__file__, __doc__)
+    script.option("--workload", type=Path, action="append", default=[], help="a published workload of traffic")
+    script.option("--sequences", type=int, action="append", default=[], help="how many sequences to draw")
+    script.option("--builders", default=",".join(BUILDERS))
+    script.option("--days", type=float, default=1.0)
+    script.option("--noise", type=float, default=0.01, help="share of readings that are abnormal in each way")
+    script.option("--repeats", type=int, default=3)
+    script.option("--seed", type=int, default=7)
+    arguments = script.arguments()
     for path in arguments.workload:
-        measure(path.name, published(path), arguments)
+        for row in measure(path.name, published(path), arguments):
+            script.add(row)
     for count in arguments.sequences or ([] if arguments.workload else [1_000]):
-        measure("sequences", sequences(count, Random(arguments.seed)), arguments)  # noqa: S311 - as above
+        for row in measure("sequences", sequences(count, Random(arguments.seed)), arguments):  # noqa: S311 - as above
+            script.add(row)
+    script.hand_out()
 
 
 if __name__ == "__main__":

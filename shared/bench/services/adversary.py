@@ -1,6 +1,6 @@
 """How long ordinary patterns wait beside an adversary on one shard.
 
-`python e2e_tests/bench/adversary.py [--engine re-search] [--policy shed] [--rate 2000] [--seconds 30]`
+`python shared/bench/services/adversary.py [--engine re-search] [--policy shed] [--rate 2000] [--seconds 30]`
 
 Twenty ordinary patterns run on a host over a log in memory, alone and then beside a pattern whose search would never end
 (`graphtide_testing.adversary`), with the limits that services have by default. Edges come at a steady rate, some in a
@@ -9,16 +9,15 @@ record; the time from writing a record to its matches being committed is measure
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING
 
 import structlog
+from graphtide_bench.frame.script import Script
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
@@ -44,17 +43,18 @@ TOGETHER = 20
 
 
 def main() -> None:
-    """Measure, and print a JSON object for each run."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--engine", default="re-search")
-    parser.add_argument("--policy", default="shed", choices=["fail", "pause", "shed"])
-    parser.add_argument("--rate", type=int, default=2_000)
-    parser.add_argument("--seconds", type=float, default=30.0)
-    asked = parser.parse_args()
+    """Measure, and show a row for each run."""
+    script = Script(__file__, __doc__)
+    script.option("--engine", default="re-search")
+    script.option("--policy", default="shed", choices=["fail", "pause", "shed"])
+    script.option("--rate", type=int, default=2_000)
+    script.option("--seconds", type=float, default=30.0)
+    asked = script.arguments()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     for texts in (ordinary(), (*ordinary(), ADVERSARY)):
         found = measure(texts, asked.engine, asked.policy, asked.rate, asked.seconds)
-        sys.stdout.write(json.dumps({"engine": asked.engine, "patterns": len(texts), "rate": asked.rate, **found}) + "\n")
+        script.add({"engine": asked.engine, "patterns": len(texts), "rate": asked.rate, **found})
+    script.hand_out()
 
 
 def measure(texts: Sequence[str], engine: str, policy: str, rate: int, seconds: float) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """How much dearer than those of an unbounded search the plans are that the budget leaves, as the cost model estimates.
 
-`python shared/query/bench/planning_budget.py [--edges 20,24,28] [--seconds 300] [--engines timing,auto]` draws patterns and
+`python -m graphtide_bench.planning.budget [--edges 20,24,28] [--seconds 300] [--engines timing,auto]` draws patterns and
 streams from seeds: shapes, timing orders, labels, predicates; streams of which nothing, edge types, or 2-edge paths are known,
 with hubs or without. Both plans are made for each engine; of an engine it prints how many were compared, the worst ratio, where
 that was, and how many ratios are above 1.2. The comparison ends when its seconds are over.
@@ -8,10 +8,8 @@ that was, and how many ratios are above 1.2. The comparison ends when its second
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import random
-import sys
 import time
 from collections import defaultdict
 from math import exp, isqrt
@@ -29,7 +27,10 @@ from graphtide_query.estimates.crowd import Company
 from graphtide_query.families import AUTO, FAMILIES, engine_of
 from graphtide_query.planner import plan
 
+from graphtide_bench.frame.script import Script
+
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from graphtide_core.predicate import Expression
@@ -120,13 +121,8 @@ def stream_of(known: str, drawn: random.Random) -> StatisticsSnapshot:
     )
 
 
-def main() -> None:
-    """Compare until the time is over."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--edges", default="20,24,28")
-    arguments.add_argument("--seconds", type=float, default=300)
-    arguments.add_argument("--engines", default=",".join((*FAMILIES["isomorphism"].names, AUTO)))
-    given = arguments.parse_args()
+def compared(given: argparse.Namespace) -> dict[str, list[tuple[float, str]]]:
+    """Return the ratios of each engine, and their cases, that fit into the time."""
     end = time.monotonic() + given.seconds
     ratios: dict[str, list[tuple[float, str]]] = defaultdict(list)
     sizes = [int(size) for size in given.edges.split(",")]
@@ -139,21 +135,28 @@ def main() -> None:
             model = CostModel(pattern, statistics, WINDOW)
             for engine in given.engines.split(","):
                 if time.monotonic() > end:
-                    report(ratios)
-                    return
+                    return ratios
                 made = [plan(pattern, engine, statistics=statistics, budget=budget) for budget in (PlanningBudget(), UNBOUNDED)]
                 bounded, unbounded = [
                     engine_of(each.physical).cost(model, each.physical, Company()).nanoseconds for each in made
                 ]
                 ratios[engine].append((bounded / unbounded, case))
+    raise AssertionError  # seeds do not end
 
 
-def report(ratios: dict[str, list[tuple[float, str]]]) -> None:
-    """Print what was found of every engine."""
-    for engine, found in ratios.items():
+def main() -> None:
+    """Compare until the time is over, and show a row for each engine."""
+    script = Script(__file__, __doc__)
+    script.option("--edges", default="20,24,28")
+    script.option("--seconds", type=float, default=300)
+    script.option("--engines", default=",".join((*FAMILIES["isomorphism"].names, AUTO)))
+    given = script.arguments()
+    for engine, found in compared(given).items():
         worst, case = max(found)
         above = sum(ratio > 1.2 for ratio, _ in found)
-        sys.stdout.write(f"{engine}: {len(found)} compared, worst {worst:.3g} ({case}), above 1.2: {above}\n")
+        counts = {"compared": len(found), "worst": float(f"{worst:.3g}"), "above 1.2": above}
+        script.add({"engine": engine, "worst case": case, **counts})
+    script.hand_out()
 
 
 if __name__ == "__main__":

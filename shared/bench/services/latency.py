@@ -1,7 +1,7 @@
 """From an edge's send to its match's receipt, through every service and real servers, at a steady rate.
 
-`python e2e_tests/bench/latency.py [--rate 20000] [--seconds 20] [--profile throughput|low-latency] [--together 20] [--stages]
-[--http] [--registering 1000]`
+`python shared/bench/services/latency.py [--rate 20000] [--seconds 20] [--profile throughput|low-latency] [--together 20]
+[--stages] [--http] [--registering 1000]`
 
 Every hundredth edge is a match by itself. Edges are written to the raw topic, some together in a record, or sent over HTTP,
 some together in a request; their ids are the times of their sending. Plain consumers read matches, and with `--stages` what
@@ -12,11 +12,8 @@ sent before any counts, so that the broker's code is compiled and every client h
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import statistics
-import sys
 import tempfile
 import time
 from http.client import HTTPConnection
@@ -25,11 +22,13 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
+from graphtide_bench.frame.script import Script
 from graphtide_core.ids import StreamName
 from graphtide_testing.whole import Whole
 from stages import Stage, Watch, in_match, stages_of
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Mapping
 
     from stages import Seen
@@ -49,16 +48,16 @@ AS_OPERATED = {"CHECKPOINT_SECONDS": "5.0", "FIGURES_SECONDS": "2.0", "LINGER_SE
 
 
 def main() -> None:
-    """Measure, and print one JSON object."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rate", type=int, default=20_000)
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--profile", default="throughput", choices=["throughput", "low-latency"])
-    parser.add_argument("--together", type=int, default=20, help="edges in a record or request")
-    parser.add_argument("--stages", action="store_true", help="tell where the time goes, too")
-    parser.add_argument("--http", action="store_true", help="send over HTTP")
-    parser.add_argument("--registering", type=int, default=0, help="patterns that are registered meanwhile")
-    asked = parser.parse_args()
+    """Measure, and show a row."""
+    script = Script(__file__, __doc__)
+    script.option("--rate", type=int, default=20_000)
+    script.option("--seconds", type=float, default=20.0)
+    script.option("--profile", default="throughput", choices=["throughput", "low-latency"])
+    script.option("--together", type=int, default=20, help="edges in a record or request")
+    script.option("--stages", action="store_true", help="tell where the time goes, too")
+    script.option("--http", action="store_true", help="send over HTTP")
+    script.option("--registering", type=int, default=0, help="patterns that are registered meanwhile")
+    asked = script.arguments()
     settings = {name: {"PROFILE": asked.profile, **(AS_OPERATED if "matcher" in name else {})} for name in SERVICES}
     with tempfile.TemporaryDirectory() as folder:
         whole = Whole(Path(folder), settings)
@@ -71,7 +70,8 @@ def main() -> None:
         finally:
             whole.end()
     told = {"profile": asked.profile, "rate": asked.rate, "together": asked.together, "load": round(os.getloadavg()[0], 1)}
-    sys.stdout.write(json.dumps({**told, **found}) + "\n")
+    script.add({**told, **found})
+    script.hand_out()
 
 
 class Registering(Thread):

@@ -1,8 +1,9 @@
 """How many edges a second the service takes over HTTP, how many its sequencer puts in order, and how many it merges.
 
-`python services/ingestion/bench/measure.py [BOOTSTRAP|memory]` measures in memory, or over the Kafka at that address. Every
-rate is the median of some runs, with the least and the greatest, and beside it the processor time of the service, senders and
-broker left out; results are checked. Sender and service share the machine. Further arguments pick measures by their beginnings.
+`python shared/bench/services/ingestion.py [BOOTSTRAP|memory] [CASE...] [--repeats 5]` measures in memory, or over the Kafka at
+that address. Every rate is the median of some runs, with the least and the greatest, and beside it the processor time of the
+service, senders and broker left out; results are checked. Sender and service share the machine. Cases are picked by their
+beginnings.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from __future__ import annotations
 import http.client
 import json
 import multiprocessing
-import statistics
-import sys
 import threading
 import time
 import uuid
@@ -21,6 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 import uvicorn
+from graphtide_bench.frame.runs import Spread
+from graphtide_bench.frame.script import Row, Script
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import merged
 from graphtide_core.ports.log import TopicPartition
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import Log
 
-RUNS = 5
 SENDERS = 2
 EDGES = 400_000
 FLOWS = StreamName("flows")
@@ -184,35 +184,38 @@ def merging(log: Log, edges_in_a_record: int) -> Taken:
     return taken
 
 
-def report(what: str, log: Callable[[], Log], measure: Callable[[Log], Taken]) -> None:
-    """Print the median of some runs, each over a log of its own, with the least and the greatest."""
-    chosen = sys.argv[2:]
-    if chosen and not what.startswith(tuple(chosen)):
-        return
-    found = [measure(log()) for _ in range(RUNS)]
-    rates = sorted(EDGES / each.seconds for each in found)
-    times = sorted(each.processor / EDGES * 1e6 for each in found)
-    print(  # noqa: T201 - a report
-        f"{what:48} {statistics.median(rates):10,.0f} edges/s ({rates[0]:,.0f} to {rates[-1]:,.0f}), "
-        f"{statistics.median(times):.2f} us an edge ({times[0]:.2f} to {times[-1]:.2f})",
-        flush=True,
-    )
+def row(what: str, log: Callable[[], Log], measure: Callable[[Log], Taken], runs: int) -> Row:
+    """Return rates and processor times of some runs, each over a log of its own."""
+    found = [measure(log()) for _ in range(runs)]
+    rates, times = ([EDGES / each.seconds for each in found], [each.processor / EDGES * 1e6 for each in found])
+    return {"case": what, "edges/s": Spread.of(rates).rounded(0), "us an edge": Spread.of(times).rounded(2)}
 
 
 def main() -> None:
     """Measure all."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
 
-    def log() -> Log:
-        return KafkaLog(KafkaConnection(sys.argv[1])) if len(sys.argv) > 1 and sys.argv[1] != "memory" else MemoryLog()
+    script = Script(__file__, __doc__)
+    script.option("log", nargs="?", default="memory", help="address of a Kafka, or memory")
+    script.option("cases", nargs="*", default=[""], help="beginnings of the cases to measure")
+    script.option("--repeats", type=int, default=5)
+    asked = script.arguments()
 
+    def log() -> Log:
+        return MemoryLog() if asked.log == "memory" else KafkaLog(KafkaConnection(asked.log))
+
+    cases: dict[str, Callable[[Log], Taken]] = {}
     for size in (4000, 100, 1):
-        report(f"sequencer, raw records of {size} edges", log, partial(sequencing, edges_in_a_record=size))
+        cases[f"sequencer, raw records of {size} edges"] = partial(sequencing, edges_in_a_record=size)
     for size in (4000, 100):
-        report(f"merger, raw records of {size} edges", log, partial(merging, edges_in_a_record=size))
+        cases[f"merger, raw records of {size} edges"] = partial(merging, edges_in_a_record=size)
     for size in (1_000, 10_000):
-        report(f"HTTP, bodies of {size} edges", log, partial(over_http, edges_in_a_body=size, sequence=False))
-        report(f"HTTP to ordered, bodies of {size} edges", log, partial(over_http, edges_in_a_body=size, sequence=True))
+        cases[f"HTTP, bodies of {size} edges"] = partial(over_http, edges_in_a_body=size, sequence=False)
+        cases[f"HTTP to ordered, bodies of {size} edges"] = partial(over_http, edges_in_a_body=size, sequence=True)
+    for what, measure in cases.items():
+        if what.startswith(tuple(asked.cases)):
+            script.add(row(what, log, measure, asked.repeats))
+    script.hand_out()
 
 
 if __name__ == "__main__":

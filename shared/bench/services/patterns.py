@@ -1,6 +1,6 @@
 """What a host's record costs by the patterns that are registered beside those that want it.
 
-`python e2e_tests/bench/patterns.py [--patterns 1,1000,10000,50000] [--engine timing] [--records 4000] [--alike label]`
+`python shared/bench/services/patterns.py [--patterns 1,1000,10000,50000] [--engine timing] [--records 4000] [--alike label]`
 
 Each count of patterns has a process of its own: a host over a log in memory runs as many patterns of two edges, each with a
 label of its own; or all with one, each with a window of its own, or equal but for their names. Ordered records come with one
@@ -12,16 +12,14 @@ how long the host takes to adopt all patterns at its start, and one more while r
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from graphtide_bench.frame.script import Script
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
@@ -53,22 +51,23 @@ _ALIKE: Final = ("nothing", "label", "all")
 
 
 def main() -> None:
-    """Measure, and print a JSON object for each count of patterns."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--patterns", default="1,1000,10000,50000")
-    parser.add_argument("--engine", default="timing")
-    parser.add_argument("--records", type=int, default=4_000)
-    parser.add_argument("--alike", choices=_ALIKE, default="nothing", help="what patterns have in common but their form")
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    """Measure, and show a row for each count of patterns."""
+    script = Script(__file__, __doc__)
+    script.option("--patterns", default="1,1000,10000,50000")
+    script.option("--engine", default="timing")
+    script.option("--records", type=int, default=4_000)
+    script.option("--alike", choices=_ALIKE, default="nothing", help="what patterns have in common but their form")
+    script.option("--here", action="store_true", help=argparse.SUPPRESS)
+    asked = script.arguments()
     counts = [int(each) for each in asked.patterns.split(",")]
     if asked.here:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-        sys.stdout.write(json.dumps(Measured(counts[0], asked.engine, asked.alike).told(asked.records)) + "\n")
-        return
-    for count in counts:
+        script.add(Measured(counts[0], asked.engine, asked.alike).told(asked.records))
+    for count in () if asked.here else counts:
         more = ["--engine", asked.engine, "--records", str(asked.records), "--here", "--alike", asked.alike]
-        subprocess.run([sys.executable, __file__, "--patterns", str(count), *more], check=True)
+        for row in script.apart("--patterns", count, *more):
+            script.add(row)
+    script.hand_out()
 
 
 class Measured:

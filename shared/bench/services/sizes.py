@@ -1,6 +1,6 @@
 """What edges and patterns take: bytes on disk, in Redis and in a matcher's memory, by one matcher on real Kafka and Redis.
 
-`python e2e_tests/bench/sizes.py [--edges 500000]`
+`python shared/bench/services/sizes.py [--edges 500000]`
 
 Three deployments one after the other differ in the window or the number of patterns alone, so that a difference of theirs is
 what an edge of the window, or a pattern, takes. Patterns want every label, so every edge of the window is kept.
@@ -8,14 +8,12 @@ what an edge of the window, or a pattern, takes. Patterns want every label, so e
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from graphtide_bench.frame.script import Script
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.crowd import SERVICE, STREAM, fill, register
@@ -48,10 +46,10 @@ class Sizes(NamedTuple):
 
 
 def main() -> None:
-    """Measure, and print one JSON object."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--edges", type=int, default=500_000)
-    edges = parser.parse_args().edges
+    """Measure, and show a row."""
+    script = Script(__file__, __doc__)
+    script.option("--edges", type=int, default=500_000)
+    edges = script.arguments().edges
     small, wide, crowded = (sizes(case, edges) for case in (SMALL, WIDE, CROWDED))
     more_edges, more_patterns = WIDE.window - SMALL.window, CROWDED.patterns - SMALL.patterns
     found = {
@@ -62,7 +60,8 @@ def main() -> None:
         "raw_bytes_an_edge": round(small.raw / edges),
         "ordered_bytes_an_edge": round(small.disk / edges),
     }
-    sys.stdout.write(json.dumps({"edges": edges, **found}, indent=2) + "\n")
+    script.add({"edges": edges, **found})
+    script.hand_out()
 
 
 def sizes(case: Case, edges: int) -> Sizes:

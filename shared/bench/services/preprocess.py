@@ -1,6 +1,6 @@
 """How many edges a second the Spark job puts in order on this machine, and how long a batch takes.
 
-`python services/preprocess/bench/measure.py BOOTSTRAP` fills topics of a Kafka and lets the job read them to their end in
+`python shared/bench/services/preprocess.py BOOTSTRAP` fills topics of a Kafka and lets the job read them to their end in
 `local[2]`. Rates are those of full batches but the first of a query, in which processes and classes are loaded. Every figure is
 the median of some runs, with the least and the greatest; results are checked. Log, job and Java share the machine.
 """
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 import os
-import statistics
-import sys
 import tempfile
 import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphtide_bench.frame.runs import Spread
+from graphtide_bench.frame.script import Row, Script
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.kafka import KafkaConnection, KafkaLog
@@ -33,7 +33,6 @@ from graphtide_wire.topics import Topics
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RUNS = 5
 FLOWS = StreamName("flows")
 BATCHES_OF_LATENCY = 30
 EDGES_OF_A_BATCH = {4_000: 400_000, 1: 400_000}
@@ -121,31 +120,34 @@ def latency(bench: Bench) -> list[float]:
     return sorted(batches[5:])
 
 
-def report(what: str, found: list[tuple[float, float]]) -> None:
-    """Print the median rate, the least and the greatest, and the median of the processor's time."""
+def row(what: str, found: list[tuple[float, float]]) -> Row:
+    """Return rates, and the median of the processor time."""
     rates, times = zip(*found, strict=True)
-    spread = f"({min(rates):,.0f} to {max(rates):,.0f})"
-    processor = f"{statistics.median(times):.1f} us of the processor an edge"
-    print(f"{what:36} {statistics.median(rates):10,.0f} edges/s {spread}, {processor}", flush=True)  # noqa: T201 - a report
+    return {"case": what, "edges/s": Spread.of(rates).rounded(0), "us an edge": round(Spread.of(times).median, 1)}
 
 
 def main() -> None:
     """Measure all."""
+    script = Script(__file__, __doc__)
+    script.option("bootstrap", help="address of a Kafka")
+    script.option("--repeats", type=int, default=5)
+    asked = script.arguments()
     logging.getLogger().setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
         spark = session(
             "local[2]", {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.local.dir": folder}
         )
         spark.sparkContext.setLogLevel("ERROR")
-        bench = Bench(sys.argv[1], spark, Path(folder))
+        bench = Bench(asked.bootstrap, spark, Path(folder))
         throughput(bench, 800_000, 4_000, 2)
         for edges, size, partitions in ((2_000_000, 4_000, 2), (2_000_000, 4_000, 1), (2_000_000, 1, 2)):
             what = f"records of {size} edges, {partitions} partitions"
-            report(what, [throughput(bench, edges, size, partitions) for _ in range(RUNS)])
+            script.add(row(what, [throughput(bench, edges, size, partitions) for _ in range(asked.repeats)]))
         found = latency(bench)
-        p95 = found[int(len(found) * 0.95)]
-        print(f"a batch of 100 edges: median {statistics.median(found):.2f} s, p95 {p95:.2f} s", flush=True)  # noqa: T201 - a report
+        p95 = round(found[int(len(found) * 0.95)], 2)
+        script.add({"case": "a batch of 100 edges", "seconds": round(Spread.of(found).median, 2), "p95 seconds": p95})
         spark.stop()
+    script.hand_out()
 
 
 if __name__ == "__main__":

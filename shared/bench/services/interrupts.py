@@ -1,6 +1,6 @@
 """How soon a search without end is over after a signal.
 
-`python e2e_tests/bench/interrupts.py [--times 20]`
+`python shared/bench/services/interrupts.py [--times 20]`
 
 A star of eight whose condition never holds is matched around a vertex of 3,000 edges, under every engine, and under `timing`
 with two threads as well. A signal comes after a while that a seed decides; the time from it to the end of `push` is measured.
@@ -8,17 +8,15 @@ with two threads as well. A signal comes after a while that a seed decides; the 
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import random
 import signal
-import statistics
-import sys
 import threading
 import time
 from collections import deque
 
+from graphtide_bench.frame.runs import Spread
+from graphtide_bench.frame.script import Script
 from graphtide_core.time import TimeUnit
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -34,16 +32,14 @@ RECORDS = 9_000
 
 
 def main() -> None:
-    """Measure, and print a JSON object for each engine."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--times", type=int, default=20)
-    asked = parser.parse_args()
+    """Measure, and show a row for each engine."""
+    script = Script(__file__, __doc__)
+    script.option("--times", type=int, default=20)
+    asked = script.arguments()
     for engine, threads in [*((engine, 1) for engine in FAMILIES["isomorphism"].names), ("timing", 2)]:
         took = [1_000 * _measured(engine, threads, random.Random(seed)) for seed in range(asked.times)]
-        figures = {"least": min(took), "median": statistics.median(took), "most": max(took)}
-        told = {name: round(each, 1) for name, each in figures.items()}
-        sys.stdout.write(json.dumps({"engine": engine, "threads": threads, "times": asked.times, "ms": told}) + "\n")
-        sys.stdout.flush()
+        script.add({"engine": engine, "threads": threads, "times": asked.times, "ms": Spread.of(took).rounded(1)})
+    script.hand_out()
 
 
 def _measured(engine: str, threads: int, chance: random.Random) -> float:

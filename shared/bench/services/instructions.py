@@ -1,43 +1,41 @@
 """Instructions that `Matcher::push` takes, by callgrind: the same on every run, whatever else the machine does.
 
-`python e2e_tests/bench/instructions.py [--workload B] [--edges 60000] [--window 20000] [--output FILE] [--before FILE]`
+`python shared/bench/services/instructions.py [--workload B] [--edges 60000] [--window 20000] [--output FILE] [--before FILE]`
 
 Every pattern of a workload under every engine, as in `graphtide bench subgraph`; decoding and planning are not counted.
-With `--before` the figures are compared with those of another build, which `--output` wrote.
+With `--before` the counts are compared with those of another build, which `--output` wrote.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
+from statistics import geometric_mean
 
-from graphtide_bench.cache import csv_file, statistics_of, texts
-from graphtide_bench.workload import WORKLOADS
+from graphtide_bench.frame.report import read
+from graphtide_bench.frame.script import ROWS, Script
+from graphtide_bench.workloads.cache import csv_file, statistics_of, texts
+from graphtide_bench.workloads.workload import WORKLOADS
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Concurrency, Limits, encode
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 
-NATIVE = Path(__file__).parents[2] / "shared" / "native"
+NATIVE = Path(__file__).parents[2] / "native"
 PROGRAM = NATIVE / "target" / "release" / "examples" / "push"
 COUNTED = "push::push_batch"
 
 
 def main() -> None:
-    """Measure, and print a JSON object."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--workload", default="B", choices=sorted(WORKLOADS))
-    parser.add_argument("--edges", type=int, default=60_000)
-    parser.add_argument("--window", type=int, default=20_000)
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--before", type=Path)
-    asked = parser.parse_args()
+    """Measure, and show a row."""
+    script = Script(__file__, __doc__)
+    script.option("--workload", default="B", choices=sorted(WORKLOADS))
+    script.option("--edges", type=int, default=60_000)
+    script.option("--window", type=int, default=20_000)
+    script.option("--before", type=Path, help="the report of another build")
+    asked = script.arguments()
     build = ["cargo", "build", "--release", "--quiet", "-p", "graphtide-match", "--example", "push"]
     subprocess.run(build, cwd=NATIVE, check=True)
     workload = WORKLOADS[asked.workload].of_length(asked.edges)
@@ -46,12 +44,13 @@ def main() -> None:
         plans = Path(folder) / "plans"
         plans.write_bytes(b"".join(_plans(texts(workload.patterns(asked.window), asked.window), stream)))
         found = count(stream, plans, Path(folder))
-    if asked.output is not None:
-        asked.output.write_text(json.dumps(found))
-    told: dict[str, object] = {"cases": len(found), "instructions": sum(found.values())}
+    for name, instructions in found.items():
+        script.add({"case": name, "instructions": instructions})
+    checked = f"{len(found)} cases, {sum(found.values()):,} instructions."
     if asked.before is not None:
-        told |= compared(json.loads(asked.before.read_text()), found)
-    sys.stdout.write(json.dumps(told) + "\n")
+        before = {row["case"]: row["instructions"] for row in read(asked.before).of_kind(ROWS)}
+        checked = f"{checked} {compared(before, found)}"
+    script.hand_out(checked)
 
 
 def count(stream: Path, plans: Path, folder: Path) -> dict[str, int]:
@@ -65,12 +64,11 @@ def count(stream: Path, plans: Path, folder: Path) -> dict[str, int]:
     return {name: sum(next(sums) for _ in range(int(calls))) for name, calls, _, _ in cases}
 
 
-def compared(before: dict[str, int], after: dict[str, int]) -> dict[str, object]:
-    """Return how much more instructions there are: in geometric mean, and the case with most."""
+def compared(before: dict[str, int], after: dict[str, int]) -> str:
+    """Return how many more instructions there are, in a sentence: in geometric mean, and the case with most."""
     ratios = {name: after[name] / before[name] for name in before}
     most = max(ratios, key=lambda name: ratios[name])
-    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
-    return {"geometric_mean": round(mean, 4), "most": [most, round(ratios[most], 4)]}
+    return f"Of the other build: {geometric_mean(ratios.values()):.4f} in geometric mean, at most {ratios[most]:.4f} ({most})."
 
 
 def _plans(patterns: dict[str, str], stream: Path) -> list[bytes]:

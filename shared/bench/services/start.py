@@ -1,20 +1,20 @@
 """What it costs to start: processor seconds of the program, from nothing to its end, by verb.
 
-    python e2e_tests/bench/start.py [--repeats 5]
+    python shared/bench/services/start.py [--repeats 5]
 
 `PYTHONPATH` puts another version before the installed one.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from statistics import median
+
+from graphtide_bench.frame.runs import Spread
+from graphtide_bench.frame.script import Script
 
 PATTERN = "PATTERN p MATCH (a)-[x:pay]->(b), (b)-[y:pay]->(c) ORDER x < y ON payments WINDOW 10s\n"
 EDGES = "ts,src,dst,label\n1,ann,bob,pay\n2,bob,eve,pay\n3,eve,dan,pay\n4,dan,ann,pay\n"
@@ -32,17 +32,17 @@ CASES = {
 
 
 def main() -> None:
-    """Print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
-    sys.stdout.write(f"load {os.getloadavg()[0]:.1f}\n\n| verb | processor seconds |\n| --- | ---: |\n")
+    """Measure, and show a row for each verb."""
+    script = Script(__file__, __doc__)
+    script.option("--repeats", type=int, default=5)
+    repeats = script.arguments().repeats
     with tempfile.TemporaryDirectory() as name:
         Path(name, "p.gtp").write_text(PATTERN)
         Path(name, "edges.csv").write_text(EDGES)
         for case, arguments in CASES.items():
-            seconds = median(_seconds(arguments, name) for _ in range(repeats))
-            sys.stdout.write(f"| `{case}` | {seconds:.2f} |\n")
+            seconds = Spread.of(_seconds(arguments, name) for _ in range(repeats))
+            script.add({"verb": case, "processor seconds": seconds.rounded(2)})
+    script.hand_out()
 
 
 def _seconds(arguments: list[str], folder: str) -> float:

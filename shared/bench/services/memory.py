@@ -1,6 +1,6 @@
 """The whole deployment for minutes at a steady rate: what its processes' memory does, and whether every match comes once.
 
-`python e2e_tests/bench/memory.py [--minutes 10] [--rate 2000]`
+`python shared/bench/services/memory.py [--minutes 10] [--rate 2000]`
 
 Generated flows go in over HTTP. One pattern stays; every so often another is registered and the oldest of the others is
 deleted. In the end the command line matches the same stream with all patterns. The one that stays must have the same matches,
@@ -13,10 +13,8 @@ more than `MOST_GROWTH` and `MOST_GROWN_BYTES` from the second to the third, or 
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphtide_bench.frame.script import Script
 from graphtide_testing.whole import Whole
 
 if TYPE_CHECKING:
@@ -76,24 +75,25 @@ class Sent:
 
 
 def main() -> None:
-    """Run, and print a table.
+    """Run, and show a row for each process.
 
     Raises:
         SystemExit: memory grew, or matches are wrong.
     """
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--rate", type=int, default=2000, help="edges a second")
-    asked = parser.parse_args()
+    script = Script(__file__, __doc__)
+    script.option("--minutes", type=float, default=10.0)
+    script.option("--rate", type=int, default=2000, help="edges a second")
+    asked = script.arguments()
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
         stream, pattern = generated(folder, int(asked.minutes * 60 * asked.rate))
         whole = Whole(folder / "deployment", {"statistics": {"PUBLISH_SECONDS": "2.0"}})
         try:
             whole.start()
-            wrong = loaded(whole, asked.rate, asked.minutes * 60, stream, pattern)
+            wrong = loaded(script, whole, stream, pattern, rate=asked.rate, seconds=asked.minutes * 60)
         finally:
             whole.end()
+    script.hand_out("; ".join(wrong) or "Matches checked: those of the command line, each once; no process grew.")
     if wrong:
         raise SystemExit("\n".join(wrong))
 
@@ -106,7 +106,7 @@ def generated(folder: Path, records: int) -> tuple[Path, Path]:
     return stream, pattern
 
 
-def loaded(whole: Whole, rate: int, seconds: float, stream: Path, pattern: Path) -> list[str]:
+def loaded(script: Script, whole: Whole, stream: Path, pattern: Path, *, rate: int, seconds: float) -> list[str]:
     """Run and print; return what is wrong."""
     whole.register(pattern.read_text())
     usage = [whole.usage()]
@@ -126,7 +126,7 @@ def loaded(whole: Whole, rate: int, seconds: float, stream: Path, pattern: Path)
     whole.settle("flows")
     usage.append(whole.usage())
     found = Counter(json.loads(record)["match_id"] for record in whole.matches())
-    report(usage, took, sum(found.values()), len(guests))
+    report(script, usage, took)
     return [*grown(usage), *mismatches(found, guests, stream, pattern)]
 
 
@@ -165,7 +165,7 @@ def mismatches(found: Counter[str], guests: list[Guest], stream: Path, pattern: 
         wrong.append(f"{len(unknown)} matches are not the command line's")
     if repeated := [id for id, count in found.items() if count > 1]:
         wrong.append(f"{len(repeated)} matches came more than once")
-    sys.stdout.write(f"\nmatches: {len(found)} found, {len(required)} required, {len(expected)} of the command line\n")
+    sys.stderr.write(f"matches: {len(found)} found, {len(required)} required, {len(expected)} of the command line\n")
     return wrong
 
 
@@ -184,17 +184,16 @@ def grown(usage: list[dict[str, Usage]]) -> list[str]:
     ]
 
 
-def report(usage: list[dict[str, Usage]], seconds: float, matches: int, guests: int) -> None:
-    """Print the table."""
+def report(script: Script, usage: list[dict[str, Usage]], seconds: float) -> None:
+    """Add a row for each process."""
     start, warm, end = usage
-    rows = [
-        f"| {name} | {start[name].resident_bytes / 1e6:.0f} MB | {warm[name].resident_bytes / 1e6:.0f} MB "
-        f"| {end[name].resident_bytes / 1e6:.0f} MB | {(end[name].cpu_seconds - start[name].cpu_seconds) / seconds:.1%} |"
-        for name in start
-    ]
-    head = "| process | at the start | warm | at the end | of a core |\n| --- | ---: | ---: | ---: | ---: |"
-    told = f"{seconds:.0f} s, {matches} matches, {guests} patterns came and went, load {os.getloadavg()[0]:.1f}"
-    sys.stdout.write("\n".join([told, "", head, *rows]) + "\n")
+    for name in start:
+        megabytes = {
+            moment: round(use[name].resident_bytes / 1e6)
+            for moment, use in (("at the start", start), ("warm", warm), ("at the end", end))
+        }
+        core = (end[name].cpu_seconds - start[name].cpu_seconds) / seconds
+        script.add({"process": name, "megabytes": megabytes, "of a core": round(core, 3)})
 
 
 if __name__ == "__main__":

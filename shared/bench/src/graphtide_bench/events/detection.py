@@ -1,6 +1,7 @@
 """How fast event patterns are detected, by how many there are: readings of road sensors, and sequences of slow ones.
 
-`python e2e_tests/bench/events.py [--patterns 1,10,100,1000] [--builder casem+dce] [--days 1] [--seed 7] [--repeats 5]`
+`python -m graphtide_bench.events.detection [--patterns 1,10,100,1000] [--builder casem+dce] [--days 1] [--seed 7]
+[--repeats 5]`
 
 The stream imitates a city's traffic: each sensor tells a speed once in five minutes, a jam lasts for about half an hour, and
 every second one reaches a sensor nearby. A pattern is a sequence of three slow sensors next to each other within 20 minutes. No
@@ -18,17 +19,14 @@ are written there, for whoever runs another system beside this one.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from graphtide_core.errors import FatalError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.time import TimeUnit
 from graphtide_native.event_detection import EventDetector
@@ -36,6 +34,9 @@ from graphtide_native.records import CsvDecoder, Symbols
 from graphtide_native.spec import columns
 from graphtide_query import parse
 from graphtide_query.families.events.builders import BUILDERS, aggregate
+
+from graphtide_bench.frame.runs import Spread
+from graphtide_bench.frame.script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,31 +62,33 @@ select a.id, b.id, c.id from pattern [
 
 
 def main() -> None:
-    """Measure, and print a JSON object for each count of patterns; or write what is measured."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--patterns", default="1,10,100,1000")
-    parser.add_argument("--builder", choices=sorted(BUILDERS), default="casem+dce")
-    parser.add_argument("--days", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", type=Path, metavar="FOLDER")
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    """Measure, and show a row for each count of patterns; or write what is measured."""
+    script = Script(__file__, __doc__)
+    script.option("--patterns", default="1,10,100,1000")
+    script.option("--builder", choices=sorted(BUILDERS), default="casem+dce")
+    script.option("--days", type=int, default=1)
+    script.option("--seed", type=int, default=7)
+    script.option("--repeats", type=int, default=5)
+    script.option("--write", type=Path, metavar="FOLDER")
+    script.option("--here", action="store_true", help=argparse.SUPPRESS)
+    asked = script.arguments()
     counts = [int(each) for each in asked.patterns.split(",")]
     if asked.write is not None:
         write(asked.write, counts, asked.days, asked.seed)
     elif asked.here:
         stream = "".join(lines(asked.days, asked.seed)).encode()
-        sys.stdout.write(json.dumps(told(counts[0], asked.builder, asked.seed, stream, asked.repeats)) + "\n")
+        script.add(told(counts[0], asked.builder, asked.seed, stream, asked.repeats))
     else:
         for count in counts:
             own = ["--patterns", str(count), "--builder", asked.builder, "--days", str(asked.days), "--seed", str(asked.seed)]
-            subprocess.run([sys.executable, __file__, *own, "--repeats", str(asked.repeats), "--here"], check=True)
+            for row in script.apart(*own, "--repeats", asked.repeats, "--here"):
+                script.add(row)
+    script.hand_out()
 
 
 def lines(days: int, seed: int) -> Iterator[str]:
     """Yield the stream as CSV, line by line, the header first; times in milliseconds."""
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 - a stream and its patterns, no secret
     slow_until = [0.0] * SENSORS
     yield "ts,type,speed\n"
     for start in range(0, days * DAY, STEP):
@@ -101,7 +104,7 @@ def lines(days: int, seed: int) -> Iterator[str]:
 
 def texts(count: int, seed: int, template: str) -> str:
     """Return so many patterns as text; fewer patterns are the first of more."""
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 - a stream and its patterns, no secret
     told = []
     for number in range(count):
         center = random.randrange(SENSORS)
@@ -137,15 +140,17 @@ def told(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> di
     batches = [whole.part(start, min(start + BATCH, len(whole))) for start in range(0, len(whole), BATCH)]
     runs = [run(plan, patterns, symbols, read, batches) for _ in range(repeats + 1)]
     matches = {found for _, found, _ in runs}
-    assert len(matches) == 1, f"runs differ: {sorted(matches)}"
-    seconds = [each for each, *_ in runs[1:]]
+    if len(matches) > 1:
+        message = f"runs differ: {sorted(matches)} matches"
+        raise FatalError(message)
+    spread = Spread.of(each for each, *_ in runs[1:])
     return {
         "patterns": count,
         "builder": builder,
         "vertices": len(plan.vertices),
         "planned_s": round(planned_s, 2),
-        "events_per_s": round(len(whole) / median(seconds)),
-        "spread": round((max(seconds) - min(seconds)) / median(seconds), 2),
+        "events_per_s": round(len(whole) / spread.median),
+        "spread": round(spread.share, 2),
         "matches": matches.pop(),
         "most_instances": runs[-1][2],
         "megabytes": round(taken / 1e6, 1),

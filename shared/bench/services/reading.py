@@ -1,6 +1,6 @@
 """How fast a stream is read and matched, by the format it is written in.
 
-`python e2e_tests/bench/reading.py [--edges 3000000] [--repeats 5] [--folder FOLDER]`
+`python shared/bench/services/reading.py [--edges 3000000] [--repeats 5] [--folder FOLDER]`
 
 One stream of edges between 20,000 addresses with 50 labels and an attribute, as CSV, JSON Lines, Parquet and Arrow with
 dictionaries and with plain texts. A pattern of three edges in order is matched over each, in turns, in one process, whose
@@ -10,12 +10,8 @@ the file to the summary, without start-up, and how many times as fast as CSV tha
 
 from __future__ import annotations
 
-import argparse
-import json
-import statistics
-import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -26,6 +22,8 @@ import pyarrow.parquet as pq
 from graphtide.options import MatchOptions
 from graphtide.readers import ReaderOptions
 from graphtide.run import prepare
+from graphtide_bench.frame.runs import repeated
+from graphtide_bench.frame.script import Script
 from graphtide_native.allocator import keep_pages
 from graphtide_query import parse_subgraphs
 
@@ -51,36 +49,27 @@ class Nowhere:
 
 
 def main() -> None:
-    """Measure, and print a JSON object for each format."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--edges", type=int, default=3_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--folder", type=Path, default=None)
-    asked = parser.parse_args()
+    """Measure, and show a row for each format."""
+    script = Script(__file__, __doc__)
+    script.option("--edges", type=int, default=3_000_000)
+    script.option("--repeats", type=int, default=5)
+    script.option("--folder", type=Path, default=None)
+    asked = script.arguments()
     keep_pages()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         paths = list(written(Path(folder), asked.edges))
-        took: dict[Path, list[tuple[float, float]]] = {path: [] for path in paths}
-        for turn in range(asked.repeats + 1):
-            for path in paths:
-                measured = once(path)
-                if turn:
-                    took[path].append(measured)
-    csv = statistics.median(wall for wall, _ in took[paths[0]])
-    for path, runs in took.items():
-        wall, cpu = (statistics.median(each) for each in zip(*runs, strict=True))
-        least, most = min(runs)[0], max(runs)[0]
-        told = {"wall": round(wall, 3), "from": round(least, 3), "to": round(most, 3), "processor": round(cpu, 3)}
-        sys.stdout.write(json.dumps({"stream": path.name, **told, "times_csv": round(csv / wall, 2)}) + "\n")
+        found = repeated([partial(once, path) for path in paths], asked.repeats, warm=1)
+    csv, *_ = found
+    for path, runs in zip(paths, found, strict=True):
+        script.add({"stream": path.name, **runs.columns(), "times_csv": round(csv.wall.median / runs.wall.median, 2)})
+    script.hand_out()
 
 
-def once(path: Path) -> tuple[float, float]:
-    """Return the wall and the processor time of a run."""
-    wall, cpu = time.perf_counter(), time.process_time()
+def once(path: Path) -> None:
+    """Match the pattern over the file."""
     run = prepare(parse_subgraphs(PATTERN), str(path), MatchOptions(), reading=ReaderOptions(keep_raw=False), matches=Nowhere())
     summary = run.execute()
     assert summary.outcome == "done", summary
-    return time.perf_counter() - wall, time.process_time() - cpu
 
 
 def written(folder: Path, edges: int) -> Iterable[Path]:

@@ -1,6 +1,6 @@
 """What patterns that are registered one by one cost the planner, by how many there are already.
 
-`python e2e_tests/bench/registering.py [--patterns 1000] [--every 100]`
+`python shared/bench/services/registering.py [--patterns 1000] [--every 100]`
 
 One process has the planner, a matcher host for each service, and the counter of statistics, over a log in memory. Each pattern
 has three edges and a label of its own. Between two registrations an ordered record of 20 edges comes, and every 25th time
@@ -10,14 +10,12 @@ statistics made it do.
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from graphtide_bench.frame.script import Script
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.time import Duration, EventTime
@@ -44,16 +42,17 @@ _TEXT: Final = "PATTERN p{0} MATCH (a)-[x:l{0}]->(b)-[y:l{0}]->(c)-[z:l{1}]->(d)
 
 
 def main() -> None:
-    """Measure, and print a JSON object."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--patterns", type=int, default=1_000)
-    parser.add_argument("--every", type=int, default=100)
-    asked = parser.parse_args()
+    """Measure, and show a row."""
+    script = Script(__file__, __doc__)
+    script.option("--patterns", type=int, default=1_000)
+    script.option("--every", type=int, default=100)
+    asked = script.arguments()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     deployment = Deployment()
     spent = [deployment.register(number) for number in range(asked.patterns)]
     told = [round(sum(spent[first : first + asked.every]), 2) for first in range(0, asked.patterns, asked.every)]
-    sys.stdout.write(json.dumps({"patterns": asked.patterns, "planner_s": round(sum(spent), 2), "each": told}) + "\n")
+    script.add({"patterns": asked.patterns, "planner_s": round(sum(spent), 2), "each": told})
+    script.hand_out()
 
 
 class Deployment:

@@ -1,14 +1,12 @@
 """Memory of an edge in the window: what a slice whose window holds everything adds to its process, an engine a process.
 
-`python services/backfill/bench/memory.py` prints bytes an edge, for edges with many vertices and ids of their own and for edges
-with few vertices and without ids.
+`python shared/bench/services/slice_memory.py` measures bytes an edge, for edges with many vertices and ids of their own
+and for edges with few vertices and without ids.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
@@ -18,12 +16,14 @@ from graphtide_backfill.domain.blocks import Block
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import Slice
 from graphtide_backfill.domain.task import Task
+from graphtide_bench.frame.script import Script
 from graphtide_native.stages import WHOLE
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 
 _EDGES = 1_000_000
 _ROWS = 50_000
+_KINDS = ("few", "many")
 # Every edge is of use, and none completes a match.
 _PATTERN = "PATTERN kept MATCH (v)-[a:x]->(w), (w)-[b:never]->(v) ON flows WINDOW 1000d"
 
@@ -53,19 +53,29 @@ def blocks(kind: str) -> list[Block]:
     return found
 
 
-def main() -> None:
-    """Measure one engine and kind of edges if they are named, else all, each in a process of its own."""
-    if len(sys.argv) == 1:
-        for engine, kind in product(FAMILIES["isomorphism"].names, ("few", "many")):
-            subprocess.run([sys.executable, __file__, engine, kind], check=True)  # noqa: S603 - our own program
-        return
-    engine, kind = sys.argv[1:]
+def added(engine: str, kind: str) -> int:
+    """Return the bytes that an edge adds to this process."""
     given = blocks(kind)
     matching = SliceMatching(Task(parse_subgraphs(_PATTERN), engine), Slice(0, 0, _EDGES), deletions=False)
     before = resident()
     for _ in matching.matches(given):
         pass
-    sys.stdout.write(f"{engine:10s} {kind:5s} {(resident() - before) / _EDGES:6.0f} bytes an edge\n")
+    return round((resident() - before) / _EDGES)
+
+
+def main() -> None:
+    """Measure one engine and kind of edges if they are named, else all, each in a process of its own."""
+    script = Script(__file__, __doc__)
+    script.option("--engine", choices=FAMILIES["isomorphism"].names)
+    script.option("--vertices", choices=_KINDS)
+    asked = script.arguments()
+    if asked.engine and asked.vertices:
+        script.add({"engine": asked.engine, "vertices": asked.vertices, "bytes an edge": added(asked.engine, asked.vertices)})
+    else:
+        for engine, kind in product(FAMILIES["isomorphism"].names, _KINDS):
+            for row in script.apart("--engine", engine, "--vertices", kind):
+                script.add(row)
+    script.hand_out()
 
 
 if __name__ == "__main__":

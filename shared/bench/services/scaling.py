@@ -1,6 +1,6 @@
 """A matcher service that the planner scales, under a load that comes and goes: what it saw, and what it decided.
 
-`python e2e_tests/bench/scaling.py [--record FILE] [--rate 1500] [--patterns 12]`
+`python shared/bench/services/scaling.py [--record FILE] [--rate 1500] [--patterns 12]`
 
 Matchers, ingestion and the admin API are processes on real Kafka and Redis; the planner runs in this one, asks the API server
 of the tests for replicas, and whoever stands in for Kubernetes starts and ends shards as it is asked. Edges come at a rate that
@@ -11,7 +11,6 @@ must follow.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import msgspec
+from graphtide_bench.frame.script import Script
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_planner.application import scaler
 from graphtide_planner.bootstrap import workers
@@ -169,11 +169,11 @@ def beside(*calls: Callable[[Event], None]) -> Iterator[None]:
 
 def main() -> None:
     """Scale, and print what was decided; write it where that is wished."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--record", type=Path)
-    parser.add_argument("--rate", type=float, default=1500.0, help="edges a second that are too many for one shard")
-    parser.add_argument("--patterns", type=int, default=12)
-    asked = parser.parse_args()
+    script = Script(__file__, __doc__)
+    script.option("--record", type=Path)
+    script.option("--rate", type=float, default=1500.0, help="edges a second that are too many for one shard")
+    script.option("--patterns", type=int, default=12)
+    asked = script.arguments()
     with tempfile.TemporaryDirectory() as folder:
         whole = Whole(Path(folder), names=("ingestion", "admin_api", "statistics"))
         try:
@@ -185,7 +185,8 @@ def main() -> None:
         asked.record.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", "utf-8")
     numbers = [step["situation"]["replicas"] for step in found["steps"]]
     changes = [after for before, after in zip([0, *numbers], numbers, strict=False) if before != after]
-    sys.stdout.write(json.dumps({"decisions": len(numbers), "replicas": changes}) + "\n")
+    script.add({"decisions": len(numbers), "replicas": changes})
+    script.hand_out()
 
 
 def scaled(whole: Whole, folder: Path, rate: float, patterns: int) -> dict[str, Any]:

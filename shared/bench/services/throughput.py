@@ -1,6 +1,6 @@
 """From ordered edges to committed matches: one matcher, real Kafka and Redis.
 
-`python e2e_tests/bench/throughput.py [--patterns 1] [--edges 1000000] [--together 4096]`
+`python shared/bench/services/throughput.py [--patterns 1] [--edges 1000000] [--together 4096]`
 
 The ordered topic is filled first; then the matcher starts. Its start-up is told apart: the rate is that between the first
 commit of its positions and the last.
@@ -8,14 +8,12 @@ commit of its positions and the last.
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphtide_bench.frame.script import Script
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_testing.crowd import SERVICE, STREAM, fill, register
@@ -29,12 +27,12 @@ WINDOW = 20_000
 
 
 def main() -> None:
-    """Measure, and print one JSON object."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--patterns", type=int, default=1)
-    parser.add_argument("--edges", type=int, default=1_000_000)
-    parser.add_argument("--together", type=int, default=4096, help="edges in a record")
-    asked = parser.parse_args()
+    """Measure, and show a row."""
+    script = Script(__file__, __doc__)
+    script.option("--patterns", type=int, default=1)
+    script.option("--edges", type=int, default=1_000_000)
+    script.option("--together", type=int, default=4096, help="edges in a record")
+    asked = script.arguments()
     with tempfile.TemporaryDirectory() as folder:
         deployment = Deployment(Path(folder))
         try:
@@ -46,7 +44,8 @@ def main() -> None:
             found = measure(log, deployment, asked.edges)
         finally:
             deployment.end()
-    sys.stdout.write(json.dumps({"patterns": asked.patterns, "together": asked.together, **found}) + "\n")
+    script.add({"patterns": asked.patterns, "together": asked.together, **found})
+    script.hand_out()
 
 
 def measure(log: Log, deployment: Deployment, edges: int) -> dict[str, float]:

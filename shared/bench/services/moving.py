@@ -1,6 +1,6 @@
 """How long a plan takes to move to another host: with the first host's checkpoint, and with the log alone.
 
-`python e2e_tests/bench/moving.py [--edges 50000,1000000] [--wanted 1,10] [--fresh]`
+`python shared/bench/services/moving.py [--edges 50000,1000000] [--wanted 1,10] [--fresh]`
 
 Two hosts in one process use Kafka and Redis on this machine. The first runs a pattern whose window holds so many edges, of
 which one in so many is wanted; each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as
@@ -11,16 +11,14 @@ many records of the ordered log, and its longest round meanwhile.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from graphtide_bench.frame.script import Script
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
 from graphtide_core.ports.log import Message, TopicPartition
@@ -55,12 +53,12 @@ _TEXT: Final = "PATTERN {0} MATCH (a)-[x:wanted]->(b)-[y:wanted]->(c) ORDER x < 
 
 
 def main() -> None:
-    """Measure, and print a JSON object for each way of each count of edges."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--edges", default="50000,1000000")
-    parser.add_argument("--wanted", default="1,10", help="one in so many edges is wanted")
-    parser.add_argument("--fresh", action="store_true", help="the second host runs nothing else")
-    asked = parser.parse_args()
+    """Measure, and show a row for each way of each count of edges."""
+    script = Script(__file__, __doc__)
+    script.option("--edges", default="50000,1000000")
+    script.option("--wanted", default="1,10", help="one in so many edges is wanted")
+    script.option("--fresh", action="store_true", help="the second host runs nothing else")
+    asked = script.arguments()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))
     with tempfile.TemporaryDirectory() as folder:
         for edges in map(int, asked.edges.split(",")):
@@ -69,10 +67,10 @@ def main() -> None:
                     servers = Deployment(Path(folder, f"{edges}.{one_in}.{way}"))
                     servers.start_servers()
                     moved = Moved(servers, edges, one_in, is_fresh=asked.fresh)
-                    sys.stdout.write(json.dumps(moved.measured(way)) + "\n")
-                    sys.stdout.flush()
+                    script.add(moved.measured(way))
                     moved.close()
                     servers.end()
+    script.hand_out()
 
 
 class Moved:

@@ -6,10 +6,7 @@ process with a Spark of its own, so that memory and caches of one do not touch t
 
 from __future__ import annotations
 
-import argparse
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -26,6 +23,7 @@ from graphtide_backfill import bootstrap
 from graphtide_backfill.application.backfill import Asked
 from graphtide_backfill.domain.task import Task
 from graphtide_backfill.entrypoints.request import SparkRequest, size
+from graphtide_bench.frame.script import Script
 from graphtide_query import parse_subgraphs
 
 if TYPE_CHECKING:
@@ -166,14 +164,12 @@ def _children(parent: int) -> Iterator[tuple[str, int]]:
         return
 
 
-def _apart(history: Path, cores: int, slice_length: int | None, memory: str) -> Figures:
+def _apart(script: Script, history: Path, cores: int, slice_length: int | None, memory: str) -> Figures:
     """Run in a process of its own."""
-    command = [sys.executable, __file__, "run", str(history), "--cores", str(cores), "--memory", memory]
-    command += [] if slice_length is None else ["--slice", str(slice_length)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - our own program
-    sys.stdout.write(done.stdout.decode())
-    sys.stdout.flush()
-    return msgspec.json.decode(done.stdout, type=Figures)
+    more = () if slice_length is None else ("--slice", slice_length)
+    (row,) = script.apart("run", history, "--cores", cores, "--memory", memory, *more)
+    script.add(row)
+    return msgspec.convert(row, Figures)
 
 
 def chart(figures: list[Figures]) -> Chart:
@@ -199,31 +195,35 @@ def chart(figures: list[Figures]) -> Chart:
 
 def main() -> None:
     """Generate, run once, compare cores, or compare lengths of slices."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["generate", "run", "cores", "slices"])
-    parser.add_argument("history", type=Path)
-    parser.add_argument("--edges", type=int, default=2_000_000)
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--memory", default="2g")
-    parser.add_argument("--slice", type=int)
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--plot", type=Path, help="where the chart of slice lengths goes, as SVG")
-    given = parser.parse_args()
+    script = Script(__file__, __doc__)
+    script.option("what", choices=["generate", "run", "cores", "slices"])
+    script.option("history", type=Path)
+    script.option("--edges", type=int, default=2_000_000)
+    script.option("--cores", type=int, default=2)
+    script.option("--memory", default="2g")
+    script.option("--slice", type=int)
+    script.option("--repeat", type=int, default=3)
+    script.option("--plot", type=Path, help="where the chart of slice lengths goes, as SVG")
+    given = script.arguments()
     match given.what:
         case "generate":
             generate(given.history, given.edges)
         case "run":
-            figures = run(given.history, given.cores, given.slice, given.memory)
-            sys.stdout.write(msgspec.json.encode(figures).decode() + "\n")
+            script.add(msgspec.to_builtins(run(given.history, given.cores, given.slice, given.memory)))
         case "cores":
             for _ in range(given.repeat):
                 for cores in (1, 2):
-                    _apart(given.history, cores, given.slice, given.memory)
+                    _apart(script, given.history, cores, given.slice, given.memory)
         case _:
             lengths = [int(_WINDOW_MS * factor) for factor in _FACTORS]
-            made = [_apart(given.history, given.cores, length, given.memory) for length in lengths for _ in range(given.repeat)]
+            made = [
+                _apart(script, given.history, given.cores, length, given.memory)
+                for length in lengths
+                for _ in range(given.repeat)
+            ]
             if given.plot is not None:
                 given.plot.write_text(to_svg([chart(made)]), "utf-8")
+    script.hand_out()
 
 
 if __name__ == "__main__":

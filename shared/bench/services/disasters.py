@@ -1,6 +1,6 @@
 """What a deployment does when something is lost for good: Redis, a topic, or the broker's disk.
 
-`python e2e_tests/bench/disasters.py [--only NAME]`
+`python shared/bench/services/disasters.py [--only NAME]`
 
 Each disaster happens to a deployment of its own, with two patterns and a stream. Told is what happens by itself within half a
 minute, then what happens when every service is started again, and then when the patterns are registered again. Of a broker
@@ -10,10 +10,8 @@ brokers is lost with its disk, and comes back later without (`broker-of-three`).
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 from confluent_kafka.admin import AdminClient
+from graphtide_bench.frame.script import Script
 from graphtide_core.ids import StreamName
 from graphtide_testing.servers.kafka import KafkaBrokers
 from graphtide_testing.whole import Whole
@@ -250,10 +249,10 @@ OTHERWISE: dict[str, dict[str, Callable[[Trial], None]]] = {
 
 
 def main() -> None:
-    """Try the disasters; print one JSON object a line."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=sorted(DISASTERS))
-    only = parser.parse_args().only
+    """Try the disasters; show a row for each."""
+    script = Script(__file__, __doc__)
+    script.option("--only", choices=sorted(DISASTERS))
+    only = script.arguments().only
     for name in [only] if only else DISASTERS:
         folder = Path(tempfile.mkdtemp())
         found: dict[str, object] = {"disaster": name}
@@ -270,8 +269,8 @@ def main() -> None:
             if trial is not None:
                 trial.whole.end()
             shutil.rmtree(folder, ignore_errors=True)
-        sys.stdout.write(json.dumps(found) + "\n")
-        sys.stdout.flush()
+        script.add(found)
+    script.hand_out()
 
 
 if __name__ == "__main__":

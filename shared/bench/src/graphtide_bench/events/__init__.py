@@ -1,0 +1,1 @@
+"""Benchmarks of event patterns: plans of many patterns, and detection."""
