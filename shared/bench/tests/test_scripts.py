@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ ROOT = Path(__file__).parents[1]
 STARTED = '\nif __name__ == "__main__":'
 OWN_PROTOCOLS = ("peak.py",)
 """Started by another module, which speaks to it in JSON."""
+COMMAND = re.compile(r"python (?:-m )?(shared/bench/services/\w+\.py|graphtide_bench(?:\.\w+)+)([^`\n]*)")
+OPTION = re.compile(r"--[a-z][a-z-]*")
 SCRIPTS = sorted(
     path
     for path in (*(ROOT / "services").glob("*.py"), *(ROOT / "src").rglob("*.py"))
@@ -31,12 +34,33 @@ def test_scripts_are_found_and_none_is_called_measure() -> None:
     assert "measure" not in {path.stem for path in ROOT.rglob("*.py")}
 
 
+def commands() -> dict[str, set[str]]:
+    """Return the options that documents, the Makefile and scripts themselves name, by the script."""
+    pages = [*ROOT.parents[1].glob("docs/**/*.md"), *ROOT.parents[1].glob("*.md"), ROOT.parents[1] / "Makefile", *SCRIPTS]
+    found: dict[str, set[str]] = {}
+    for page in pages:
+        for module, options in COMMAND.findall(page.read_text(encoding="utf-8").replace("\n[", " [")):
+            found.setdefault(module, set()).update(OPTION.findall(options))
+    return found
+
+
+def test_commands_in_documents_are_scripts() -> None:
+    named = {str(path.relative_to(ROOT.parents[1])) for path in SCRIPTS}
+    named |= {
+        ".".join(path.relative_to(ROOT / "src").with_suffix("").parts) for path in SCRIPTS if ROOT / "src" in path.parents
+    }
+    assert set(commands()) <= named
+    assert not {page.name for page in ROOT.parents[1].glob("docs/**/*.md") if "bench/measure.py" in page.read_text("utf-8")}
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_has_the_options_of_the_frame(path: Path) -> None:
+def test_a_script_has_the_options_of_the_frame_and_those_that_documents_name(path: Path) -> None:
     shown = run(path, "--help")
     assert shown.returncode == 0, shown.stderr
-    assert "--output OUTPUT" in shown.stdout
-    assert "--markdown MARKDOWN" in shown.stdout
+    known = set(OPTION.findall(shown.stdout.partition("options:")[2]))
+    assert {"--output", "--markdown"} <= known
+    own = (str(path.relative_to(ROOT.parents[1])), ".".join(path.with_suffix("").parts[-3:]))
+    assert {option for name in own for option in commands().get(name, ())} <= known
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

@@ -9,8 +9,8 @@ A pattern that asks for counts alone, and whose slots have nothing to do with ea
 events, whatever is shared.
 
 Weights are of the size of what the native detection takes on sequences of three generated readings
-(`graphtide_bench.events.plans`), no fit. What share of events a condition lets through is not known, and guessed: where it is far
-less, patterns of many slots are estimated far too dear, and sharing, which seems to save most there, too good.
+(`graphtide_bench.events.plans`), no fit. What share of events a condition lets through is not known, and guessed: where it is
+far less, patterns of many slots are estimated far too dear, and sharing, which seems to save most there, too good.
 """
 
 from __future__ import annotations
