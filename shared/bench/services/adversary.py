@@ -10,7 +10,6 @@ record; the time from writing a record to its matches being committed is measure
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import threading
 import time
@@ -19,19 +18,17 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_bench.frame.script import Script
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.ports.log import TopicPartition
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_log.memory import MemoryLog
 from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
-from graphtide_query import parse_subgraphs
-from graphtide_query.planner import plan
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.adversary import ADVERSARY, edges, ordinary
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
-from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
+from hosts import planned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +59,8 @@ def measure(texts: Sequence[str], engine: str, policy: str, rate: int, seconds: 
     log, clock = MemoryLog(), SystemClock()
     log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(STREAM)])
     writer = log.writer()
-    writer.write([_plan(text, engine, policy) for text in texts])
+    limits = control.LimitsForm(policy=policy)  # type: ignore[arg-type]  # one of the three
+    writer.write([planned(TOPICS, text, engine, limits=limits) for text in texts])
     settings = HostSettings(linger_seconds=0.01)
     host = MatcherHost(log, MemoryCheckpoints(), HostRecords(TOPICS, "matcher_timing", 0, clock), clock, settings)
     host.open()
@@ -95,25 +93,7 @@ def measure(texts: Sequence[str], engine: str, policy: str, rate: int, seconds: 
         "p99_ms": round(passed[int(len(passed) * 0.99)] * 1000, 1),
         "greatest_ms": round(passed[-1] * 1000, 1),
         "adversary": _said(log),
-        "load": round(os.getloadavg()[0], 1),
     }
-
-
-def _plan(text: str, engine: str, policy: str) -> Message:
-    (pattern,) = parse_subgraphs(text)
-    record = control.PlanRecord(
-        name=pattern.name,
-        version=1,
-        epoch=1,
-        engine=engine,
-        service="matcher_timing",
-        shard=0,
-        plan=form_of(plan(pattern, engine).physical),
-        pattern=control.PatternText(text),
-        desired="running",
-        limits=control.LimitsForm(policy=policy),  # type: ignore[arg-type]  # one of the three
-    )
-    return Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))
 
 
 def _said(log: MemoryLog) -> str | None:

@@ -12,7 +12,6 @@ sent before any counts, so that the broker's code is compiled and every client h
 
 from __future__ import annotations
 
-import os
 import statistics
 import tempfile
 import time
@@ -69,7 +68,7 @@ def main() -> None:
             found = measure(whole, handing_over, registering, asked)
         finally:
             whole.end()
-    told = {"profile": asked.profile, "rate": asked.rate, "together": asked.together, "load": round(os.getloadavg()[0], 1)}
+    told = {"profile": asked.profile, "rate": asked.rate, "together": asked.together}
     script.add({**told, **found})
     script.hand_out()
 

@@ -11,7 +11,6 @@ many records of the ordered log, and its longest round meanwhile.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -21,21 +20,19 @@ import structlog
 from graphtide_bench.frame.script import Script
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
-from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import EventTime
 from graphtide_log.checkpoints.redis import RedisCheckpoints
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
-from graphtide_query import parse_subgraphs
-from graphtide_query.planner import plan
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.watched import WatchedLog
 from graphtide_wire import control
-from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
+from hosts import planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,21 +96,9 @@ class Moved:
     def plan(self, name: str, service: str, **more: object) -> None:
         """Write the plan of a pattern, as the planner would."""
         self.epoch += 1
-        text = _TEXT.format(name, self.edges)
-        (pattern,) = parse_subgraphs(text)
-        record = control.PlanRecord(
-            name=name,
-            version=1,
-            epoch=self.epoch,
-            engine="timing",
-            service=service,
-            shard=0,
-            plan=form_of(plan(pattern, "timing").physical),
-            pattern=control.PatternText(text),
-            limits=control.LimitsForm(partial_matches=10_000_000, state_bytes=8 << 30),
-            **({"desired": "running"} | more),  # type: ignore[arg-type]
-        )
-        self.writer.write([Message(self.topics.plans, name.encode(), control.encode_plan(record))])
+        limits = control.LimitsForm(partial_matches=10_000_000, state_bytes=8 << 30)
+        asked = {"epoch": self.epoch, "service": service, "limits": limits} | more
+        self.writer.write([planned(self.topics, _TEXT.format(name, self.edges), "timing", **asked)])
         self.writer.flush(10)
 
     def measured(self, way: str) -> dict[str, object]:
@@ -133,7 +118,6 @@ class Moved:
             "running_s": round(arriving, 2),
             "records_read": len(self.watched.read),
             "longest_round_ms": round(longest * 1e3),
-            "load": round(os.getloadavg()[0], 1),
         }
 
     def close(self) -> None:

@@ -12,7 +12,6 @@ how long the host takes to adopt all patterns at its start, and one more while r
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import time
 from pathlib import Path
@@ -22,19 +21,16 @@ import structlog
 from graphtide_bench.frame.script import Script
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
-from graphtide_core.ports.log import Message, TopicPartition
+from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import EventTime
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_log.memory import MemoryLog
 from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
-from graphtide_query import parse_subgraphs
-from graphtide_query.planner import plan
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.ordered_records import ordered_records
-from graphtide_wire import control
-from graphtide_wire.plans import form_of
 from graphtide_wire.topics import Topics
+from hosts import planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,19 +89,7 @@ class Measured:
     def register(self, number: int) -> None:
         """Write the plan of a pattern, as the planner would."""
         text = _TEXT.format(number, number if self.alike == "nothing" else 0, 1000 + number * (self.alike == "label"))
-        (pattern,) = parse_subgraphs(text)
-        record = control.PlanRecord(
-            name=pattern.name,
-            version=1,
-            epoch=1,
-            engine=self.engine,
-            service="matcher_timing",
-            shard=0,
-            plan=form_of(plan(pattern, self.engine).physical),
-            pattern=control.PatternText(text),
-            desired="running",
-        )
-        self.writer.write([Message(TOPICS.plans, pattern.name.encode(), control.encode_plan(record))])
+        self.writer.write([planned(TOPICS, text, self.engine)])
 
     def told(self, records: int) -> dict[str, object]:
         """Measure, and return the figures."""
@@ -116,7 +100,7 @@ class Measured:
                 self.microseconds(label, length, max(1, times // 10))
                 figures[f"{label}_{length}_us"] = round(self.microseconds(label, length, times), 1)
         figures["one_more_ms"] = [round(self.one_more(number), 1) for number in range(self.count, self.count + 5)]
-        return figures | {"load": round(os.getloadavg()[0], 1)}
+        return figures
 
     def microseconds(self, label: str, length: int, records: int) -> float:
         """Return the processor time of one of so many records."""

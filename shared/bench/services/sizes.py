@@ -8,16 +8,11 @@ what an edge of the window, or a pattern, takes. Patterns want every label, so e
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 from graphtide_bench.frame.script import Script
-from graphtide_core.ports.log import TopicPartition
-from graphtide_log.kafka import KafkaConnection, KafkaLog
-from graphtide_testing.crowd import SERVICE, STREAM, fill, register
-from graphtide_testing.deployment import Deployment
+from hosts import filled
 from redis import Redis
 
 TOGETHER = 4096
@@ -66,27 +61,14 @@ def main() -> None:
 
 def sizes(case: Case, edges: int) -> Sizes:
     """Run one deployment."""
-    with tempfile.TemporaryDirectory() as folder:
-        deployment = Deployment(Path(folder))
-        try:
-            deployment.start_servers()
-            log = KafkaLog(KafkaConnection(deployment.kafka.bootstrap))
-            log.admin().ensure([*deployment.topics.of_deployment(), *deployment.topics.of_stream(STREAM)])
-            register(log, deployment.topics, case.patterns, case.window)
-            raw, disk = fill(log, deployment.topics, edges, TOGETHER)
-            place = TopicPartition(deployment.topics.ordered(STREAM), 0)
-            reader = log.reader(f"{deployment.topics.prefix}.{SERVICE}.0")
-            _, end = reader.ends([place])[place]
-            matcher = deployment.service(SERVICE)
-            matcher.start()
-            while (at := reader.committed([place])[place]) is None or at.offset < end:
-                time.sleep(0.1)
-            time.sleep(SETTLE_SECONDS)
-            redis = Redis.from_url(deployment.redis.url)
-            kept = sum(redis.memory_usage(key, samples=0) or 0 for key in redis.scan_iter())
-            return Sizes(matcher.usage().resident_bytes, kept, disk, raw)
-        finally:
-            deployment.end()
+    with filled(case.patterns, case.window, edges, TOGETHER) as stream:
+        stream.matcher.start()
+        while (at := stream.committed) is None or at < stream.end:
+            time.sleep(0.1)
+        time.sleep(SETTLE_SECONDS)
+        redis = Redis.from_url(stream.deployment.redis.url)
+        kept = sum(redis.memory_usage(key, samples=0) or 0 for key in redis.scan_iter())
+        return Sizes(stream.matcher.usage().resident_bytes, kept, stream.written.ordered, stream.written.raw)
 
 
 if __name__ == "__main__":

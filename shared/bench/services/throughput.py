@@ -8,19 +8,11 @@ commit of its positions and the last.
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from graphtide_bench.frame.script import Script
 from graphtide_core.ports.log import TopicPartition
-from graphtide_log.kafka import KafkaConnection, KafkaLog
-from graphtide_testing.crowd import SERVICE, STREAM, fill, register
-from graphtide_testing.deployment import Deployment
-
-if TYPE_CHECKING:
-    from graphtide_core.ports.log import Log
+from hosts import Filled, filled
 
 WINDOW = 20_000
 """Of the patterns, in milliseconds, each of which has an edge."""
@@ -33,42 +25,28 @@ def main() -> None:
     script.option("--edges", type=int, default=1_000_000)
     script.option("--together", type=int, default=4096, help="edges in a record")
     asked = script.arguments()
-    with tempfile.TemporaryDirectory() as folder:
-        deployment = Deployment(Path(folder))
-        try:
-            deployment.start_servers()
-            log = KafkaLog(KafkaConnection(deployment.kafka.bootstrap))
-            log.admin().ensure([*deployment.topics.of_deployment(), *deployment.topics.of_stream(STREAM)])
-            register(log, deployment.topics, asked.patterns, WINDOW)
-            fill(log, deployment.topics, asked.edges, asked.together)
-            found = measure(log, deployment, asked.edges)
-        finally:
-            deployment.end()
+    with filled(asked.patterns, WINDOW, asked.edges, asked.together) as stream:
+        found = measure(stream, asked.edges)
     script.add({"patterns": asked.patterns, "together": asked.together, **found})
     script.hand_out()
 
 
-def measure(log: Log, deployment: Deployment, edges: int) -> dict[str, float]:
+def measure(stream: Filled, edges: int) -> dict[str, float]:
     """Start the matcher, watch its positions, and count what it reported."""
-    place = TopicPartition(deployment.topics.ordered(STREAM), 0)
-    reader = log.reader(f"{deployment.topics.prefix}.{SERVICE}.0")
-    _, end = reader.ends([place])[place]
-    matcher = deployment.service(SERVICE)
     begun = time.monotonic()
-    matcher.start()
+    stream.matcher.start()
     seen: list[tuple[float, int]] = []
-    while not seen or seen[-1][1] < end:
-        at = reader.committed([place])[place]
+    while not seen or seen[-1][1] < stream.end:
+        at = stream.committed
         if at is not None:
-            seen.append((time.monotonic() - begun, at.offset))
+            seen.append((time.monotonic() - begun, at))
         time.sleep(0.02)
     (first, offset), (last, _) = seen[0], seen[-1]
-    reader.assign({TopicPartition(deployment.topics.matches, 0): 0})
+    stream.reader.assign({TopicPartition(stream.deployment.topics.matches, 0): 0})
     matches = 0
-    while not reader.at_end():
-        matches += len(reader.poll(5, 10_000))
-    reader.close()
-    rate = edges * (end - offset) / end / max(last - first, 1e-9)
+    while not stream.reader.at_end():
+        matches += len(stream.reader.poll(5, 10_000))
+    rate = edges * (stream.end - offset) / stream.end / max(last - first, 1e-9)
     return {"edges": edges, "start_seconds": round(first, 2), "edges_per_second": round(rate), "matches": matches}
 
 

@@ -19,7 +19,6 @@ are written there, for whoever runs another system beside this one.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import time
 from pathlib import Path
@@ -154,7 +153,6 @@ def told(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> di
         "matches": matches.pop(),
         "most_instances": runs[-1][2],
         "megabytes": round(taken / 1e6, 1),
-        "load": round(os.getloadavg()[0], 1),
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -44,10 +45,11 @@ def values_of(rows: Sequence[Row]) -> Iterator[Value]:
         flat = dict(_flat(row))
         case = ", ".join(str(value) for value in flat.values() if not _is_number(value))
         for name, value in flat.items():
-            if _is_number(value):
+            if _is_number(value) and name != _LOAD:
                 yield name.replace("_", " "), case, float(value["median"] if _is_spread(value) else value)
 
 
+_LOAD: Final = "load"
 ROWS: Final = Kind("rows", dict, table_of, values=values_of)
 
 
@@ -72,9 +74,9 @@ class Script:
         return self._asked
 
     def add(self, row: Row) -> None:
-        """Keep a row, and show it."""
-        self._rows.append(row)
-        sys.stderr.write(json.dumps(row) + "\n")
+        """Keep a row with the load of the machine, and show it."""
+        self._rows.append(row | {_LOAD: row.get(_LOAD, round(os.getloadavg()[0], 1))})
+        sys.stderr.write(json.dumps(self._rows[-1]) + "\n")
         sys.stderr.flush()
 
     def apart(self, *arguments: object) -> list[Row]:
