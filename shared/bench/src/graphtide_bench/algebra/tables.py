@@ -9,49 +9,30 @@ from graphtide_bench.frame.kinds import Kind
 from graphtide_bench.frame.table import Table, percent, rate, ratio, size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-_HEADER = (
-    "query",
-    "window",
-    "slide",
-    "plan",
-    "engine",
-    "edges/s",
-    "spread",
-    "of the first",
-    "p99 slide",
-    "results",
-    "extensions",
-    "peak tuples",
-    "state",
-)
+    from collections.abc import Callable, Sequence
 
 
 def by_plan(runs: Sequence[AlgebraRun]) -> tuple[Table]:
     """Return a table with a row for each run; rates compare with the first one of the same case."""
     first: dict[tuple[str, str, str], AlgebraRun] = {}
-    rows = []
     for each in runs:
-        base = first.setdefault((each.query, each.window, each.slide), each)
-        rows.append(
-            (
-                each.query,
-                each.window,
-                each.slide,
-                each.plan,
-                each.engine,
-                rate(each.rate),
-                percent(each.spread),
-                ratio(each.rate / base.rate),
-                f"{each.tail * 1e3:,.2f} ms",
-                f"{each.matches:,}",
-                f"{each.extensions:,}",
-                f"{each.peak:,}",
-                size(each.state),
-            )
-        )
-    return (Table("Plans of streaming graph queries", _HEADER, tuple(rows), names=5),)
+        first.setdefault((each.query, each.window, each.slide), each)
+    columns: dict[str, Callable[[AlgebraRun], str]] = {
+        "query": lambda each: each.query,
+        "window": lambda each: each.window,
+        "slide": lambda each: each.slide,
+        "plan": lambda each: each.plan,
+        "engine": lambda each: each.engine,
+        "edges/s": lambda each: rate(each.rate),
+        "spread": lambda each: percent(each.spread),
+        "of the first": lambda each: ratio(each.rate / first[each.query, each.window, each.slide].rate),
+        "p99 slide": lambda each: f"{each.tail * 1e3:,.2f} ms",
+        "results": lambda each: f"{each.matches:,}",
+        "extensions": lambda each: f"{each.extensions:,}",
+        "peak tuples": lambda each: f"{each.peak:,}",
+        "state": lambda each: size(each.state),
+    }
+    return (Table.of("Plans of streaming graph queries", runs, columns, names=5),)
 
 
 ALGEBRA: Final = Kind("algebra", AlgebraRun, by_plan)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.table import Table as RichTable
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+Result = TypeVar("Result")
 _KILO, _MEGA = 1_000, 1_000_000
 
 
@@ -17,6 +22,12 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     names: int = 1
+
+    @classmethod
+    def of(cls, title: str, results: Iterable[Result], columns: Mapping[str, Callable[[Result], str]], names: int = 1) -> Table:
+        """Return a table with a row for each result; a column is a name and what formats its cells."""
+        rows = tuple(tuple(cell(each) for cell in columns.values()) for each in results)
+        return cls(title, tuple(columns), rows, names)
 
     def to_markdown(self) -> str:
         """Return the table with its title in bold above it."""

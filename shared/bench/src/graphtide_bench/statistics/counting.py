@@ -80,21 +80,17 @@ def check(runs: Sequence[CountingRun]) -> str:
 
 def counted_rates(runs: Sequence[CountingRun]) -> Table:
     """Return a row for each stream and kind of window, with the rates of the best run."""
-    rows = tuple(
-        (
-            each.workload,
-            each.kind,
-            "" if each.window is None else f"{each.window:,}",
-            f"{each.types:,}",
-            f"{each.paths:,}",
-            rate(each.edges / min(each.cpu_seconds)),
-            rate(each.edges / min(each.wall_seconds)),
-            rate(each.edges / max(each.wall_seconds)),
-        )
-        for each in runs
-    )
-    header = ("stream", "windows", "window", "types", "path types", "best, processor", "best, wall", "slowest, wall")
-    return Table("Statistics with 2-edge paths, edges a second", header, rows, names=2)
+    columns: dict[str, Callable[[CountingRun], str]] = {
+        "stream": lambda each: each.workload,
+        "windows": lambda each: each.kind,
+        "window": lambda each: "" if each.window is None else f"{each.window:,}",
+        "types": lambda each: f"{each.types:,}",
+        "path types": lambda each: f"{each.paths:,}",
+        "best, processor": lambda each: rate(each.edges / min(each.cpu_seconds)),
+        "best, wall": lambda each: rate(each.edges / min(each.wall_seconds)),
+        "slowest, wall": lambda each: rate(each.edges / max(each.wall_seconds)),
+    }
+    return Table.of("Statistics with 2-edge paths, edges a second", runs, columns, names=2)
 
 
 def _measured(workload: Workload, kind: str, stream: LoadedStream, repeats: int) -> CountingRun:

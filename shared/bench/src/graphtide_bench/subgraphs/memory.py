@@ -125,23 +125,19 @@ def check(found: Sequence[Resident]) -> str:
 
 def by_length(found: Sequence[Resident]) -> Table:
     """Return a row for each engine, choice of patterns and length of stream."""
-    rows = tuple(
-        (
-            each.workload,
-            f"{each.window:,}",
-            each.patterns,
-            each.engine,
-            f"{each.peak.edges:,}",
-            size(each.peak.before),
-            size(each.peak.after),
-            size(each.added),
-            size(each.peak.peak_state_bytes),
-            f"{each.peak.matches:,}",
-        )
-        for each in found
-    )
-    header = ("stream", "window", "patterns", "engine", "edges", "before", "peak", "added", "state", "matches")
-    return Table("Resident memory of a process", header, rows, names=4)
+    columns: dict[str, Callable[[Resident], str]] = {
+        "stream": lambda each: each.workload,
+        "window": lambda each: f"{each.window:,}",
+        "patterns": lambda each: each.patterns,
+        "engine": lambda each: each.engine,
+        "edges": lambda each: f"{each.peak.edges:,}",
+        "before": lambda each: size(each.peak.before),
+        "peak": lambda each: size(each.peak.after),
+        "added": lambda each: size(each.added),
+        "state": lambda each: size(each.peak.peak_state_bytes),
+        "matches": lambda each: f"{each.peak.matches:,}",
+    }
+    return Table.of("Resident memory of a process", found, columns, names=4)
 
 
 def ask(request: PeakRequest) -> PeakAnswer:
