@@ -23,6 +23,7 @@ from graphtide_backfill import bootstrap
 from graphtide_backfill.application.backfill import Asked
 from graphtide_backfill.domain.task import Task
 from graphtide_backfill.entrypoints.request import SparkRequest, size
+from graphtide_bench.frame.machine import resident_bytes
 from graphtide_bench.frame.script import Script
 from graphtide_query import parse_subgraphs
 
@@ -157,8 +158,7 @@ def _children(parent: int) -> Iterator[tuple[str, int]]:
         below = Path(f"/proc/{parent}/task").glob("*/children")
         children = [int(child) for path in below for child in path.read_text().split()]
         for child in children:
-            resident = int(Path(f"/proc/{child}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-            yield Path(f"/proc/{child}/comm").read_text().strip(), resident
+            yield Path(f"/proc/{child}/comm").read_text().strip(), resident_bytes(child)
             yield from _children(child)
     except OSError:
         return

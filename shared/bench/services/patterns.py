@@ -12,12 +12,11 @@ how long the host takes to adopt all patterns at its start, and one more while r
 from __future__ import annotations
 
 import argparse
-import resource
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from graphtide_bench.frame.machine import resident_bytes
 from graphtide_bench.frame.script import Script
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
@@ -77,13 +76,13 @@ class Measured:
         self.writer: LogWriter = self.log.writer()
         for number in range(patterns):
             self.register(number)
-        before, begun = memory(), time.process_time()
+        before, begun = resident_bytes(), time.process_time()
         clock = SystemClock()
         records = HostRecords(TOPICS, "matcher_timing", 0, clock)
         self.host = MatcherHost(self.log, MemoryCheckpoints(), records, clock, HostSettings(linger_seconds=0.001))
         self.host.open()
         self.adopted_s = time.process_time() - begun
-        self.bytes_a_pattern = (memory() - before) / patterns
+        self.bytes_a_pattern = (resident_bytes() - before) / patterns
         self.ts = 0
 
     def register(self, number: int) -> None:
@@ -131,11 +130,6 @@ class Measured:
             self.ts += number % 2
             ends = VertexId(f"v{number % 1000}"), VertexId(f"w{number % 997}")
             yield Edge(EdgeId(f"e{self.ts}.{number}"), EventTime(self.ts), *ends, label)
-
-
-def memory() -> int:
-    """Return the bytes of memory that the process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ and for edges with few vertices and without ids.
 
 from __future__ import annotations
 
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +14,7 @@ from graphtide_backfill.domain.blocks import Block
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import Slice
 from graphtide_backfill.domain.task import Task
+from graphtide_bench.frame.machine import resident_bytes
 from graphtide_bench.frame.script import Script
 from graphtide_native.stages import WHOLE
 from graphtide_query import parse_subgraphs
@@ -26,11 +25,6 @@ _ROWS = 50_000
 _KINDS = ("few", "many")
 # Every edge is of use, and none completes a match.
 _PATTERN = "PATTERN kept MATCH (v)-[a:x]->(w), (w)-[b:never]->(v) ON flows WINDOW 1000d"
-
-
-def resident() -> int:
-    """Return the bytes of memory that this process has."""
-    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def blocks(kind: str) -> list[Block]:
@@ -57,10 +51,10 @@ def added(engine: str, kind: str) -> int:
     """Return the bytes that an edge adds to this process."""
     given = blocks(kind)
     matching = SliceMatching(Task(parse_subgraphs(_PATTERN), engine), Slice(0, 0, _EDGES), deletions=False)
-    before = resident()
+    before = resident_bytes()
     for _ in matching.matches(given):
         pass
-    return round((resident() - before) / _EDGES)
+    return round((resident_bytes() - before) / _EDGES)
 
 
 def main() -> None:

@@ -19,7 +19,6 @@ are written there, for whoever runs another system beside this one.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from pathlib import Path
 from random import Random
@@ -34,6 +33,7 @@ from graphtide_native.spec import columns
 from graphtide_query import parse
 from graphtide_query.families.events.builders import BUILDERS, aggregate
 
+from graphtide_bench.frame.machine import resident_bytes
 from graphtide_bench.frame.runs import Spread
 from graphtide_bench.frame.script import Script
 
@@ -128,13 +128,13 @@ def write(folder: Path, counts: Sequence[int], days: int, seed: int) -> None:
 def told(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> dict[str, object]:
     """Measure so many patterns over a stream, and return the figures."""
     patterns = [each for each in parse(texts(count, seed, PATTERN)) if isinstance(each, EventPattern)]
-    before, begun = memory(), time.process_time()
+    before, begun = resident_bytes(), time.process_time()
     plan = aggregate(patterns, builder, unit=TimeUnit.MILLISECOND)
     planned_s = time.process_time() - begun
     symbols, read = Symbols(), columns(patterns)
     decoder = CsvDecoder(symbols, read, {})
     run(plan, patterns, symbols, read, [])
-    taken = memory() - before
+    taken = resident_bytes() - before
     whole = decoder.decode(stream).followed_by([decoder.finish()])
     batches = [whole.part(start, min(start + BATCH, len(whole))) for start in range(0, len(whole), BATCH)]
     runs = [run(plan, patterns, symbols, read, batches) for _ in range(repeats + 1)]
@@ -168,11 +168,6 @@ def run(
     begun = time.perf_counter()
     found = sum(detector.push_raw(batch).matches for batch in batches)
     return time.perf_counter() - begun, found, detector.usage()[1]
-
-
-def memory() -> int:
-    """Return the bytes of memory that the process has."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 if __name__ == "__main__":

@@ -55,6 +55,11 @@ def this_machine() -> Machine:
     )
 
 
+def resident_bytes(process: int | str = "self") -> int:
+    """Return the bytes of memory that a process has."""
+    return int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def _cpu() -> str:
     """Return the processor's model; only Linux has it in a file."""
     try:
