@@ -64,6 +64,7 @@ WRITES: Final = os.environ.get("GRAPHTIDE_WRITE_DOCUMENTS") == "1"
 DEMO: Final = "$ .venv/bin/graphtide demo\n"
 WITHOUT_SPARK: Final = (sys.executable, str(Path(__file__).with_name("without_spark.py")))
 
+FRAME: Final = "shared/bench/src/graphtide_bench/frame/script.py"
 LEFT_OUT: Final = {
     ("README.md", "make demo "): "sets up all that the repository needs; the demo itself is run below it",
     ("CONTRIBUTING.md", "make setup "): "sets up all that the repository needs, and runs all of its tests",
@@ -330,8 +331,10 @@ def made() -> set[str]:
 
 
 def options_of_script(script: str) -> set[str]:
-    """Return the options that a program of the repository takes."""
-    return set(re.findall(r'add_argument\("(--[\w-]+)"', (ROOT / script).read_text("utf-8")))
+    """Return the options that a program of the repository takes, those of the benchmarks' frame included."""
+    text = (ROOT / script).read_text("utf-8")
+    found = set(re.findall(r'\.(?:add_argument|option)\("(--[\w-]+)"', text))
+    return found | options_of_script(FRAME) if "Script(__file__" in text else found
 
 
 @cache

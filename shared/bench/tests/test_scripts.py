@@ -9,21 +9,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from graphtide_bench.cli import app
 from graphtide_bench.frame import script
 from graphtide_bench.frame.compare import compare
 from graphtide_bench.frame.kinds import KINDS, Kind
 from graphtide_bench.frame.report import Report, read
 from graphtide_bench.frame.runs import Spread, repeated
 from graphtide_core.errors import FatalError
-from typer.main import get_command
 
 ROOT = Path(__file__).parents[1]
 STARTED = '\nif __name__ == "__main__":'
 OWN_PROTOCOLS = ("peak.py",)
 """Started by another module, which speaks to it in JSON."""
 COMMAND = re.compile(r"python (?:-m )?(shared/bench/services/\w+\.py|graphtide_bench(?:\.\w+)+)([^`\n]*)")
-BENCH = re.compile(r"graphtide bench ([a-z-]+)([^`\n#]*)")
 OPTION = re.compile(r"--[a-z][a-z-]*")
 SCRIPTS = sorted(
     path
@@ -54,15 +51,6 @@ def test_commands_in_documents_are_scripts() -> None:
     }
     assert set(commands()) <= named
     assert not {page.name for page in ROOT.parents[1].glob("docs/**/*.md") if "bench/measure.py" in page.read_text("utf-8")}
-
-
-def test_commands_of_graphtide_bench_in_documents_are_right() -> None:
-    known = {name: {opt for option in each.params for opt in option.opts} for name, each in get_command(app).commands.items()}  # type: ignore[attr-defined]
-    pages = [*ROOT.parents[1].glob("docs/**/*.md"), *ROOT.parents[1].glob("*.md")]
-    named = [(page.name, *found) for page in pages for found in BENCH.findall(page.read_text(encoding="utf-8"))]
-    assert len(named) > 20
-    assert [each for each in named if not set(OPTION.findall(each[2])) <= known.get(each[1], set())] == []
-    assert {command for _, command, _ in named} <= set(known)
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
