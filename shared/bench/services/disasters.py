@@ -249,27 +249,25 @@ OTHERWISE: dict[str, dict[str, Callable[[Trial], None]]] = {
 
 
 def main() -> None:
-    """Try the disasters; show a row for each."""
+    """Try the disasters; show a row for each moment that follows."""
     script = Script(__file__, __doc__)
     script.option("--only", choices=sorted(DISASTERS))
     only = script.arguments().only
     for name in [only] if only else DISASTERS:
         folder = Path(tempfile.mkdtemp())
-        found: dict[str, object] = {"disaster": name}
         trial = None
         try:
             trial = Trial(folder, brokers=3 if name == "broker-of-three" else 1)
             DISASTERS[name](trial)
             for told, follows in OTHERWISE.get(name, THEN).items():
                 follows(trial)
-                found[told] = trial.state()
+                script.add({"disaster": name, "when": told, **trial.state()})
         except Exception as error:
-            found["ended"] = repr(error)[:500]
+            script.add({"disaster": name, "when": "ended", "error": repr(error)[:500]})
         finally:
             if trial is not None:
                 trial.whole.end()
             shutil.rmtree(folder, ignore_errors=True)
-        script.add(found)
     script.hand_out()
 
 
