@@ -16,6 +16,7 @@ MAKERS: Final = {
     "services/graphtide/src/graphtide/event_questions.py": "asks whether a question names events of two branches",
     "services/graphtide/src/graphtide/event_watch.py": "makes a pattern of one event",
     "shared/query/src/graphtide_query/language/event_binder.py": "writes NOT OR(…) as one NOT",
+    "shared/bench/src/graphtide_bench/events/plans.py": "reads the published workloads, which have AND and SEQ",
     "shared/testing/src/graphtide_testing/event_workloads.py": "draws workloads of the operators there are",
     "shared/testing/src/graphtide_testing/oracles/events.py": "defines timeouts, which SEQ alone has",
 }
