@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from graphtide_testing.servers import KafkaServer, RedisServer, ServerError, tools
+from graphtide_testing.servers import KafkaServer, RedisServer, ServerError, process, tools
 from graphtide_testing.servers.kafka import KafkaBrokers
 from graphtide_testing.servers.process import Process
 from graphtide_testing.waiting import wait_until
@@ -112,3 +113,11 @@ def test_a_missing_program_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ServerError, match=r"missing: mvn, .* apt-get install maven"):
         tools.program("mvn")
+
+
+def test_a_port_is_returned_once_though_nobody_uses_it_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    ports = cycle(range(20_000, 20_100))
+    # Each is drawn twice in a row.
+    monkeypatch.setattr("secrets.choice", lambda _ports: next(ports) // 2 * 2)
+    first, second = process.free_ports(5), process.free_ports(5)
+    assert len({*first, *second}) == 10

@@ -15,7 +15,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,19 +33,30 @@ class ServerError(Exception):
     """A server cannot be started, or what it needs is missing."""
 
 
+_GIVEN: Final[set[int]] = set()
+"""Ports that this process was given: who asked may not use them yet."""
+
+_PORTS: Final = range(15_000, 30_000)
+
+
 def free_ports(count: int) -> list[int]:
-    """Return different ports of the loopback interface that nobody uses now.
+    """Return different ports of the loopback interface that nobody uses now, and that were not returned before.
 
     They are below those that systems give to outgoing connections: a client that tries to reach a crashed server must not be
     given the server's port, which would keep the server from coming back.
     """
     found: list[int] = []
+    if len(_GIVEN) > len(_PORTS) // 2:
+        _GIVEN.clear()
     with contextlib.ExitStack() as held:
         while len(found) < count:
+            port = secrets.choice(_PORTS)
             listener = held.enter_context(socket.socket())
             with contextlib.suppress(OSError):
-                listener.bind(("127.0.0.1", 15_000 + secrets.randbelow(15_000)))
-                found.append(int(listener.getsockname()[1]))
+                if port not in _GIVEN:
+                    listener.bind(("127.0.0.1", port))
+                    found.append(port)
+                    _GIVEN.add(port)
     return found
 
 
