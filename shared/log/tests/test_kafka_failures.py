@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from threading import Event
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 from weakref import ReferenceType, ref
@@ -12,10 +13,12 @@ from confluent_kafka import KafkaError, Producer
 from graphtide_core.errors import FatalError, FencedError, TransientError
 from graphtide_core.ports.log import Position, TopicPartition, TopicSpec
 from graphtide_log.doubts import recorded_positions
-from graphtide_log.kafka import KafkaConnection, KafkaLog
-from graphtide_log.kafka.errors import translate
+from graphtide_log.kafka import KafkaConnection, KafkaLog, idle_producers
+from graphtide_log.kafka.errors import LOGGER, translate
+from graphtide_log.kafka.idle_producers import IdleProducers
 from graphtide_log.kafka.producing import Producing
 from graphtide_testing.contracts.log import PATIENCE, messages, new_topic, read, values
+from graphtide_testing.servers.process import free_ports
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -140,6 +143,48 @@ def test_a_transactor_that_could_not_open_leaves_no_producer_that_goes_on_trying
     assert [each() for each in Watched.made] == [None]
     assert held.value.__traceback__ is not None
     transactor.close()
+
+
+def test_a_writer_that_nobody_uses_queues_nothing_while_its_broker_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    # librdkafka's lines and errors wait in the client, which grows by them, until somebody polls it.
+    writer = KafkaLog(KafkaConnection(f"127.0.0.1:{free_ports(1)[0]}")).writer()
+    try:
+        wait_until(lambda: any(record.name == LOGGER.name for record in caplog.records), PATIENCE)
+    finally:
+        writer.close()
+
+
+def test_a_producer_is_polled_until_it_is_closed() -> None:
+    producing = Producing(KafkaConnection(f"127.0.0.1:{free_ports(1)[0]}").writing())
+    producing.poll_idle()
+    producing.close()
+    producing.poll_idle()
+    assert not hasattr(producing, "producer")
+
+
+def test_a_thread_polls_every_idle_producer_though_one_of_them_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle_producers, "POLL_SECONDS", 0.01)
+    polled = Counter[str]()
+
+    class Idle:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def poll_idle(self) -> None:
+            polled[self.name] += 1
+            if self.name == "failing":
+                raise RuntimeError
+
+    producers, idle = [Idle("failing"), Idle("good"), Idle("removed")], IdleProducers()
+    for each in producers:
+        idle.add(each)
+    wait_until(lambda: polled["removed"] >= 1 and polled["failing"] >= 2 and polled["good"] >= 2, PATIENCE)
+    idle.remove(producers[2])
+    reached, seen = polled["good"], polled["removed"]
+    wait_until(lambda: polled["good"] >= reached + 5, PATIENCE)
+    assert polled["removed"] <= seen + 1
+    for each in producers:
+        idle.remove(each)
 
 
 def test_positions_of_a_cluster_that_never_had_any_are_none(kafka_to_crash: KafkaServer) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from threading import Event, Thread
+from weakref import ReferenceType, ref
 
 import pytest
 from graphtide_core.errors import FatalError, FencedError, GraphtideError, TransientError
@@ -85,6 +87,40 @@ def test_what_goes_wrong_while_closing_is_in_nobodys_way() -> None:
     worker.step = step  # type: ignore[method-assign]  # this worker fails twice
     run(worker, worker.stop, PROMPT)
     assert worker.opened == 2
+
+
+class Held:
+    """Something that is dear to keep."""
+
+
+class Hoarding(Failing):
+    """A worker whose failing call keeps a thing, and the error, in its frame: a cycle."""
+
+    def __init__(self) -> None:
+        super().__init__(TransientError("away"), "open")
+        self.held: ReferenceType[Held] | None = None
+        self.is_freed: bool | None = None
+
+    def open(self) -> None:
+        self.opened += 1
+        if self.held is not None:
+            self.is_freed = self.held() is None
+            self.error = None
+            return
+        held = Held()
+        self.held = ref(held)
+        error = TransientError("away")
+        raise error
+
+
+def test_what_the_frames_of_an_error_held_is_freed_before_the_worker_is_opened_again() -> None:
+    worker = Hoarding()
+    gc.disable()
+    try:
+        run(worker, worker.stop, PROMPT)
+    finally:
+        gc.enable()
+    assert worker.is_freed
 
 
 def since(reason: str) -> str:

@@ -26,7 +26,6 @@ class KafkaLog:
     def __init__(self, connection: KafkaConnection) -> None:
         """Reach the cluster this way."""
         self._connection = connection
-        self._client = AdminClient(connection.common(), logger=LOGGER)
 
     def reader(self, group: str | None) -> LogReader:
         """Return a new reader."""
@@ -41,10 +40,16 @@ class KafkaLog:
         return KafkaTransactor(self._connection, id)
 
     def admin(self) -> LogAdmin:
-        """Return what makes topics."""
-        return KafkaAdmin(self._client, self._connection)
+        """Return what makes topics; it has a client of its own, for a task and not for the life of a process.
+
+        librdkafka queues log lines of a client until it is polled: one that is kept and seldom used grows with every outage.
+        """
+        return KafkaAdmin(self._new_client(), self._connection)
 
     def ping(self) -> None:
         """Return if a broker answers within a few seconds."""
         with translated("looking for a broker"):
-            self._client.list_topics(timeout=_PING_SECONDS)
+            self._new_client().list_topics(timeout=_PING_SECONDS)
+
+    def _new_client(self) -> AdminClient:
+        return AdminClient(self._connection.common(), logger=LOGGER)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 from graphtide_core.errors import FatalError, GraphtideError, PoisonRecordError
 
 from graphtide_log.kafka.errors import LOGGER, PURGED, Beside, translate
+from graphtide_log.kafka.idle_producers import IDLE_PRODUCERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +35,11 @@ class Producing:
         self._end: FatalError | None = None
         """What stopped the producer; librdkafka tells it once."""
         self._closed = False
+        self._idle_poll = Lock()
+        """Held while another thread polls: `close` waits for that."""
         told: dict[str, object] = {**config, "error_cb": self._beside.note, "on_delivery": self._delivered}
         self.producer = Producer(told, logger=LOGGER)
+        IDLE_PRODUCERS.add(self)
 
     def write(self, messages: Iterable[Message]) -> None:
         """Hand the messages over, in order; wait while the buffer is full.
@@ -88,6 +93,12 @@ class Producing:
         except KafkaException as raised:
             raise self.failure(raised, "writing") from raised
 
+    def poll_idle(self) -> None:
+        """Take what librdkafka has queued, on another thread; what went wrong is kept for `check`."""
+        with self._idle_poll, suppress(KafkaException):
+            if not self._closed:
+                self.producer.poll(0)
+
     def check(self) -> None:
         """Raise what went wrong since the last check."""
         if self._refused is not None:
@@ -112,9 +123,11 @@ class Producing:
 
         Once the producer was fenced, confluent-kafka answers `flush` with a result and an error at once, a `SystemError`.
         """
-        if self._closed:
-            return
-        self._closed = True
+        IDLE_PRODUCERS.remove(self)
+        with self._idle_poll:
+            if self._closed:
+                return
+            self._closed = True
         with suppress(KafkaException, SystemError):
             self.producer.purge()
             self.producer.flush(_PURGE_SECONDS)
