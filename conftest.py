@@ -8,7 +8,12 @@ from hypothesis import HealthCheck, settings
 # Suites that tests subclass shall say what differs, as tests do.
 pytest.register_assert_rewrite("graphtide_testing.contracts")
 
-pytest_plugins = ["graphtide_testing.orphans", "graphtide_testing.recoveries", "graphtide_testing.servers.fixtures"]
+pytest_plugins = [
+    "graphtide_testing.bytecode",
+    "graphtide_testing.orphans",
+    "graphtide_testing.recoveries",
+    "graphtide_testing.servers.fixtures",
+]
 
 # The same examples at every run: a failure in a change's tests is the change's.
 settings.register_profile(
