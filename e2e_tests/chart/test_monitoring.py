@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from graphtide_telemetry import metrics
 from graphtide_telemetry.exposed import exposed, label
 from graphtide_telemetry.names import Metric, entries
 from graphtide_testing.charts import ROOT, rendered
+
+if TYPE_CHECKING:
+    import pytest
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
 
@@ -38,37 +40,40 @@ def known() -> set[str]:
     return series | {label(attribute) for metric in every for attribute in metric.attributes}
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
-def test_an_alert_asks_for_figures_that_there_are(rule: dict[str, Any]) -> None:
-    assert words(rule["expr"]) - known() - PROMETHEUS == set()
-    assert words(rule["expr"]) & (known() | {"up"})
+def test_an_alert_asks_for_figures_that_there_are(subtests: pytest.Subtests) -> None:
+    for rule in rules():
+        with subtests.test(rule["alert"]):
+            assert words(rule["expr"]) - known() - PROMETHEUS == set()
+            assert words(rule["expr"]) & (known() | {"up"})
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
-def test_labels_of_an_alert_are_those_that_its_series_have(rule: dict[str, Any]) -> None:
-    named = {
-        name
-        for text in (rule["annotations"]["summary"], rule["annotations"]["description"])
-        for name in re.findall(r"\$labels\.([a-z_]+)", text)
-    }
-    kept = re.search(r"(?:sum|max) by \(([^)]*)\)", rule["expr"])
-    if kept is not None:
-        assert named <= set(kept[1].split(", "))
-    series = [metric for metric in entries(vars(metrics), Metric) if set(exposed(metric)) & words(rule["expr"])]
-    labels = {label(attribute) for metric in series for attribute in metric.attributes}
-    assert named <= labels | {"pod", "service"}
+def test_labels_of_an_alert_are_those_that_its_series_have(subtests: pytest.Subtests) -> None:
+    for rule in rules():
+        with subtests.test(rule["alert"]):
+            named = {
+                name
+                for text in (rule["annotations"]["summary"], rule["annotations"]["description"])
+                for name in re.findall(r"\$labels\.([a-z_]+)", text)
+            }
+            kept = re.search(r"(?:sum|max) by \(([^)]*)\)", rule["expr"])
+            if kept is not None:
+                assert named <= set(kept[1].split(", "))
+            series = [metric for metric in entries(vars(metrics), Metric) if set(exposed(metric)) & words(rule["expr"])]
+            labels = {label(attribute) for metric in series for attribute in metric.attributes}
+            assert named <= labels | {"pod", "service"}
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
-def test_an_alert_has_a_page_that_says_what_to_do(rule: dict[str, Any]) -> None:
-    assert rule["annotations"]["runbook_url"] == f"https://docs.example.org/runbooks/{rule['alert']}.md"
-    page = (RUNBOOKS / f"{rule['alert']}.md").read_text("utf-8")
-    assert page.startswith(f"# {rule['alert']}\n")
-    assert [line for line in page.splitlines() if line.startswith("## ")] == [
-        "## What it means",
-        "## What to look at",
-        "## What to do",
-    ]
+def test_an_alert_has_a_page_that_says_what_to_do(subtests: pytest.Subtests) -> None:
+    for rule in rules():
+        with subtests.test(rule["alert"]):
+            assert rule["annotations"]["runbook_url"] == f"https://docs.example.org/runbooks/{rule['alert']}.md"
+            page = (RUNBOOKS / f"{rule['alert']}.md").read_text("utf-8")
+            assert page.startswith(f"# {rule['alert']}\n")
+            assert [line for line in page.splitlines() if line.startswith("## ")] == [
+                "## What it means",
+                "## What to look at",
+                "## What to do",
+            ]
 
 
 def test_every_page_is_that_of_an_alert() -> None:

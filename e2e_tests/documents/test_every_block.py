@@ -484,38 +484,40 @@ def tell(
     story.end()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_commands_and_options_in_the_text_are_there(name: str) -> None:
-    verbs = every_verb()
-    for code in codes_of(PAGES[name]):
-        match code.split():
-            case ["graphtide", "VERB", *_]:
-                pass
-            case ["graphtide", *words]:
-                called = [tuple(words[:count]) for count in (2, 1) if tuple(words[:count]) in verbs]
-                verb = called[0] if called else ()
-                assert called or words[0].startswith("-"), code
-                assert named_options(code) <= verbs[verb], code
-            case ["make", target, *_]:
-                assert target in made(), code
-            case ["python", script, *_] if script.endswith(".py"):
-                assert named_options(code) <= options_of_script(script), code
-            case [option, *_] if option in named_options(option) and "reference" in name:
-                assert any(option in options for options in verbs.values()), code
+def test_commands_and_options_in_the_text_are_there(subtests: pytest.Subtests) -> None:
+    for name, page in PAGES.items():
+        with subtests.test(name):
+            verbs = every_verb()
+            for code in codes_of(page):
+                match code.split():
+                    case ["graphtide", "VERB", *_]:
+                        pass
+                    case ["graphtide", *words]:
+                        called = [tuple(words[:count]) for count in (2, 1) if tuple(words[:count]) in verbs]
+                        verb = called[0] if called else ()
+                        assert called or words[0].startswith("-"), code
+                        assert named_options(code) <= verbs[verb], code
+                    case ["make", target, *_]:
+                        assert target in made(), code
+                    case ["python", script, *_] if script.endswith(".py"):
+                        assert named_options(code) <= options_of_script(script), code
+                    case [option, *_] if option in named_options(option) and "reference" in name:
+                        assert any(option in options for options in verbs.values()), code
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_paths_in_the_text_are_there(name: str) -> None:
-    for code in codes_of(PAGES[name]):
-        if re.fullmatch(r"(docs|e2e_tests|packaging|services|shared)/[\w./*-]+", code):
-            assert list(ROOT.glob(code)), code
+def test_paths_in_the_text_are_there(subtests: pytest.Subtests) -> None:
+    for name, page in PAGES.items():
+        with subtests.test(name):
+            for code in codes_of(page):
+                if re.fullmatch(r"(docs|e2e_tests|packaging|services|shared)/[\w./*-]+", code):
+                    assert list(ROOT.glob(code)), code
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_links_lead_to_files_and_their_headings(name: str) -> None:
-    page = PAGES[name]
-    for link in links_of(page):
-        target = (page.parent / link.path).resolve() if link.path else page
-        assert target.exists(), link
-        if link.heading:
-            assert link.heading in headings_of(target), link
+def test_links_lead_to_files_and_their_headings(subtests: pytest.Subtests) -> None:
+    for name, page in PAGES.items():
+        with subtests.test(name):
+            for link in links_of(page):
+                target = (page.parent / link.path).resolve() if link.path else page
+                assert target.exists(), link
+                if link.heading:
+                    assert link.heading in headings_of(target), link

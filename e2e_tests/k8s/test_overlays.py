@@ -97,11 +97,11 @@ def is_custom(manifest: Manifest) -> bool:
     return (manifest["apiVersion"], manifest["kind"]) in CUSTOM
 
 
-def pods() -> Iterator[Any]:
+def pods() -> Iterator[tuple[str, Manifest]]:
     for name in OVERLAYS:
         for each in overlay(name):
             if each["kind"] in {"Deployment", "StatefulSet"}:
-                yield pytest.param(each["spec"]["template"], id=f"{name} {each['metadata']['name']}")
+                yield f"{name} {each['metadata']['name']}", each["spec"]["template"]
 
 
 def selected(peers: list[Manifest]) -> list[dict[str, str]]:
@@ -145,21 +145,22 @@ def test_the_namespace_takes_restricted_pods_alone(name: str) -> None:
     assert labels == {f"pod-security.kubernetes.io/{what}": "restricted" for what in ("enforce", "audit", "warn")}
 
 
-@pytest.mark.parametrize("pod", list(pods()))
-def test_a_pod_is_restricted(pod: Manifest) -> None:
-    spec = pod["spec"]
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
-    assert spec["automountServiceAccountToken"] is False
-    assert spec["securityContext"]["runAsNonRoot"] is True
-    assert spec["securityContext"]["runAsUser"] > 0
-    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert all(set(volume) - {"name"} <= {"configMap", "emptyDir", "secret"} for volume in spec["volumes"])
-    for container in spec["containers"]:
-        security = container["securityContext"]
-        assert security["allowPrivilegeEscalation"] is False
-        assert security["readOnlyRootFilesystem"] is True
-        assert security["capabilities"] == {"drop": ["ALL"]}
-        assert set(container["resources"]) == {"requests", "limits"}
+def test_a_pod_is_restricted(subtests: pytest.Subtests) -> None:
+    for where, pod in pods():
+        with subtests.test(where):
+            spec = pod["spec"]
+            assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+            assert spec["automountServiceAccountToken"] is False
+            assert spec["securityContext"]["runAsNonRoot"] is True
+            assert spec["securityContext"]["runAsUser"] > 0
+            assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+            assert all(set(volume) - {"name"} <= {"configMap", "emptyDir", "secret"} for volume in spec["volumes"])
+            for container in spec["containers"]:
+                security = container["securityContext"]
+                assert security["allowPrivilegeEscalation"] is False
+                assert security["readOnlyRootFilesystem"] is True
+                assert security["capabilities"] == {"drop": ["ALL"]}
+                assert set(container["resources"]) == {"requests", "limits"}
 
 
 def test_pods_that_operators_make_are_restricted() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-import pytest
 from graphtide_telemetry import metrics
 from graphtide_telemetry.exposed import exposed, label
 from graphtide_telemetry.names import Kind, Metric, entries
@@ -13,6 +13,9 @@ from opentelemetry.metrics import Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def written(metric: Metric) -> str:
@@ -35,10 +38,11 @@ def written(metric: Metric) -> str:
     return text
 
 
-@pytest.mark.parametrize("metric", entries(vars(metrics), Metric), ids=lambda metric: metric.name)
-def test_names_and_labels_are_those_of_the_exporter(metric: Metric) -> None:
-    lines = [line for line in written(metric).splitlines() if not line.startswith("#")]
-    names = {re.split(r"[{ ]", line)[0] for line in lines}
-    assert {name for name in names if not name.endswith("_created")} == set(exposed(metric))
-    labels = {found for line in lines for found in re.findall(r'([a-z_]+)="', line)}
-    assert labels - {"le"} == {label(attribute) for attribute in metric.attributes}
+def test_names_and_labels_are_those_of_the_exporter(subtests: pytest.Subtests) -> None:
+    for metric in entries(vars(metrics), Metric):
+        with subtests.test(metric.name):
+            lines = [line for line in written(metric).splitlines() if not line.startswith("#")]
+            names = {re.split(r"[{ ]", line)[0] for line in lines}
+            assert {name for name in names if not name.endswith("_created")} == set(exposed(metric))
+            labels = {found for line in lines for found in re.findall(r'([a-z_]+)="', line)}
+            assert labels - {"le"} == {label(attribute) for attribute in metric.attributes}

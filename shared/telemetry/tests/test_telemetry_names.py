@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
 from graphtide_telemetry import attributes, events, metrics, spans
 from graphtide_telemetry.names import Kind, Metric, Name, SpanName, entries
 from graphtide_telemetry.tables import tables
@@ -23,39 +23,49 @@ LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 OPEN_TELEMETRY = {"create_counter", "create_histogram", "create_observable_gauge", "create_observable_counter", "start_span"}
 
 
-def calls(path: Path) -> Iterator[tuple[ast.Call, str, str]]:
-    """Yield the calls of methods: the call, what of, the method."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield node, ast.unparse(node.func.value), node.func.attr
+@cache
+def calls() -> tuple[tuple[Path, ast.Call, str, str], ...]:
+    """Return the calls of methods in all sources: the file, the call, what of, the method."""
+    return tuple(
+        (path, node, ast.unparse(node.func.value), node.func.attr)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    )
 
 
-def log_calls(path: Path) -> list[ast.Call]:
-    return [call for call, of, method in calls(path) if of in {"_LOG", "log"} and method in LEVELS]
+def log_calls() -> Iterator[tuple[str, ast.Call]]:
+    """Yield the calls that write to a log, each with its place."""
+    for path, call, of, method in calls():
+        if of in {"_LOG", "log"} and method in LEVELS:
+            yield f"{path.relative_to(ROOT)}:{call.lineno}", call
 
 
 def test_services_log() -> None:
-    assert sum(len(log_calls(path)) for path in SOURCES) > 20
+    assert len(list(log_calls())) > 20
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_log_event_and_its_fields_are_in_the_registry(path: Path) -> None:
+def test_log_events_and_their_fields_are_in_the_registry() -> None:
     fields = {str(each) for each in entries(vars(attributes), Name)}
-    for call in log_calls(path):
+    offenders = []
+    for place, call in log_calls():
         event = call.args[0]
-        assert isinstance(event, ast.Attribute), f"{path}:{call.lineno} names its event itself: add it to telemetry/events.py"
-        assert ast.unparse(event.value) == "events"
-        assert isinstance(vars(events)[event.attr], Name)
-        unknown = {keyword.arg for keyword in call.keywords} - fields
-        assert not unknown, f"{path}:{call.lineno} has fields that are not in telemetry/attributes.py: {unknown}"
+        if not (isinstance(event, ast.Attribute) and ast.unparse(event.value) == "events"):
+            offenders.append(f"{place} names its event itself: add it to telemetry/events.py")
+        elif not isinstance(vars(events).get(event.attr), Name):
+            offenders.append(f"{place} has an event that is not in telemetry/events.py: {event.attr}")
+        if unknown := {str(keyword.arg) for keyword in call.keywords} - fields:
+            offenders.append(f"{place} has fields that are not in telemetry/attributes.py: {sorted(unknown)}")
+    assert not offenders, "\n".join(offenders)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_instruments_and_spans_are_made_from_the_registry_alone(path: Path) -> None:
-    if path.parent.name == "graphtide_telemetry":
-        return
-    made = [f"{path}:{call.lineno}" for call, _, method in calls(path) if method in OPEN_TELEMETRY | {"start_as_current_span"}]
-    assert not made, "use graphtide_telemetry"
+def test_instruments_and_spans_are_made_from_the_registry_alone() -> None:
+    made = [
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path, call, _, method in calls()
+        if method in OPEN_TELEMETRY | {"start_as_current_span"} and path.parent.name != "graphtide_telemetry"
+    ]
+    assert not made, "use graphtide_telemetry in\n" + "\n".join(made)
 
 
 def test_no_name_stands_twice() -> None:

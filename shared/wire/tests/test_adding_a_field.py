@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import pytest
-from graphtide_testing.wire_examples import EXAMPLES, Example, record_of
+from graphtide_testing.wire_examples import EXAMPLES, record_of
 from graphtide_wire import schemas
 from graphtide_wire.json_form import decode, encode
 from graphtide_wire.plans import physical_form
@@ -17,6 +16,8 @@ from graphtide_wire.statistics import StatisticsForm, StatisticsRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
 ROOT: Final = Path(__file__).parents[3]
 RECIPE: Final = "Adding a field to a record"
@@ -46,40 +47,46 @@ def structs_in(value: object, written: Any) -> Iterator[dict[str, object]]:
             yield from structs_in(one, other)
 
 
-@pytest.mark.parametrize("example", JSON_EXAMPLES, ids=lambda example: example.name)
-def test_an_older_release_leaves_the_field_out_wherever_it_stands(example: Example) -> None:
-    record = record_of(example.message)
-    whole = json.loads(record.value or b"")
-    places = list(structs_in(example.value, whole)) or [whole]
-    for each in places:
-        each[FIELD] = {"of": ["any", "form"]}
-    assert example.decode(record._replace(value=json.dumps(whole).encode())) == example.value
+def test_an_older_release_leaves_the_field_out_wherever_it_stands(subtests: pytest.Subtests) -> None:
+    for example in JSON_EXAMPLES:
+        with subtests.test(example.name):
+            record = record_of(example.message)
+            whole = json.loads(record.value or b"")
+            places = list(structs_in(example.value, whole)) or [whole]
+            for each in places:
+                each[FIELD] = {"of": ["any", "form"]}
+            assert example.decode(record._replace(value=json.dumps(whole).encode())) == example.value
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_older_release_leaves_a_header_out(example: Example) -> None:
-    record = record_of(example.message)
-    assert example.decode(record._replace(headers=(*record.headers, ("graphtide-added-later", b"\xff")))) == example.value
+def test_an_older_release_leaves_a_header_out(subtests: pytest.Subtests) -> None:
+    for example in EXAMPLES:
+        with subtests.test(example.name):
+            record = record_of(example.message)
+            assert (
+                example.decode(record._replace(headers=(*record.headers, ("graphtide-added-later", b"\xff")))) == example.value
+            )
 
 
-@pytest.mark.parametrize("form", schemas.FORMS.values(), ids=schemas.FORMS)
-def test_a_newer_release_reads_what_an_older_one_wrote(form: type[msgspec.Struct]) -> None:
-    newer = grown(form)
-    old = next(each for each in JSON_EXAMPLES if FORM_OF.get(type(each.value), type(each.value)) is form).message.value
-    read = decode(old, newer, "record", physical_form)
-    assert getattr(read, FIELD) == "nothing"
-    again = json.loads(encode(read))
-    assert again.pop(FIELD) == "nothing"
-    assert again.items() >= json.loads(old or b"").items()
+def test_a_newer_release_reads_what_an_older_one_wrote(subtests: pytest.Subtests) -> None:
+    for form in schemas.FORMS.values():
+        with subtests.test(form.__name__):
+            newer = grown(form)
+            old = next(each for each in JSON_EXAMPLES if FORM_OF.get(type(each.value), type(each.value)) is form).message.value
+            read = decode(old, newer, "record", physical_form)
+            assert getattr(read, FIELD) == "nothing"
+            again = json.loads(encode(read))
+            assert again.pop(FIELD) == "nothing"
+            assert again.items() >= json.loads(old or b"").items()
 
 
-@pytest.mark.parametrize("name", schemas.FORMS)
-def test_the_schema_has_it_and_does_not_require_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = schema(name)
-    monkeypatch.setitem(schemas.FORMS, name, grown(schemas.FORMS[name]))
-    after = schema(name)
-    assert after["properties"].pop(FIELD) == {"type": "string", "default": "nothing"}
-    assert after == before
+def test_the_schema_has_it_and_does_not_require_it(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
+    for name in schemas.FORMS:
+        with subtests.test(name), monkeypatch.context() as patch:
+            before = schema(name)
+            patch.setitem(schemas.FORMS, name, grown(schemas.FORMS[name]))
+            after = schema(name)
+            assert after["properties"].pop(FIELD) == {"type": "string", "default": "nothing"}
+            assert after == before
 
 
 def schema(name: str) -> dict[str, Any]:

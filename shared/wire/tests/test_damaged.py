@@ -37,15 +37,16 @@ def test_damaged_records_are_refused_or_read(
         example.decode(record._replace(value=body, headers=headers))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_a_missing_value_or_header_is_no_surprise(example: Example) -> None:
-    record = record_of(example.message)
-    for place in range(len(record.headers)):
-        with contextlib.suppress(PoisonRecordError):
-            example.decode(record._replace(headers=record.headers[:place] + record.headers[place + 1 :]))
-    if not example.name.startswith("ordered-"):
-        with pytest.raises(PoisonRecordError):
-            example.decode(record._replace(value=None))
+def test_a_missing_value_or_header_is_no_surprise(subtests: pytest.Subtests) -> None:
+    for example in EXAMPLES:
+        with subtests.test(example.name):
+            record = record_of(example.message)
+            for place in range(len(record.headers)):
+                with contextlib.suppress(PoisonRecordError):
+                    example.decode(record._replace(headers=record.headers[:place] + record.headers[place + 1 :]))
+            if not example.name.startswith("ordered-"):
+                with pytest.raises(PoisonRecordError):
+                    example.decode(record._replace(value=None))
 
 
 @given(st.binary(max_size=300) | DAMAGE.map(lambda damage: damaged(BODY, damage)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.ports.log import Message
-from graphtide_testing.wire_examples import COLUMNS, EXAMPLES, Example, record_of
+from graphtide_testing.wire_examples import COLUMNS, EXAMPLES, record_of
 from graphtide_wire import ordered_body
 from graphtide_wire.schemas import schemas
 
@@ -37,15 +37,17 @@ def message_of(vector: bytes) -> Message:
     return Message("t", None, value, headers)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_records_are_written_as_ever(example: Example) -> None:
-    assert vector(example.message) == (FIXTURES / f"{example.name}.txt").read_bytes()
+def test_records_are_written_as_ever(subtests: pytest.Subtests) -> None:
+    for example in EXAMPLES:
+        with subtests.test(example.name):
+            assert vector(example.message) == (FIXTURES / f"{example.name}.txt").read_bytes()
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_records_of_ever_are_read(example: Example) -> None:
-    message = message_of((FIXTURES / f"{example.name}.txt").read_bytes())
-    assert example.decode(record_of(message)._replace(key=example.message.key)) == example.value
+def test_records_of_ever_are_read(subtests: pytest.Subtests) -> None:
+    for example in EXAMPLES:
+        with subtests.test(example.name):
+            message = message_of((FIXTURES / f"{example.name}.txt").read_bytes())
+            assert example.decode(record_of(message)._replace(key=example.message.key)) == example.value
 
 
 def test_there_is_no_vector_without_an_example() -> None:
