@@ -68,6 +68,7 @@ FRAME: Final = "shared/bench/src/graphtide_bench/frame/script.py"
 LEFT_OUT: Final = {
     ("README.md", "make demo "): "sets up all that the repository needs; the demo itself is run below it",
     ("CONTRIBUTING.md", "make setup "): "sets up all that the repository needs, and runs all of its tests",
+    ("CONTRIBUTING.md", ".venv/bin/python -m graphtide_testing.mutation "): "takes half an hour; it has tests of its own",
     ("docs/benchmarks/method.md", "graphtide bench subgraph "): "takes hours",
     ("docs/benchmarks/reading.md", "python shared/bench/services/start.py "): "measures for minutes",
     ("docs/benchmarks/spark.md", "python shared/bench/services/backfill.py "): "takes an hour, on Spark",
@@ -321,6 +322,9 @@ def assert_can_be_run(block: Block) -> None:
                 assert set(targets) <= made(), f"{block.place}: {line}"
             case ["python", script, *_]:
                 assert named_options(line) <= options_of_script(script), f"{block.place}: {line}"
+            case [".venv/bin/python", "-m", module, *_]:
+                (script,) = ROOT.glob(f"*/*/src/{module.replace('.', '/')}/__main__.py")
+                assert named_options(line) <= options_of_script(str(script.relative_to(ROOT))), f"{block.place}: {line}"
             case _:
                 pytest.fail(f"{block.place}: nothing checks {line!r}")
 
