@@ -430,7 +430,7 @@ def test_every_block_does_what_the_page_says(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["README.md", "docs/reference/backfill.md"])
+@pytest.mark.parametrize("name", ["docs/tutorials/services.md", "docs/reference/backfill.md"])
 def test_blocks_run_on_spark(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: tuple[Path, str], server: Callable[[], str]
 ) -> None:
