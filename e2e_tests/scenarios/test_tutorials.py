@@ -120,7 +120,7 @@ def test_every_engine_reports_what_the_oracle_does(piece: Piece) -> None:
         assert reported(graphtide.match([pattern], edges, MatchOptions(engine=engine, time_unit=piece.unit))) == told, engine
 
 
-JAMS: Final = {"travelling_jam": 11, "jam_told_once": 2, "sudden_drop": 2}
+JAMS: Final = {"travelling_jam": 11, "jam_once": 2, "sudden_drop": 2}
 """How many matches the patterns of the page on jams have in the days that the oracle looks at."""
 FROM, TO = 1_409_875_200_000, 1_410_480_000_000
 """Midnight of 5 September 2014 and of the 12th."""
