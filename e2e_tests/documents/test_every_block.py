@@ -509,14 +509,6 @@ def test_commands_and_options_in_the_text_are_there(subtests: pytest.Subtests) -
                         assert any(option in options for options in verbs.values()), code
 
 
-def test_paths_in_the_text_are_there(subtests: pytest.Subtests) -> None:
-    for name, page in PAGES.items():
-        with subtests.test(name):
-            for code in codes_of(page):
-                if re.fullmatch(r"(docs|e2e_tests|packaging|services|shared)/[\w./*-]+", code):
-                    assert list(ROOT.glob(code)), code
-
-
 def test_links_lead_to_files_and_their_headings(subtests: pytest.Subtests) -> None:
     for name, page in PAGES.items():
         with subtests.test(name):
