@@ -1,7 +1,7 @@
 """Every path and module that a page names exists.
 
-Pages are all Markdown files of the repository. Names are paths that begin with a folder of the root, relative paths and file names
-in backticks, and dotted names of our packages. A path may have `*`, and `{name}` or `<name>` for any one part.
+Pages are all Markdown files of the repository. Names are paths that begin with a folder of the root, relative paths and file
+names in backticks, and dotted names of our packages. A path may have `*`, and `{name}` or `<name>` for any one part.
 """
 
 from __future__ import annotations
