@@ -71,9 +71,9 @@ class Deployment:
             "id": [str(number) for number in numbers],
         }
         first, last = EventTime(numbers[0]), EventTime(numbers[-1])
-        figures = ordered.OrderedFigures(first, last, len(pairs), self.sent, last, TimeUnit.MILLISECOND)
+        header = ordered.OrderedHeader(first, last, len(pairs), self.sent, last, TimeUnit.MILLISECOND)
         self.sent += len(pairs)
-        self.writer.write([ordered.encode(self.topics.ordered(S), figures, ordered_body.encode(columns))])
+        self.writer.write([ordered.encode(self.topics.ordered(S), header, ordered_body.encode(columns))])
         self.writer.flush(10)
 
     def until(self, holds: Callable[[], bool]) -> None:

@@ -92,8 +92,8 @@ class Story:
     def send(self, edges: Sequence[Edge]) -> None:
         batch = JsonLinesDecoder(self.symbols, [], {}).decode(to_json_lines(edges))
         first, last = edges[0].ts, edges[-1].ts
-        figures = ordered.OrderedFigures(first, last, len(edges), len(self.sent), last, TimeUnit.MILLISECOND)
-        self.writer.write([ordered.encode(self.deployment.topics.ordered(STREAM), figures, batch.to_arrow())])
+        header = ordered.OrderedHeader(first, last, len(edges), len(self.sent), last, TimeUnit.MILLISECOND)
+        self.writer.write([ordered.encode(self.deployment.topics.ordered(STREAM), header, batch.to_arrow())])
         self.sent += edges
 
     def tell(self, edges: int, happens: Callable[[], None], every: int) -> None:

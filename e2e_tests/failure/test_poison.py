@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.view import View, Viewer
-from graphtide_admin_api.domain.registration import Moment, Wish, registered
+from graphtide_admin_api.domain.registration import Moment, PatternRequest, registered
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import Duration
@@ -116,7 +116,9 @@ class Deployment:
         """Register a pattern from where the stream ends."""
         place = TopicPartition(TOPICS.ordered(STREAM), 0)
         end = self.log.reader(None).ends([place])[place][1]
-        record = registered(Wish(text.format(name=name), control.LimitsForm(), engine, "active"), 1, Moment(AT, {STREAM: end}))
+        record = registered(
+            PatternRequest(text.format(name=name), control.LimitsForm(), engine, "active"), 1, Moment(AT, {STREAM: end})
+        )
         self.writer.write([Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))])
 
     def send(self, edges: int = 4) -> None:

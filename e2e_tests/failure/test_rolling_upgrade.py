@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 import pytest
 from graphtide_testing.chaos import SHARDS, Chaos
-from graphtide_testing.telemetry import figures
+from graphtide_testing.telemetry import metrics_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Rollout:
     def version(self, name: str) -> str | None:
         """Return the version that a matcher says that it is of; None while nobody answers."""
         with suppress(httpx2.TransportError):
-            told = figures(httpx2.get(f"http://127.0.0.1:{self._chaos.health[name]}/metrics").text)
+            told = metrics_of(httpx2.get(f"http://127.0.0.1:{self._chaos.health[name]}/metrics").text)
             (info,) = (each for each in told if each.startswith("target_info"))
             return next(version for version in VERSIONS if f'service_version="{version}"' in info)
         return None

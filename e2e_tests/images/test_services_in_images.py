@@ -18,7 +18,7 @@ import httpx2
 import pytest
 from graphtide_testing.images.building import Builder, Image, this_machine, this_python
 from graphtide_testing.images.context import Context
-from graphtide_testing.images.rooms import Room, overlays_in, why_not
+from graphtide_testing.images.sandbox import Sandbox, overlays_in, why_not
 from graphtide_testing.orphans import VARIABLE
 from graphtide_testing.servers.process import free_ports
 from graphtide_testing.waiting import wait_until
@@ -78,9 +78,9 @@ class Container:
     ) -> None:
         """Start it."""
         self.output = folder / "output"
-        room = Room(image.layers, folder / "scratch", mounts=mounts, hidden=sorted({str(ROOT), *HIDDEN} - mounts.keys()))
+        sandbox = Sandbox(image.layers, folder / "scratch", mounts=mounts, hidden=sorted({str(ROOT), *HIDDEN} - mounts.keys()))
         needed = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
-        line = room.command(command, {"HOME": "/", **image.environment, **told, **needed}, image.user, image.folder)
+        line = sandbox.command(command, {"HOME": "/", **image.environment, **told, **needed}, image.user, image.folder)
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 

@@ -13,7 +13,7 @@ from graphtide_log.kafka.settings import KafkaSettings
 from graphtide_testing.charts import ROOT
 from graphtide_testing.contracts.log import read, values
 from graphtide_testing.servers import KafkaServer
-from graphtide_testing.servers.allowances import allowances
+from graphtide_testing.servers.access_rules import access_rules
 from graphtide_testing.servers.security import PASSWORD, USER, Security
 from graphtide_wire.topics import Topics
 from pydantic import SecretStr
@@ -33,7 +33,7 @@ GROUP = "graphtide.sequencer.flows"
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaLog]:
     folder = tmp_path_factory.mktemp("allowed")
-    security = Security(folder / "certificates", may=allowances(ROOT / "k8s/kafka/user.yaml", USER))
+    security = Security(folder / "certificates", may=access_rules(ROOT / "k8s/kafka/user.yaml", USER))
     server = KafkaServer(folder / "kafka", security)
     server.start()
     settings = KafkaSettings(

@@ -22,14 +22,14 @@ from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_native.spec import columns
 from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_query.families.algebra.planning import plan_graph_query
-from graphtide_query.families.wish import Wish
+from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.graph_results import reported
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.strategies import StreamShape, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def in_services(query: GraphQuery, streams: Mapping[StreamName, tuple[Edge, ...]
     """Put each stream in order, merge them, and answer the query on what is merged."""
     log, clock, name = MemoryLog(), ManualClock(), merged(streams)
     log.admin().ensure([*TOPICS.of_deployment(), *(spec for each in streams for spec in TOPICS.of_stream(each, partitions=1))])
-    reads = ReadsForm(tuple(streams), ReachForm(str(longest([query.extent(UNIT)])[0])), None, ())
+    reads = ReadsForm(tuple(streams), LookbackForm(str(longest([query.extent(UNIT)])[0])), None, ())
     record = registration("PATTERN q MATCH (v)-[e]->(w) ON one WINDOW 1", datetime(2026, 1, 1, tzinfo=UTC), reads=reads)
     writer = log.writer()
     writer.write([registering(TOPICS, record)])
@@ -71,7 +71,7 @@ def in_services(query: GraphQuery, streams: Mapping[StreamName, tuple[Edge, ...]
     reader = log.reader(None)
     reader.assign({TopicPartition(TOPICS.ordered(name), 0): 0})
     symbols, projected = Symbols(), columns([query])
-    matcher = Matcher([plan_graph_query(query, Wish())], symbols, projected, unit=UNIT, deletions=True)
+    matcher = Matcher([plan_graph_query(query, PlannerOptions())], symbols, projected, unit=UNIT, deletions=True)
     decoder = ArrowDecoder(symbols, projected, {})
     batches = [decoder.decode(record.value or b"") for record in reader.poll(0.0, 1000)]
     return [found for batch in batches for matches in matcher.push(batch) for found in matches]

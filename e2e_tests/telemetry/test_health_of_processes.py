@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from graphtide_testing.deployment import Deployment
 from graphtide_testing.servers.process import free_ports
-from graphtide_testing.telemetry import figures
+from graphtide_testing.telemetry import metrics_of
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_processes_without_http_of_their_own_tell_how_they_are(tmp_path: Path) -
             until(partial(is_ready, url))
             assert httpx2.get(f"{url}/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}
             assert httpx2.get(f"{url}/livez").json() == {"status": "alive", "checks": checks}
-            assert figures(httpx2.get(f"{url}/metrics").text)["process_cpu_time_seconds_total"] > 0
+            assert metrics_of(httpx2.get(f"{url}/metrics").text)["process_cpu_time_seconds_total"] > 0
         deployment.kafka.kill()
         url = f"http://127.0.0.1:{ports['planner']}"
         answer = httpx2.get(f"{url}/readyz", timeout=30)

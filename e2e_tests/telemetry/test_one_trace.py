@@ -13,7 +13,7 @@ from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_telemetry import attributes, metrics, spans
 from graphtide_telemetry.names import Metric, Name, SpanName, entries
 from graphtide_testing.serving import served
-from graphtide_testing.telemetry import OtlpReceiver, count_figures, figures, spans_in_memory
+from graphtide_testing.telemetry import OtlpReceiver, count_metrics, metrics_of, spans_in_memory
 from graphtide_testing.waiting import wait_until
 from graphtide_testing.whole import PATIENCE, Whole
 from graphtide_wire.topics import Topics
@@ -75,7 +75,7 @@ def is_one_chain(found: Iterable[Seen], topics: Topics, traceparent: str) -> See
 class TestInOneProcess:
     @pytest.fixture(autouse=True)
     def deployment(self) -> Iterable[None]:
-        count_figures()
+        count_metrics()
         with served(application(DevOptions())) as url, httpx2.Client(base_url=url, timeout=30) as client:
             self.client = client
             assert client.post("/api/v1/patterns", json={"text": TEXT}).status_code == 201
@@ -120,7 +120,7 @@ class TestInOneProcess:
 
     def reported(self) -> float:
         name = 'graphtide_pattern_matches_total{graphtide_match_kind="match",graphtide_pattern="p"}'
-        return figures(self.client.get("/metrics").text).get(name, 0)
+        return metrics_of(self.client.get("/metrics").text).get(name, 0)
 
     def test_one_process_tells_of_all_its_workers(self) -> None:
         families = ("timing", "sjtree", "simulation", "event_pattern", "algebra")

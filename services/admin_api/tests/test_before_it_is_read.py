@@ -8,7 +8,7 @@ import pytest
 from graphtide_core.errors import TransientError
 from graphtide_log.memory import MemoryLog
 from graphtide_log.memory.reader import MemoryReader
-from graphtide_testing.telemetry import count_figures
+from graphtide_testing.telemetry import count_metrics
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ ASKED = [
 
 @pytest.mark.parametrize("topic", [TOPICS.patterns, TOPICS.plans, TOPICS.status, TOPICS.statistics])
 def test_what_may_be_registered_is_not_denied_before_all_is_read(serving: Serving, log: Withholding, topic: str) -> None:
-    count_figures()
+    count_metrics()
     log.withheld = {topic}
     with serving(log) as api:
         for method, path, body in ASKED:

@@ -10,10 +10,10 @@ from graphtide_core.errors import FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, Position, TopicPartition, TopicSpec
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
-from graphtide_ordering.standing import sequencer_of
+from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_testing.registrations import registration
 from graphtide_wire import control, statistics
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def test_merged_streams_go_with_each_stream_that_they_consist_of(deployment: Dep
 def test_a_stream_that_is_read_with_others_is_not_deleted(deployment: Deployment, stream: str) -> None:
     fill(deployment)
     deployment.log.admin().ensure([spec for name in ("r", "r.s") for spec in TOPICS.of_stream(StreamName(name))])
-    reads = ReadsForm((StreamName("s"), StreamName("r")), ReachForm("10"), None, ())
+    reads = ReadsForm((StreamName("s"), StreamName("r")), LookbackForm("10"), None, ())
     record = registration(TEXT, datetime(2026, 1, 1, tzinfo=UTC), reads=reads, stream="r.s")
     deployment.write(TOPICS.patterns, b"p", control.encode_pattern(record))
     refused = deployment.http.delete(f"/api/v1/streams/{stream}")
@@ -135,7 +135,7 @@ def test_a_pattern_that_reads_several_streams_goes_on_where_the_merged_one_ends(
     streams, merged = (StreamName("s"), StreamName("r")), StreamName("r.s")
     deployment.log.admin().ensure(TOPICS.of_stream(merged))
     deployment.writer.write([Message(TOPICS.ordered(merged), None, b"x", partition=0)])
-    reads = ReadsForm(streams, ReachForm("10"), None, ())
+    reads = ReadsForm(streams, LookbackForm("10"), None, ())
     now = datetime(2026, 1, 1, tzinfo=UTC)
     for name, stream in (("p", merged), ("long", StreamName(".".join(letter * 99 for letter in "rst")))):
         record = registration(TEXT, now, name=name, reads=reads, stream=stream, state="paused")

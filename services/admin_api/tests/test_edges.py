@@ -50,7 +50,7 @@ class Stream:
             **more,
         }
         first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
-        figures = ordered.OrderedFigures(first, last, count, self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
+        figures = ordered.OrderedHeader(first, last, count, self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
         self._ordinal += count
         self._transactor.begin()
         self._transactor.write([ordered.encode(TOPICS.ordered(S), figures, ordered_body.encode(columns))])

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from graphtide_core.event_pattern import EventPattern
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.families.events.grouping import grouped
 from graphtide_wire import control
 from graphtide_wire.plans import form_of
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_an_event_pattern_is_registered_with_what_it_reads(deployment: Deploymen
     assert answer.status_code == 201
     (record,) = deployment.registered()
     assert record is not None
-    assert record.reads == ReadsForm(("s",), ReachForm("5m", closed=True), ("failed", "success"), ("user",))
+    assert record.reads == ReadsForm(("s",), LookbackForm("5m", closed=True), ("failed", "success"), ("user",))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_the_plan_is_that_which_the_pattern_would_have_alone_with_what_its_host_
     register(deployment)
     (pattern,) = parse(TEXT)
     assert isinstance(pattern, EventPattern)
-    plan = grouped(pattern, Wish())
+    plan = grouped(pattern, PlannerOptions())
     record = control.PlanRecord(
         "p", 1, 1, "aggregation", "matcher_event_pattern", 0, form_of(plan.physical, plan.considered),
         control.PatternText(TEXT), "running",

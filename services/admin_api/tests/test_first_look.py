@@ -24,7 +24,7 @@ def send(deployment: Deployment, *labels: str) -> None:
     lines = "".join(f'{{"ts":{ts},"src":"a","dst":"b","label":"{label}"}}\n' for ts, label in enumerate(labels))
     body = JsonLinesDecoder(Symbols(), [], {}).decode(lines.encode()).to_arrow()
     last = EventTime(len(labels) - 1)
-    figures = ordered.OrderedFigures(EventTime(0), last, len(labels), 0, last, TimeUnit.MILLISECOND)
+    figures = ordered.OrderedHeader(EventTime(0), last, len(labels), 0, last, TimeUnit.MILLISECOND)
     deployment.writer.write([ordered.encode(TOPICS.ordered(PAYMENTS), figures, body)])
 
 

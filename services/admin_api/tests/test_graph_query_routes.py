@@ -10,11 +10,11 @@ from graphtide_core.ids import StreamName
 from graphtide_core.plans import Derivation, Rewriting
 from graphtide_core.ports.log import Message
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra.planning import chosen
 from graphtide_wire import control
 from graphtide_wire.plans import form_of
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def test_a_query_in_either_language_is_registered_with_what_it_reads(
     assert register(deployment, text).status_code == 201
     (record,) = deployment.registered()
     assert record is not None
-    reach = ReachForm("5m", closed=True, rounded_up=True)
-    assert record.reads == ReadsForm(("s",), reach, ("follows", "likes"), attributes)
+    lookback = LookbackForm("5m", closed=True, rounded_up=True)
+    assert record.reads == ReadsForm(("s",), lookback, ("follows", "likes"), attributes)
 
 
 @pytest.mark.parametrize(("engine", "status"), [("s-path", 201), ("delta-tree", 201), ("auto", 201), ("timing", 422)])
@@ -183,7 +183,7 @@ def test_the_plan_is_that_which_was_published_with_all_that_it_was_chosen_from(d
     register(deployment)
     (query,) = parse(RULES)
     assert isinstance(query, GraphQuery)
-    plan = chosen(query, Wish())
+    plan = chosen(query, PlannerOptions())
     publish(deployment, form_of(plan.physical, plan.considered))
     found = deployment.http.get("/api/v1/patterns/p/plan").json()
     assert (found["engine"], found["counts"]["matches"]) == ("s-path", 2)

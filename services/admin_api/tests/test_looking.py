@@ -14,10 +14,10 @@ from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_log.memory import MemoryLog
 from graphtide_ordering.positions import PartitionPosition
-from graphtide_ordering.standing import sequencer_of
-from graphtide_ordering.stream_figures import Counted, StreamFigures
+from graphtide_ordering.progress_reports import sequencer_of
+from graphtide_ordering.stream_progress import Counted, StreamProgress
 from graphtide_serving.clock import SystemClock
-from graphtide_testing.telemetry import count_figures, figures
+from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_wire import dead_letters, matches, statistics
 from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics
@@ -183,7 +183,7 @@ def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployme
     deployment.log.admin().ensure(TOPICS.of_stream(S, partitions=2))
     assert deployment.http.get(path).json()["standing"] is None
     late = Counted(10_000, 9_990, 2)
-    told = StreamFigures(3, 2**62, 2**62 + 5, late, late, 1000)
+    told = StreamProgress(3, 2**62, 2**62 + 5, late, late, 1000)
     place = PartitionPosition(7, 7)
     committed = {TopicPartition(TOPICS.raw(S), 1): place.position(told, 8, 8, {})}
     transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
@@ -241,11 +241,11 @@ def test_dead_letters_are_shown_newest_first_and_one_by_one(deployment: Deployme
 
 
 def test_requests_and_patterns_are_counted(deployment: Deployment) -> None:
-    count_figures()
-    before = figures(deployment.http.get("/metrics").text)
+    count_metrics()
+    before = metrics_of(deployment.http.get("/metrics").text)
     deployment.http.post("/api/v1/patterns", json={"text": TEXT})
     deployment.http.get("/nowhere/at/all")
-    after = figures(deployment.http.get("/metrics").text)
+    after = metrics_of(deployment.http.get("/metrics").text)
     assert after['graphtide_patterns{graphtide_state="pending"}'] == 1
     name = "http_server_request_duration_seconds_count"
     ends = 'network_protocol_version="1.1",url_scheme="http"'

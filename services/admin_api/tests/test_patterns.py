@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_admin_api.application.view import asked_names
-from graphtide_admin_api.domain.registration import Moment, Wish, changed, registered
+from graphtide_admin_api.domain.registration import Moment, PatternRequest, changed, registered
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapshot
@@ -15,7 +15,7 @@ from graphtide_query.known_names import AskedNames
 from graphtide_testing.addresses import address
 from graphtide_wire import statistics
 from graphtide_wire.match_counts import CountsRecord, encode_counts
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 from msgspec.structs import replace
 
@@ -86,7 +86,7 @@ def test_a_window_that_counts_edges_reads_those_of_every_label(deployment: Deplo
     assert deployment.http.post("/api/v1/patterns", json={"text": text}).status_code == 201
     (record,) = deployment.registered()
     assert record is not None
-    assert record.reads == ReadsForm(("s",), ReachForm("0", edges=500), None, ())
+    assert record.reads == ReadsForm(("s",), LookbackForm("0", edges=500), None, ())
 
 
 def test_another_text_is_a_new_version_and_other_limits_are_not(deployment: Deployment) -> None:
@@ -105,16 +105,16 @@ def test_what_a_pattern_reads_is_written_with_its_text(deployment: Deployment) -
     deployment.http.patch("/api/v1/patterns/p", json={"text": other}, headers=ANY)
     deployment.http.patch("/api/v1/patterns/p", json={"engine": "timing"}, headers=ANY)
     first, second, third = [each.reads for each in deployment.registered() if each is not None]
-    assert first == ReadsForm(("s",), ReachForm("10"), ("pays",), ())
-    assert second == third == ReadsForm(("s",), ReachForm("2h"), None, ("amount",))
+    assert first == ReadsForm(("s",), LookbackForm("10"), ("pays",), ())
+    assert second == third == ReadsForm(("s",), LookbackForm("2h"), None, ("amount",))
 
 
 def test_a_text_that_is_put_again_is_written_anew_where_it_reads_something_else() -> None:
     """As a later release may find, without another version of the pattern."""
     moment = Moment(AT, {"s": 7})
-    first = registered(Wish(TEXT), 1, moment)
-    older = replace(first, reads=ReadsForm(("s",), ReachForm("5"), ("pays",), ()))
-    again = changed(older, Wish(TEXT), 2, moment)
+    first = registered(PatternRequest(TEXT), 1, moment)
+    older = replace(first, reads=ReadsForm(("s",), LookbackForm("5"), ("pays",), ()))
+    again = changed(older, PatternRequest(TEXT), 2, moment)
     assert (again.reads, again.version, again.start) == (first.reads, 1, 7)
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide_admin_api.application import told as told_module
+from graphtide_admin_api.application.dry_run import dry_run
 from graphtide_admin_api.application.matches import RecentMatches, kept
 from graphtide_admin_api.application.results import Asked, Results, ResultsCursor
-from graphtide_admin_api.application.simulating import simulate
 from graphtide_admin_api.application.told import Most
+from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.domain.standing import Standing
 from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.match import result_id
 from graphtide_core.ports.log import TopicPartition
@@ -23,7 +23,7 @@ from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_log.memory import MemoryLog
 from graphtide_query import parse, print_pattern
-from graphtide_query.reads import hindsight
+from graphtide_query.reads import match_lookback
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.registrations import registration
 from graphtide_testing.strategies import StreamShape, random_stream
@@ -93,7 +93,7 @@ class World:
         """Append a record of edges of these times to the ordered stream, which the query has read then."""
         place = TopicPartition(TOPICS.ordered(self.stream), 0)
         first, last = (EventTime(times[0]), EventTime(times[-1])) if times else (EventTime(-(2**63)),) * 2
-        figures = ordered.OrderedFigures(first, last, len(times), self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
+        figures = ordered.OrderedHeader(first, last, len(times), self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
         self._ordinal += len(times)
         self._writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, b"edges")])
         self.position = self.log.reader(None).ends([place])[place][1]
@@ -135,8 +135,8 @@ class World:
             self.query.name, self.version, 1, "matcher_algebra", 0, "running", AT, position=self.position
         )
         results = Results(self.seen, TOPICS, self.recent(), self.most)
-        standing = Standing("running", status=status)
-        return results.valid(record, standing, Asked(version, None if at is None else str(at), cursor, most))
+        pattern_status = PatternStatus("running", status=status)
+        return results.valid(record, pattern_status, Asked(version, None if at is None else str(at), cursor, most))
 
     def recent(self) -> RecentMatches:
         """Return what keeps the newest matches."""
@@ -231,7 +231,7 @@ def test_a_query_that_was_registered_later_misses_nothing_where_it_says_so() -> 
             found, want = world.valid(at), expected(query, edges, at)
             rows = {tuple(each.bindings.values()) for each in found.found}
             assert rows <= want.keys()
-            assert (found.flaws == []) == (at - hindsight(query, TimeUnit.MILLISECOND) >= began)
+            assert (found.flaws == []) == (at - match_lookback(query, TimeUnit.MILLISECOND) >= began)
             assert found.flaws or rows == want.keys()
             complete, incomplete = complete + (not found.flaws), incomplete + (rows < want.keys())
     assert complete > 100
@@ -256,7 +256,7 @@ def test_what_an_engine_writes_is_read(deployment: Deployment) -> None:
     text = "QUERY p reach(x, y) <- a+(x, y) AS way. ON s WINDOW(10) RETURN way"
     deployment.http.post("/api/v1/patterns", json={"text": text})
     edges = [{"ts": 1, "src": "u", "dst": "v"}, {"ts": 2, "src": "v", "dst": "w"}, {"ts": 5, "src": "u", "dst": "v"}]
-    for line in simulate(text, [json.dumps({**each, "label": "a"}).encode() for each in edges]).matches:
+    for line in dry_run(text, [json.dumps({**each, "label": "a"}).encode() for each in edges]).matches:
         deployment.writer.write([matches.encode(TOPICS.matches, line, 1, None)])
     found = {(each["src"], each["dst"]): (each["valid"], len(each["path"])) for each in ask(deployment).json()["results"]}
     assert found == {("u", "v"): ([1, 15], 1), ("v", "w"): ([2, 12], 1), ("u", "w"): ([2, 12], 2)}

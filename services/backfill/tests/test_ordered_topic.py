@@ -26,9 +26,9 @@ def log_of(*epochs: list[int]) -> MemoryLog:
             writer.write([ordered.encode_beginning(TOPIC, epoch, ordinal, TimeUnit.MILLISECOND, ordered_body.NO_EDGES)])
         for ts in times:
             at = EventTime(ts)
-            figures = ordered.OrderedFigures(at, at, 1, ordinal, at, TimeUnit.MILLISECOND, epoch=epoch)
+            header = ordered.OrderedHeader(at, at, 1, ordinal, at, TimeUnit.MILLISECOND, epoch=epoch)
             texts = {name: ["x"] for name in ("src", "dst", "label", "src_label", "dst_label")}
-            writer.write([ordered.encode(TOPIC, figures, ordered_body.encode({"ts": [ts], "id": [str(ordinal)], **texts}))])
+            writer.write([ordered.encode(TOPIC, header, ordered_body.encode({"ts": [ts], "id": [str(ordinal)], **texts}))])
             ordinal += 1
     return log
 

@@ -13,8 +13,8 @@ import graphtide
 import pytest
 from fastapi.testclient import TestClient
 from graphtide.cli.app import app
-from graphtide.put_aside import StreamWarning
 from graphtide.readers import ReaderOptions, open_stream
+from graphtide.rejections import StreamWarning
 from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.application.pieces import Reading
 from graphtide_core import formats

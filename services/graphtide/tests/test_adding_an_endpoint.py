@@ -24,7 +24,7 @@ from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
 from graphtide_serving.access.keys import hashed
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.routes import JsonRoute, StrictRoute
-from graphtide_testing.telemetry import count_figures, figures
+from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_wire.bodies import Body
 from pydantic import Field
 
@@ -40,7 +40,7 @@ KEYS: Final = {"reader": [READ_PATTERNS], "writer": [WRITE_PATTERNS], "nobody": 
 NAMES_ROUTES: Final = {
     "services/admin_api/src/graphtide_admin_api/entrypoints/app.py": "says where tickets come from",
     "services/graphtide/src/graphtide/dev/deployment.py": "shows first requests",
-    "shared/ordering/src/graphtide_ordering/stream_figures.py": "says in a note what helps",
+    "shared/ordering/src/graphtide_ordering/stream_progress.py": "says in a note what helps",
 }
 """Files of the product outside of routers and clients that write down an address, and why."""
 
@@ -153,10 +153,10 @@ def test_it_is_described_with_its_scope_its_answer_and_problems() -> None:
 
 
 def test_it_is_counted_by_its_route(http: TestClient) -> None:
-    count_figures()
+    count_metrics()
 
     def counted() -> float:
-        found = figures(http.get("/metrics", headers={"Host": "localhost"}).text)
+        found = metrics_of(http.get("/metrics", headers={"Host": "localhost"}).text)
         name = "http_server_request_duration_seconds_count"
         return sum(value for each, value in found.items() if each.startswith(name) and 'route="/api/v1/toys/{name}"' in each)
 

@@ -228,9 +228,9 @@ def is_deleted(client: Client, stream: str) -> bool:
 
 
 def test_where_none_can_be_used_that_is_an_error(client: Client) -> None:
-    unfit: list[Any] = [{"ts": 1}, 7, pays(None, "a", "b")]
+    unusable_values: list[Any] = [{"ts": 1}, 7, pays(None, "a", "b")]
     with pytest.raises(EdgesRejectedError) as rejected:
-        client.send("none", unfit)
+        client.send("none", unusable_values)
     assert rejected.value.code == "all-rejected"
     assert [each.line for each in rejected.value.errors] == [1, 2, 3]
     assert "none of the 3 edges could be used: the first (1) because " in str(rejected.value)

@@ -13,7 +13,7 @@ from graphtide_log.memory import MemoryLog
 from graphtide_log.profile import Profile
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_ordering.lateness import lateness_of
-from graphtide_ordering.standing import standing_of
+from graphtide_ordering.progress_reports import progress_of
 from graphtide_testing.waiting import wait_until
 from graphtide_wire.topics import Topics
 
@@ -51,14 +51,14 @@ def test_of_two_producers_whose_first_edges_are_apart_by_up_to_a_second_none_is_
     with TestClient(service.app) as client:
         send(client, "first", 5000)
         # All of it was read before the second producer is heard of.
-        wait_until(lambda: (found := standing_of(log, TOPICS, FLOWS)) is not None and found.newest == 5000, PATIENCE)
+        wait_until(lambda: (found := progress_of(log, TOPICS, FLOWS)) is not None and found.newest == 5000, PATIENCE)
         send(client, "second", 5000 - apart)
         for producer in ("first", "second"):
             send(client, producer, 9000)
         wait_until(lambda: len(ordered_ids(log)) >= 2 or letters(log) > 0, PATIENCE)
         assert ordered_ids(log) == [f"second{5000 - apart}", "first5000"]
         assert letters(log) == 0
-        found = standing_of(log, TOPICS, FLOWS)
+        found = progress_of(log, TOPICS, FLOWS)
         assert found is not None
         assert found.lateness == 1000
 

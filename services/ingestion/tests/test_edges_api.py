@@ -22,7 +22,7 @@ from graphtide_ordering.raw_groups import grouped
 from graphtide_serving.access.keys import hashed
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.clock import ManualClock
-from graphtide_testing.telemetry import count_figures, figures
+from graphtide_testing.telemetry import count_metrics, metrics_of
 from graphtide_testing.unwilling import Unwilling
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import dead_letters, raw, stream_schema
@@ -504,14 +504,14 @@ def test_a_dead_letter_of_csv_is_sent_again_only_as_json(service: Service) -> No
 
 def test_health_and_figures_are_told() -> None:
     with serving(roles=frozenset({"http", "sequencer"})) as service:
-        count_figures()
-        before = figures(service.client.get("/metrics").text)
+        count_metrics()
+        before = metrics_of(service.client.get("/metrics").text)
         service.post(edge(1) + "{\n")
         checks = {"schemas": "ok", "test.sequencer.flows": "ok"}
         wait_until(lambda: service.client.get("/readyz").json()["checks"] == {**checks, "log": "ok"}, 10, pause=0.01)
         assert service.client.get("/livez").json() == {"status": "alive", "checks": checks}
         assert service.client.get("/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}
-        after = figures(service.client.get("/metrics").text)
+        after = metrics_of(service.client.get("/metrics").text)
         for outcome in ("accepted", "rejected"):
             name = f'graphtide_ingestion_edges_total{{graphtide_outcome="{outcome}",graphtide_stream="flows"}}'
             assert after[name] - before.get(name, 0) == 1

@@ -19,7 +19,7 @@ from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.waiting import wait_until
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def write(log: Log, message: Message) -> None:
 
 
 def pattern(name: str, *streams: str) -> Message:
-    reads = ReadsForm(streams, ReachForm("1h"), None, ())
+    reads = ReadsForm(streams, LookbackForm("1h"), None, ())
     text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {streams[0]} WINDOW 1h"
     return registering(TOPICS, registration(text, NOW, reads=reads))
 

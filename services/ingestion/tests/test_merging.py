@@ -10,7 +10,7 @@ from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
 from graphtide_testing.telemetry import spans_in_memory
 from graphtide_wire import ordered, ordered_body
-from graphtide_wire.ordered import OrderedFigures, TracedRows
+from graphtide_wire.ordered import OrderedHeader, TracedRows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,8 +136,8 @@ def test_what_cannot_be_read_is_put_aside_once_and_the_rest_goes_on() -> None:
     ]
 
 
-def figures_of(ts: int, records: int = 1, unit: TimeUnit = TimeUnit.MILLISECOND) -> OrderedFigures:
-    return OrderedFigures(EventTime(ts), EventTime(ts), records, 0, EventTime(ts), unit, number=0)
+def figures_of(ts: int, records: int = 1, unit: TimeUnit = TimeUnit.MILLISECOND) -> OrderedHeader:
+    return OrderedHeader(EventTime(ts), EventTime(ts), records, 0, EventTime(ts), unit, number=0)
 
 
 def test_times_of_another_unit_and_edges_in_no_order_are_put_aside() -> None:
@@ -228,7 +228,7 @@ def test_readers_are_told_that_time_passes_while_no_edge_goes_out() -> None:
     stage.run()
     b.beat(60)
     stage.run()
-    told = [ordered.figures(record.headers) for record in stage.records()]
+    told = [ordered.header(record.headers) for record in stage.records()]
     assert [(each.records, each.last_ts, each.watermark) for each in told if not each.records] == [(0, 1, 40), (0, 1, 50)] or [
         (each.records, each.last_ts, each.watermark) for each in told if not each.records
     ] == [(0, 1, 50)]
@@ -242,11 +242,11 @@ def test_an_edge_of_a_trace_is_of_it_at_its_new_place() -> None:
     b.send(2, 3, 3, traces=(TracedRows(1, 1, TRACE),))
     with spans_in_memory():
         stage.end()
-    (record,) = [each for each in stage.records() if ordered.figures(each.headers).records]
-    figures = ordered.figures(record.headers)
+    (record,) = [each for each in stage.records() if ordered.header(each.headers).records]
+    header = ordered.header(record.headers)
     assert ids(stage.out()) == ["a0", "a1", "b0", "a2", "b1", "b2", "a3"]
-    assert [(each.first, each.rows) for each in figures.traces] == [(1, 1), (3, 2)]
-    assert {each.traceparent.split("-")[1] for each in figures.traces} == {TRACE.split("-")[1]}
+    assert [(each.first, each.rows) for each in header.traces] == [(1, 1), (3, 2)]
+    assert {each.traceparent.split("-")[1] for each in header.traces} == {TRACE.split("-")[1]}
 
 
 @st.composite

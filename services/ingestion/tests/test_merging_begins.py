@@ -6,7 +6,7 @@ import pytest
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicSpec
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
-from graphtide_log.doubts import MOST_DOUBTS
+from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_log.memory import MemoryLog
 from graphtide_testing.merging_stage import TOPICS, A, B, Source, Stage, ids
 from graphtide_wire import ordered
@@ -83,7 +83,7 @@ def test_edges_of_a_stream_that_was_deleted_and_made_again_count_from_where_the_
     again = stage.sources[A] = Source(stage.log, A)
     again.send(2, 3, 8)
     stage.restart()
-    for _ in range(MOST_DOUBTS):
+    for _ in range(MOST_REFUSALS):
         with pytest.raises(TransientError, match="knows of 0 edges"):
             stage.worker.open()
     stage.end()
@@ -102,7 +102,7 @@ def test_records_that_were_let_go_before_they_were_merged_are_passed_over() -> N
     stage.worker.close()
     for ts in range(3, 43):
         a.send(ts)
-    kept = [ordered.figures(record.headers).ordinal for record in stage.read(TOPICS.ordered(A))]
+    kept = [ordered.header(record.headers).ordinal for record in stage.read(TOPICS.ordered(A))]
     assert kept[0] > 2
     stage.restart()
     stage.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ports.log import TopicPartition
-from graphtide_log.doubts import MOST_DOUBTS
+from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.merging_stage import TOPICS, A, B, Out, Stage, decoded
 from graphtide_testing.mortal import Fuse
@@ -76,9 +76,9 @@ def test_where_positions_are_forgotten_for_good_no_edge_is_lost_and_only_those_o
     b.send(1, 3, 3)
     stage.run()
     went_out = stage.out()
-    stage.worker = stage.new_worker(ForgetfulLog(stage.log, None, 2 * MOST_DOUBTS + 1))
+    stage.worker = stage.new_worker(ForgetfulLog(stage.log, None, 2 * MOST_REFUSALS + 1))
     opened = False
-    for _ in range(2 * MOST_DOUBTS + 2):
+    for _ in range(2 * MOST_REFUSALS + 2):
         try:
             stage.worker.open()
             opened = True

@@ -21,7 +21,7 @@ from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.registrations import registering, registration
 from graphtide_wire import ordered_body
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_streams_are_merged_once_each_though_who_merges_them_crashes(kafka: str)
     log.admin().ensure([*topics.of_deployment(), *(spec for name in (A, B) for spec in topics.of_stream(name))])
     seeded, writer = random.Random(7), log.writer()
     text = "PATTERN p MATCH (v)-[e:x]->(w) ON a WINDOW 1"
-    reads = ReadsForm((A, B), ReachForm("4000000000000000000"), None, ())
+    reads = ReadsForm((A, B), LookbackForm("4000000000000000000"), None, ())
     writer.write([registering(topics, registration(text, datetime(2026, 1, 1, tzinfo=UTC), reads=reads))])
     messages: list[Message] = []
     expected: list[tuple[int, str, str]] = []

@@ -24,7 +24,7 @@ from graphtide_ordering.positions import PartitionPosition, remembered
 from graphtide_ordering.progress import Progress
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
 from graphtide_ordering.raw_groups import UnreadableRecord, grouped
-from graphtide_ordering.stream_figures import StreamFigures
+from graphtide_ordering.stream_progress import StreamProgress
 from graphtide_ordering.tracing import Onward
 from graphtide_serving.clock import SystemClock
 from graphtide_telemetry.health import Finding
@@ -56,7 +56,7 @@ class TestPositions:
         place = PartitionPosition()
         for offset, newest in enumerate([5, 3, 9, None, 7]):
             place.read(offset, 2, newest)
-        found = [place.position(StreamFigures(watermark=mark), 0, 0, {}) for mark in (4, 5, 8, 9)]
+        found = [place.position(StreamProgress(watermark=mark), 0, 0, {}) for mark in (4, 5, 8, 9)]
         told = [(each.offset, remembered(each).ordinal) for each in found]
         assert told == [(0, 0), (2, 4), (2, 4), (5, 10)]
 
@@ -64,12 +64,12 @@ class TestPositions:
         place = PartitionPosition()
         for offset in range(1000):
             place.read(offset, 1, 10**12 if offset == 0 else offset)
-        offset = place.position(StreamFigures(watermark=999), 0, 0, {}).offset
+        offset = place.position(StreamProgress(watermark=999), 0, 0, {}).offset
         assert (offset, len(place._waiting)) == (0, 1)  # noqa: SLF001 - memory shows nowhere else
 
     def test_more_sources_than_there_is_room_for_leave_the_slowest(self) -> None:
         place = PartitionPosition()
-        position = place.position(StreamFigures(watermark=1), 2, 2, {f"=producer {number}": number for number in range(1000)})
+        position = place.position(StreamProgress(watermark=1), 2, 2, {f"=producer {number}": number for number in range(1000)})
         kept = remembered(position).sources
         assert len(position.metadata.encode()) <= MOST_METADATA_BYTES
         assert list(kept.values()) == list(range(len(kept)))
@@ -218,8 +218,8 @@ class TestPacking:
         packing = Packing("ordered", most_bytes=6000)
         batches = [batch(1, 2, note="s" * 2500), batch(3, note="l" * 9000), batch(4, 5)]
         messages, packed, too_large = packing.pack([Stretch(batches=batches, watermark=5)], 10, Onward())
-        figures = [ordered.figures(message.headers) for message in messages]
-        assert [(each.ordinal, each.records, each.first_ts, each.last_ts) for each in figures] == [
+        header = [ordered.header(message.headers) for message in messages]
+        assert [(each.ordinal, each.records, each.first_ts, each.last_ts) for each in header] == [
             (10, 1, 1, 1),
             (11, 1, 2, 2),
             (12, 2, 4, 5),

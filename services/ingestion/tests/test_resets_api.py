@@ -13,7 +13,7 @@ from graphtide_core.ids import StreamName
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
-from graphtide_ordering.standing import standing_of
+from graphtide_ordering.progress_reports import progress_of
 from graphtide_serving.access.keys import hashed
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.sequenced import letters, ordered_edges, records_of
@@ -53,7 +53,7 @@ class Service:
         return [origin.reset for origin in origins if origin.reset is not None]
 
     def epoch(self) -> int | None:
-        standing = standing_of(self.log, TOPICS, FLOWS)
+        standing = progress_of(self.log, TOPICS, FLOWS)
         return None if standing is None else standing.epoch
 
     def ordered(self) -> list[tuple[int, str]]:

@@ -13,7 +13,7 @@ from graphtide_ingestion.domain.body_reading import BodyReader
 from graphtide_log.memory import MemoryLog
 from graphtide_testing.wire_examples import PATTERN
 from graphtide_wire import control
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.stream_schema import MOST_ATTRIBUTES, decode_schema, merged
 from graphtide_wire.topics import Topics
 from msgspec.structs import replace
@@ -44,7 +44,7 @@ def schemas(log: MemoryLog) -> Iterator[StreamSchemas]:
 
 
 def register(log: MemoryLog, schemas: StreamSchemas, *attributes: str) -> None:
-    reads = ReadsForm(("flows",), ReachForm("10s"), None, attributes)
+    reads = ReadsForm(("flows",), LookbackForm("10s"), None, attributes)
     value = control.encode_pattern(replace(PATTERN, stream="flows", reads=reads))
     log.writer().write([Message(TOPICS.patterns, PATTERN.name.encode(), value)])
     schemas.step()

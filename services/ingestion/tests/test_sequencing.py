@@ -98,14 +98,14 @@ def test_large_output_goes_out_in_several_records() -> None:
     stage = Stage(most_edges=3)
     stage.send(lines(*(edge(ts, str(ts)) for ts in range(8))))
     assert stage.run().ids() == [str(ts) for ts in range(8)]
-    assert [ordered.figures(each.headers).records for each in stage.read(TOPICS.ordered(FLOWS))] == [3, 3, 2]
+    assert [ordered.header(each.headers).records for each in stage.read(TOPICS.ordered(FLOWS))] == [3, 3, 2]
 
 
 def test_large_output_tells_of_the_watermark_with_its_last_record() -> None:
     stage = Stage(most_edges=2, lateness=1, most_records=10)
     stage.send(lines(*(edge(ts) for ts in (1, 2, 3, 4, 5, 9))))
     stage.run()
-    told = [ordered.figures(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
+    told = [ordered.header(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
     assert [(each.last_ts, each.watermark) for each in told] == [(2, 2), (4, 4), (5, 8)]
 
 

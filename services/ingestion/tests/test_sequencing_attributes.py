@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from graphtide_core.formats import CSV, JSON_LINES, StreamFormat
 from graphtide_ordering import raw_decoding
+from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
-from graphtide_ordering.standing import standing_of
 from graphtide_telemetry import events
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, Stage, attributes, edge, lines
@@ -122,14 +122,14 @@ def test_the_limit_is_logged_once_and_noted_until_there_is_room(soon: int) -> No
         stage.run()
     said = [log for log in logs if log["event"] == events.ATTRIBUTES_LEFT_OUT]
     assert [(log["stream"], log["most"]) for log in said] == [("flows", MOST_ATTRIBUTES)]
-    figures = standing_of(stage.log, TOPICS, FLOWS)
-    assert figures is not None
-    note = figures.note("flows")
+    header = progress_of(stage.log, TOPICS, FLOWS)
+    assert header is not None
+    note = header.note("flows")
     assert note is not None
     assert note.startswith("edges have more attributes than are kept: lately ")
     for ts in range(10, 10 + 2 * soon):
         stage.send(lines(edge(ts)))
         stage.run(2)
-    after = standing_of(stage.log, TOPICS, FLOWS)
+    after = progress_of(stage.log, TOPICS, FLOWS)
     assert after is not None
     assert after.note("flows") is None

@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
-from graphtide_log.doubts import MOST_DOUBTS
+from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.sequencing_stage import FLOWS, SOME_EDGES, TOPICS, Stage, edge, lines, outcome
@@ -56,7 +56,7 @@ def test_edges_do_not_go_out_again_where_the_log_forgets_positions_for_a_while(
     worker.close()
     went_out = [ts for record in stage.read(TOPICS.ordered(FLOWS)) for ts in times_of(record)]
     repeated = ([3, 4] if is_old else [1, 2, 3, 4]) * (again and not shows_commits)
-    expected = 0 if shows_commits else min(times, MOST_DOUBTS)
+    expected = 0 if shows_commits else min(times, MOST_REFUSALS)
     assert (went_out, len(refused)) == ([1, 2, 3, 4, *repeated, 5], expected)
     assert all(text.endswith("has 4") for text in refused)
 

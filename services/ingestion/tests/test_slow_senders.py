@@ -66,7 +66,7 @@ def test_who_fills_the_room_for_one_caller_leaves_that_of_others() -> None:
             connection = stack.enter_context(raw(url))
             begin(connection, "ann", 4 * MIB)
             connection.send(b"x" * 250_000)
-        wait_until(lambda: service.room.taken == 500_000, 30, pause=0.01)
+        wait_until(lambda: service.admission_limit.taken == 500_000, 30, pause=0.01)
         assert [send(url, key, 1_000) for key in ("ann", "bob")] == [429, 202]
 
 
@@ -75,10 +75,10 @@ def test_room_is_free_again_when_the_log_has_answered_and_the_body_goes_on() -> 
         edges = 3 * MIB // len(EDGE)
         begin(connection, "ann", 2 * edges * len(EDGE))
         connection.send(EDGE * edges)
-        wait_until(lambda: 0 < service.room.taken < MIB, 30, pause=0.01)
+        wait_until(lambda: 0 < service.admission_limit.taken < MIB, 30, pause=0.01)
         connection.send(EDGE * edges)
         assert b'{"accepted":%d,"rejected":0' % (2 * edges) in connection.answer()
-        wait_until(lambda: service.room.taken == 0, 30, pause=0.01)
+        wait_until(lambda: service.admission_limit.taken == 0, 30, pause=0.01)
 
 
 def test_a_body_that_stops_coming_is_told_which_of_its_edges_are_kept() -> None:

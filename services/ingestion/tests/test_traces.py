@@ -68,7 +68,7 @@ class Stage:
         found: dict[str, str] = {}
         for record in self.ordered():
             ids = ordered_body.decode(record.value or b"")["id"].to_pylist()
-            for run in ordered.figures(record.headers).traces:
+            for run in ordered.header(record.headers).traces:
                 found |= dict.fromkeys(ids[run.first : run.first + run.rows], trace_of(run.traceparent))
         return found
 
@@ -93,7 +93,7 @@ def test_a_transaction_is_one_span_in_one_trace_with_links_to_all() -> None:
         (span,) = spans.ended()
     assert (span.name, span.traceparent[3:35], span.parent_id) == ("sequence test.in.flows.v1", AGAIN[3:35], AGAIN[36:52])
     assert span.links == tuple(each[36:52] for each in (SECOND, FIRST, AGAIN))
-    runs = [(run.first, run.rows, run.traceparent) for run in ordered.figures(record.headers).traces]
+    runs = [(run.first, run.rows, run.traceparent) for run in ordered.header(record.headers).traces]
     assert runs == [(0, 1, SECOND), (1, 2, span.traceparent)]
     assert headers.text(headers.by_name(record.headers), headers.TRACEPARENT) == span.traceparent
     assert (span.attributes["graphtide.edges"], span.attributes["messaging.batch.message_count"]) == (4, 4)
@@ -137,4 +137,4 @@ def test_neighbours_of_one_trace_are_one_run() -> None:
     for number, trace in enumerate((FIRST, AGAIN, SECOND, FIRST)):
         stage.write(2 * number, 2 * number + 1, trace=trace)
     (record,) = stage.ordered()
-    assert [(run.first, run.rows) for run in ordered.figures(record.headers).traces] == [(0, 4), (4, 2), (6, 2)]
+    assert [(run.first, run.rows) for run in ordered.header(record.headers).traces] == [(0, 4), (4, 2), (6, 2)]

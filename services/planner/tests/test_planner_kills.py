@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from graphtide_planner.application.board import Board
+from graphtide_planner.application.replica_exchange import ReplicaExchange
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.spreading import Room
+from graphtide_planner.domain.spreading import ShardCount
 from graphtide_query.families import FAMILIES
 from graphtide_testing.planner_world import POLICY, TOPICS, World, pattern, snapshot, text
 from hypothesis import given
@@ -50,24 +50,24 @@ def test_nothing_is_lost_or_reported_twice_whenever_the_planner_is_killed(events
         assert all(before[1] == after[0] for before, after in pairwise(stretches))
 
 
-def shards_change(board: Board, rng: Any) -> None:
+def shards_change(replica_exchange: ReplicaExchange, rng: Any) -> None:
     """Let the last shard be there or not, let patterns leave it or not, and let loads be evened out now and then."""
     leaves = rng.random() < 0.4
-    board.make_room({"matcher_timing": Room(1 if leaves else rng.choice([1, 2]), 2, 1 if leaves else None)})
+    replica_exchange.make_room({"matcher_timing": ShardCount(1 if leaves else rng.choice([1, 2]), 2, 1 if leaves else None)})
     if rng.random() < 0.5:
-        board.ask()
+        replica_exchange.ask()
 
 
 @given(st.integers(5, 20), st.randoms(use_true_random=False))
 def test_nothing_is_lost_or_reported_twice_while_shards_come_and_go(events: int, rng: Any) -> None:
-    world = World(board=Board({"matcher_timing": Room(2, 2)}))
-    assert world.board is not None
+    world = World(replica_exchange=ReplicaExchange({"matcher_timing": ShardCount(2, 2)}))
+    assert world.replica_exchange is not None
     for _ in range(events):
         something_happens(world, rng)
-        shards_change(world.board, rng)
+        shards_change(world.replica_exchange, rng)
         world.fuse.length = rng.randint(0, 60)
         world.plan(rng.randint(0, 3))
-    world.board.make_room({"matcher_timing": Room(1, 2, 1)})
+    world.replica_exchange.make_room({"matcher_timing": ShardCount(1, 2, 1)})
     world.settle()
     for name, plan in world.plans().items():
         assert plan.desired != "running" or HostId(plan.service, plan.shard) != HostId("matcher_timing", 1), "it has left"

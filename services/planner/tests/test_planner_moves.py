@@ -35,7 +35,7 @@ def test_a_pause_leaves_a_gap_that_the_user_asked_for(world: World) -> None:
     world.register(pattern(start=35))
     world.settle()
     assert world.stretches("p") == [(10, 20), (35, 40)]
-    assert world.plans()["p"].frontier is msgspec.UNSET
+    assert world.plans()["p"].consumption is msgspec.UNSET
 
 
 def test_a_pattern_that_goes_on_where_it_was_paused_has_consumed_what_it_had_then(world: World) -> None:
@@ -46,7 +46,7 @@ def test_a_pattern_that_goes_on_where_it_was_paused_has_consumed_what_it_had_the
     world.register(pattern(start=20))
     world.settle()
     plan = world.plans()["p"]
-    assert (plan.start, plan.frontier) == (20, consumed_at(20))
+    assert (plan.start, plan.consumption) == (20, consumed_at(20))
 
 
 def test_another_engine_of_the_service_takes_over_in_place(world: World) -> None:
@@ -71,7 +71,7 @@ def test_another_service_takes_over_where_the_first_has_stopped(world: World) ->
     plan = world.plans()["p"]
     assert (plan.service, plan.desired, plan.start, plan.reported_to) == ("matcher_sjtree", "running", 10, 33)
     assert plan.came_from == control.HostName("matcher_timing", 0)
-    assert plan.frontier == consumed_at(33)
+    assert plan.consumption == consumed_at(33)
     assert world.stretches("p") == [(10, 33), (33, 33)]
 
 
@@ -83,7 +83,7 @@ def test_a_new_version_follows_the_old_one_without_a_gap(world: World) -> None:
     world.settle()
     assert world.stretches("p") == [(10, 30)]
     assert world.stretches("p", 2) == [(30, 30)]
-    assert world.plans()["p"].frontier is msgspec.UNSET
+    assert world.plans()["p"].consumption is msgspec.UNSET
 
 
 def test_a_new_version_waits_until_a_host_that_lags_has_come_to_its_start(world: World) -> None:

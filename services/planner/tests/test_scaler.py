@@ -12,9 +12,9 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.memory import MemoryLog
-from graphtide_planner.application.board import Board
 from graphtide_planner.application.cluster import ConflictError, Replicas, ThrottledError
 from graphtide_planner.application.planner import Planner, Rounds
+from graphtide_planner.application.replica_exchange import ReplicaExchange
 from graphtide_planner.application.scaler import Neighbours, Scaler, ScalingPlan
 from graphtide_planner.bootstrap import workers
 from graphtide_planner.domain.planning import PlanningPolicy
@@ -100,10 +100,10 @@ class World:
         self.writer = self.log.writer()
         self.cluster, self.leadership = FakeCluster(), FakeLeadership()
         plan = ScalingPlan(mode, {SERVICE: Bounds(1, most)}, AIMS, EVERY, linger_seconds=0.5)
-        self.board = Board(plan.rooms())
+        self.replica_exchange = ReplicaExchange(plan.shard_counts())
         policy = PlanningPolicy({"matcher_timing": 1})
-        self.planner = Planner(self.log, TOPICS, self.clock, policy, Rounds(0.0, 50), board=self.board)
-        neighbours = Neighbours(self.cluster, self.leadership, self.board)
+        self.planner = Planner(self.log, TOPICS, self.clock, policy, Rounds(0.0, 50), replica_exchange=self.replica_exchange)
+        neighbours = Neighbours(self.cluster, self.leadership, self.replica_exchange)
         self.scaler = Scaler(self.log, TOPICS, self.clock, neighbours, plan)
         self.said: dict[tuple[str, int], int] = {}
         self.silent: set[int] = set()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from graphtide_planner.domain.scaling import Aims, Bounds, Decision, History, HostFigures, Situation, decide
+from graphtide_planner.domain.scaling import Aims, Bounds, Decision, History, HostLoad, Situation, decide
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +43,7 @@ def situations(draw: st.DrawFn) -> Situation:
     """Any service, in any trouble."""
     replicas, least = draw(st.integers(0, 8)), draw(st.integers(1, 6))
     hosts = tuple(
-        HostFigures(
+        HostLoad(
             shard,
             draw(st.sampled_from([0.0, 30.0, 1e4, float("inf")])),
             draw(SHARES),
@@ -94,7 +94,7 @@ def test_fewer_are_wanted_only_where_the_rest_can_carry_all(story: list[tuple[Si
             assert all(host.age_seconds <= AIMS.figures_seconds for host in loaded)
 
 
-def _is_too_much(host: HostFigures) -> bool:
+def _is_too_much(host: HostLoad) -> bool:
     return bool(host.patterns) and (
         host.busy > AIMS.busy
         or host.lag_seconds > AIMS.lag_seconds
@@ -116,7 +116,7 @@ class Service:
         self.behind = 0.0
         self.changes: list[tuple[float, int, int]] = []
 
-    def hosts(self, scale: float) -> tuple[HostFigures, ...]:
+    def hosts(self, scale: float) -> tuple[HostLoad, ...]:
         """Give each pattern, the costly ones first, to the least loaded shard."""
         loads, counts = [0.0] * self.replicas, [0] * self.replicas
         for weight in sorted(self.weights, reverse=True):
@@ -127,7 +127,7 @@ class Service:
         over = max(0.0, max(asked) - 1.0)
         self.behind = max(0.0, self.behind + EVERY * over) if over else max(0.0, self.behind - EVERY)
         return tuple(
-            HostFigures(shard, 1.0, min(1.0, busy), self.behind if busy >= 1.0 else 0.0, 0, 100 << 20, counts[shard])
+            HostLoad(shard, 1.0, min(1.0, busy), self.behind if busy >= 1.0 else 0.0, 0, 100 << 20, counts[shard])
             for shard, busy in enumerate(asked)
         )
 

@@ -111,7 +111,7 @@ class Watched:
         self.writer.write(edges(first, count, self.topics.raw(FLOWS)))
         self.writer.flush(10)
 
-    def turns(self) -> int:
+    def micro_batches(self) -> int:
         """Return how many records the job wrote: each turn of this test writes some."""
         return sum(end for _, end in self.reader.ends(self.written).values())
 
@@ -121,9 +121,9 @@ class Watched:
         def is_there() -> bool:
             nonlocal before
             assert job.is_running, job.log()
-            if (turns := self.turns()) == before:
+            if (micro_batches := self.micro_batches()) == before:
                 return False
-            before = turns
+            before = micro_batches
             return len(ordered_edges(self.log, self.topics, FLOWS)) >= count
 
         wait_until(is_there, PATIENCE, job.log, pause=0.2)
@@ -131,7 +131,7 @@ class Watched:
     def wait_for_more(self, before: int, job: Job) -> None:
         def has_more() -> bool:
             assert job.is_running, job.log()
-            return self.turns() > before
+            return self.micro_batches() > before
 
         wait_until(has_more, PATIENCE, job.log)
 
@@ -186,7 +186,7 @@ def test_a_driver_that_is_killed_again_and_again_loses_nothing(kafka: str, tmp_p
     for _ in range(5):
         watched.send(sent, 700)
         sent += 700
-        before = watched.turns()
+        before = watched.micro_batches()
         job.start()
         watched.wait_for_more(before, job)
         time.sleep(chance.uniform(0.0, 2.0))

@@ -22,13 +22,13 @@ from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_log.memory import MemoryLog
-from graphtide_ordering.standing import standing_of
+from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import RELIED_ON
+from graphtide_preprocess.application.micro_batch import Counting, Task
 from graphtide_preprocess.application.offsets import Offsets, Pace
-from graphtide_preprocess.application.turn import Counting, Task
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
@@ -201,17 +201,17 @@ def test_a_reset_ends_an_epoch_where_it_does_in_the_built_in_sequencer(spark_sta
     assert found == ordered_edges(expected, stage.topics, FLOWS)
     assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS)
     check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
-    standing = standing_of(stage.log, stage.topics, FLOWS)
-    assert standing == standing_of(expected, stage.topics, FLOWS)
+    standing = progress_of(stage.log, stage.topics, FLOWS)
+    assert standing == progress_of(expected, stage.topics, FLOWS)
 
 
 def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUnit) -> None:
     """What was published last is what the statistics service counts of the expected ordered stream."""
     counting = ServiceCounting(FLOWS, window, unit, deletions=True)
     for record in records_of(expected, stage.topics.ordered(FLOWS)):
-        figures = ordered.figures(record.headers)
-        counting = counting if counting.epoch == figures.epoch else counting.anew(figures.epoch)
-        counting.take(record.value or b"", figures.last_ts)
+        header = ordered.header(record.headers)
+        counting = counting if counting.epoch == header.epoch else counting.anew(header.epoch)
+        counting.take(record.value or b"", header.last_ts)
     counted, published = counting.publish(None), last_statistics(stage.log, stage.topics, FLOWS)
     assert counted is not None
     assert published is not None

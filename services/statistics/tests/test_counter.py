@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_core.statistics import EdgeType
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_core.window import EdgeCount
@@ -21,7 +21,7 @@ from graphtide_statistics.domain.windows import Windows
 from graphtide_telemetry.health import CURRENT, Pulse
 from graphtide_testing.registrations import registering, registration
 from graphtide_wire import ordered, ordered_body, statistics
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ FAST = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=
 def registered(name: str, window: str, stream: str = "s", streams: tuple[str, ...] = ()) -> Message:
     """Register a pattern on a stream; one that reads other streams than that, if told."""
     text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON {stream} WINDOW {window}"
-    changes = {"reads": ReadsForm(streams, ReachForm(window), None, ())} if streams else {}
+    changes = {"reads": ReadsForm(streams, LookbackForm(window), None, ())} if streams else {}
     return registering(TOPICS, registration(text, AT, **changes))
 
 
@@ -78,9 +78,9 @@ class World:
         if deletes is not None:
             columns |= {"id": [deletes], "op": ["delete"]}
         first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
-        figures = ordered.OrderedFigures(first, last, len(edges), self.sent, last, TimeUnit.MILLISECOND, epoch=self.epoch)
+        header = ordered.OrderedHeader(first, last, len(edges), self.sent, last, TimeUnit.MILLISECOND, epoch=self.epoch)
         self.sent += len(edges)
-        self.writer.write([ordered.encode(TOPICS.ordered(stream), figures, ordered_body.encode(columns))])
+        self.writer.write([ordered.encode(TOPICS.ordered(stream), header, ordered_body.encode(columns))])
 
     def begin_epoch(self) -> None:
         self.epoch += 1
@@ -262,9 +262,9 @@ def test_the_second_counter_shuts_the_first_out(world: World) -> None:
 
 def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
     windows = Windows(Duration(10, "s"))
-    windows.take("p", Reads((S,), Reach(Duration(1, "h")), None, ()))
+    windows.take("p", Reads((S,), Lookback(Duration(1, "h")), None, ()))
     assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
-    windows.take("q", Reads((StreamName("t"), StreamName("u")), Reach(Duration(1, "s")), None, ()))
+    windows.take("q", Reads((StreamName("t"), StreamName("u")), Lookback(Duration(1, "s")), None, ()))
     assert windows.streams() == {"s", "t.u"}
     windows.take("p", None)
     assert windows.streams() == {"t.u"}
@@ -272,9 +272,9 @@ def test_windows_are_bounded_and_forget_patterns_that_are_deleted() -> None:
 
 def test_where_patterns_count_edges_the_window_is_as_long_as_it_may_be() -> None:
     windows = Windows(Duration(10, "s"))
-    windows.take("p", Reads((S,), Reach(EdgeCount(500)), None, ()))
+    windows.take("p", Reads((S,), Lookback(EdgeCount(500)), None, ()))
     assert windows.ticks(S, TimeUnit.MILLISECOND) == 10_000
-    windows.take("q", Reads((S,), Reach(Duration(1, "s")), None, ()))
+    windows.take("q", Reads((S,), Lookback(Duration(1, "s")), None, ()))
     assert windows.ticks(S, TimeUnit.MILLISECOND) == 1_000
 
 

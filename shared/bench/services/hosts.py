@@ -11,8 +11,8 @@ from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_testing.crowd import SERVICE, STREAM, Written, fill, register
 from graphtide_testing.deployment import Deployment
+from graphtide_testing.many_patterns import SERVICE, STREAM, Written, fill, register
 from graphtide_wire import control
 from graphtide_wire.plans import form_of
 

@@ -37,7 +37,7 @@ from graphtide_testing.flow_lines import flow_lines
 from graphtide_testing.registrations import registering, registration
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def wait_for(log: Log, topics: Topics) -> None:
     reader.assign({TopicPartition(topics.ordered(FLOWS), 0): 0})
     found = 0
     while found < EDGES:
-        found += sum(ordered.figures(record.headers).records for record in reader.poll(0.05, 100))
+        found += sum(ordered.header(record.headers).records for record in reader.poll(0.05, 100))
     reader.close()
 
 
@@ -169,7 +169,7 @@ def merging(log: Log, edges_in_a_record: int) -> Taken:
         while sequencer.sequencer.ordered < EDGES // 2:
             sequencer.step()
         sequencer.close()
-    reads = ReadsForm(tuple(streams), ReachForm(str(2**62)), None, ())
+    reads = ReadsForm(tuple(streams), LookbackForm(str(2**62)), None, ())
     text = "PATTERN p MATCH (v)-[e]->(w) ON one WINDOW 1"
     writer.write([registering(topics, registration(text, datetime.now(UTC), reads=reads))])
     writer.flush(60)

@@ -23,8 +23,8 @@ from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
+from graphtide_preprocess.application.micro_batch import Task
 from graphtide_preprocess.application.offsets import Pace
-from graphtide_preprocess.application.turn import Task
 from graphtide_testing.flow_lines import flow_lines
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
@@ -75,7 +75,7 @@ class Bench:
         reader.assign({TopicPartition(topics.ordered(FLOWS), 0): 0})
         found = 0
         while records := reader.poll(1.0, 1000):
-            found += sum(ordered.figures(record.headers).records for record in records)
+            found += sum(ordered.header(record.headers).records for record in records)
         reader.close()
         return found
 

@@ -18,7 +18,7 @@ ACYCLIC = st.permutations(NAMES).flatmap(
 bounded = settings(max_examples=200, deadline=None, derandomize=True)
 
 
-def reaches(pairs: list[tuple[str, str]]) -> set[tuple[str, str]]:
+def lookbacks(pairs: list[tuple[str, str]]) -> set[tuple[str, str]]:
     """Close the pairs by joining until nothing is new."""
     closed = set(pairs)
     while True:
@@ -31,7 +31,7 @@ def reaches(pairs: list[tuple[str, str]]) -> set[tuple[str, str]]:
 @bounded
 @given(PAIRS)
 def test_pairs_are_closed_or_refused_for_a_cycle_that_is_there(pairs: list[tuple[str, str]]) -> None:
-    closed = reaches(pairs)
+    closed = lookbacks(pairs)
     if not any(a == b for a, b in closed):
         assert TimingOrder.of(pairs).before == closed
         return
@@ -48,9 +48,9 @@ def test_the_reduction_is_the_least_with_that_closure(pairs: list[tuple[str, str
     order = TimingOrder.of(pairs)
     reduction = list(order.reduction())
     assert reduction == sorted(reduction)
-    assert reaches(reduction) == order.before
+    assert lookbacks(reduction) == order.before
     for pair in reduction:
-        assert reaches([each for each in reduction if each != pair]) != order.before
+        assert lookbacks([each for each in reduction if each != pair]) != order.before
 
 
 @bounded

@@ -231,8 +231,8 @@ def test_what_all_matches_of_an_event_share_is_a_key_where_one_of_them_is_told()
         (And((D, And((A, Seq((B, NO_C)))))), 21),
     ],
 )
-def test_reach_covers_what_a_not_looks_at(root: Group, reach: int) -> None:
-    assert pattern(root).reach(TimeUnit.MILLISECOND) == reach
+def test_reach_covers_what_a_not_looks_at(root: Group, lookback: int) -> None:
+    assert pattern(root).lookback(TimeUnit.MILLISECOND) == lookback
 
 
 @pytest.mark.parametrize(
@@ -248,13 +248,13 @@ def test_reach_covers_what_a_not_looks_at(root: Group, reach: int) -> None:
     ],
 )
 def test_what_has_a_say_lies_beyond_reach_where_a_not_leads_and_where_matches_are_counted(
-    root: Group, report: Report, hindsight: int
+    root: Group, report: Report, match_lookback: int
 ) -> None:
-    assert pattern(root, report=report).hindsight(TimeUnit.MILLISECOND) == hindsight
+    assert pattern(root, report=report).match_lookback(TimeUnit.MILLISECOND) == match_lookback
 
 
 def test_reach_counts_whole_ticks() -> None:
-    assert pattern(Seq((A, B)), within=Duration(1_500, "ms")).reach(TimeUnit.SECOND) == 2
+    assert pattern(Seq((A, B)), within=Duration(1_500, "ms")).lookback(TimeUnit.SECOND) == 2
 
 
 def test_events_stand_in_the_order_of_the_text() -> None:

@@ -161,7 +161,7 @@ def test_a_query_knows_its_streams_attributes_and_reach() -> None:
     read = query(inputs=(A, other, now))
     assert read.streams == ("s", "t")
     assert read.attributes == ("m", "n")
-    assert (read.reach(TimeUnit.MILLISECOND), read.reach(TimeUnit.SECOND)) == (3_001, 11)
+    assert (read.lookback(TimeUnit.MILLISECOND), read.lookback(TimeUnit.SECOND)) == (3_001, 11)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_a_query_knows_its_streams_attributes_and_reach() -> None:
         (replace(WINDOW, length=Duration(1), kind=WindowKind.NOW), 1, 1),
     ],
 )
-def test_a_window_knows_how_long_an_edge_is_valid_and_how_it_moves(window: StreamWindow, reach: int, step: int) -> None:
-    assert (window.reach(TimeUnit.MILLISECOND), window.step(TimeUnit.MILLISECOND)) == (reach, step)
+def test_a_window_knows_how_long_an_edge_is_valid_and_how_it_moves(window: StreamWindow, lookback: int, step: int) -> None:
+    assert (window.lookback(TimeUnit.MILLISECOND), window.step(TimeUnit.MILLISECOND)) == (lookback, step)
 
 
 def test_the_place_of_a_window_is_no_part_of_what_it_is() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged, merged, sources
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_core.time import Duration
 
 A, B = StreamName("a"), StreamName("b")
@@ -23,5 +23,5 @@ def test_one_stream_alone_is_itself() -> None:
 
 
 def test_what_reads_several_streams_takes_the_ordered_edges_of_one() -> None:
-    reads = Reads((B, A), Reach(Duration.of("1h")), None, ())
-    assert (reads.stream, reads.of_ordered.streams, reads.of_ordered.reach) == ("a.b", ("a.b",), reads.reach)
+    reads = Reads((B, A), Lookback(Duration.of("1h")), None, ())
+    assert (reads.stream, reads.of_ordered.streams, reads.of_ordered.lookback) == ("a.b", ("a.b",), reads.lookback)

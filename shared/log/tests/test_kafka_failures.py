@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 from graphtide_core.errors import FatalError, FencedError, TransientError
 from graphtide_core.ports.log import Position, TopicPartition, TopicSpec
-from graphtide_log.doubts import recorded_positions
+from graphtide_log.committed_offset_check import recorded_positions
 from graphtide_log.kafka import KafkaConnection, KafkaLog, idle_producers
 from graphtide_log.kafka.errors import LOGGER, translate
 from graphtide_log.kafka.idle_producers import IdleProducers

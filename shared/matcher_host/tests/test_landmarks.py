@@ -25,7 +25,7 @@ def test_no_record_of_a_reach_is_missed(seed: int) -> None:
         landmarks.note(offset + 1, records[-1][1])
     for _ in range(20):
         end, window = rng.randint(0, offset + 1), rng.randint(1, ts + 2)
-        found = landmarks.reach(end, window)
+        found = landmarks.replay_start(end, window)
         before = [instant for at, instant in records if at < end]
         if found is None:
             continue
@@ -40,9 +40,9 @@ def test_there_are_few_of_them_and_they_are_the_denser_the_nearer() -> None:
         landmarks.note(number + 1, Instant(0, number))
     assert len(landmarks) < 15 * MOST
     for window in (1, 100, 1_000, 10_000, 50_000, end - 10):
-        found = landmarks.reach(end, window)
+        found = landmarks.replay_start(end, window)
         assert found is not None
         begin = end - window
         # Little more is read than the window.
         assert begin - window // 8 - 4 <= found.start <= begin
-    assert landmarks.reach(end, end + 1) is None
+    assert landmarks.replay_start(end, end + 1) is None

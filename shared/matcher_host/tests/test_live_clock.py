@@ -54,7 +54,7 @@ def test_what_comes_behind_the_clock_is_late_and_what_comes_ahead_of_it_counts()
     take(sequencer, 1, 105_000, now=IDLE + 12.5)
     take(sequencer, 2, 113_000, now=IDLE + 12.5)
     output = sequencer.take_output()
-    assert [each.refused.code.value for each in output.put_aside] == ["late"]
+    assert [each.refused.code.value for each in output.rejected] == ["late"]
     assert sequencer.watermark == 111_000
 
 

@@ -30,7 +30,7 @@ def record(ids: str, *traced: ordered.TracedRows) -> Record:
         **{name: ["v"] * len(ids) for name in ("src", "dst", "label", "src_label", "dst_label")},
         "id": list(ids),
     }
-    figures = ordered.OrderedFigures(
+    header = ordered.OrderedHeader(
         first_ts=EventTime(0),
         last_ts=EventTime(len(ids) - 1),
         records=len(ids),
@@ -40,7 +40,7 @@ def record(ids: str, *traced: ordered.TracedRows) -> Record:
         traceparent=BATCH if traced else None,
         traces=traced,
     )
-    message = ordered.encode("ordered", figures, ordered_body.encode(columns))
+    message = ordered.encode("ordered", header, ordered_body.encode(columns))
     return Record("ordered", 0, 0, 0, None, message.value, message.headers)
 
 
@@ -50,9 +50,9 @@ def match(*ids: str) -> EncodedMatch:
 
 
 def carried(of: Record, matches: Iterable[EncodedMatch]) -> list[str | None]:
-    figures = ordered.figures(of.headers)
-    with matching(of, figures, StreamName("s")):
-        return list(traceparents(of, figures, list(matches), "matches"))
+    header = ordered.header(of.headers)
+    with matching(of, header, StreamName("s")):
+        return list(traceparents(of, header, list(matches), "matches"))
 
 
 def test_the_last_edge_decides_also_where_an_earlier_one_is_traced() -> None:

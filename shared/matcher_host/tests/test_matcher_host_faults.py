@@ -98,10 +98,10 @@ def push_fails(name: str, offset: int, error: type[BaseException]) -> Iterator[N
     """Let each pass that has a plan of a pattern fail on the record at an offset."""
     push = StreamPass.push
 
-    def failing_push(self: StreamPass, batch: Any, at: int, figures: Any) -> Any:
+    def failing_push(self: StreamPass, batch: Any, at: int, header: Any) -> Any:
         if at == offset and any(each.assignment.name == name for each in self.plans.running()):
             raise error(name)
-        return push(self, batch, at, figures)
+        return push(self, batch, at, header)
 
     with patch.object(StreamPass, "push", failing_push):
         yield

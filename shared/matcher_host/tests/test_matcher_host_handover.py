@@ -89,7 +89,7 @@ class Moves:
             start=self.start[pattern],
             reported_to=said.start,
             came_from=HostName(said.service, said.shard),
-            frontier=said.frontier,
+            consumption=said.consumption,
         )
         return True
 
@@ -107,8 +107,8 @@ class Moves:
             for pattern in list(self.leaving):
                 self.arrive(pattern)
             said = self.world.said()
-            standing = {name: (each.service, each.state) for name, each in said.items()}
-            if not self.leaving and all(standing.get(each.name) == (at, "running") for each, at in self.at.items()):
+            plan_status = {name: (each.service, each.state) for name, each in said.items()}
+            if not self.leaving and all(plan_status.get(each.name) == (at, "running") for each, at in self.at.items()):
                 return
         pytest.fail("some plan does not come to run")
 

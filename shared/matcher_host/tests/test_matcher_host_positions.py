@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.ports.log import Message, Position
-from graphtide_log.doubts import MOST_DOUBTS
+from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_matcher_host import host
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.host_records import edge_pattern, k, named, path, stopped_at
@@ -174,9 +174,9 @@ def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position
     told = world.matches()
     assert len(told) == 4
 
-    log, world.log = world.log, ForgetfulLog(world.log, answer, times=MOST_DOUBTS)
+    log, world.log = world.log, ForgetfulLog(world.log, answer, times=MOST_REFUSALS)
     host = world.new_host()
-    for _ in range(MOST_DOUBTS):
+    for _ in range(MOST_REFUSALS):
         with pytest.raises(TransientError, match="said before that it was at"):
             host.open()
         host.close()
@@ -245,7 +245,7 @@ def test_what_somebody_else_said_in_the_name_of_a_host_does_not_stop_it_for_good
 
     world.log = ForgetfulLog(world.log, Position(2), times=1_000)
     host = world.new_host()
-    for _ in range(MOST_DOUBTS):
+    for _ in range(MOST_REFUSALS):
         with pytest.raises(TransientError, match="said before that it was at"):
             host.open()
         host.close()

@@ -132,7 +132,7 @@ def deletion(number: int, ts: int) -> Edge:
     return replace(edge(number, ts, "v", "w"), operation=Operation.DELETE)
 
 
-REACHES = "QUERY one Answer(x, y) <- a+(x, y). ON s WINDOW(5)"
+LOOKBACKS = "QUERY one Answer(x, y) <- a+(x, y). ON s WINDOW(5)"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -158,7 +158,7 @@ def test_what_ends_just_now_is_extended_by_a_host_that_came_meanwhile(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_query_that_moves_is_told_of_by_the_host_that_it_goes_to_and_retracted_there(engine: str) -> None:
-    query = asked(REACHES)
+    query = asked(LOOKBACKS)
     world = world_of_queries()
     world.plan(query, engine, service=SERVICE, start=0)
     world.send([edge(0, 1, "v", "w"), edge(1, 2, "w", "u")])
@@ -179,7 +179,7 @@ def test_a_query_that_moves_is_told_of_by_the_host_that_it_goes_to_and_retracted
 
 def test_another_plan_takes_the_place_of_one_while_the_others_go_on() -> None:
     """The stream goes on meanwhile: neither this query nor the other tells anything twice, or not at all."""
-    query, other = asked(REACHES), asked("QUERY other Answer(x, z) <- a(x, y), b(y, z). ON s WINDOW(4)")
+    query, other = asked(LOOKBACKS), asked("QUERY other Answer(x, z) <- a(x, y), b(y, z). ON s WINDOW(4)")
     world = world_of_queries()
     for each in (query, other):
         world.plan(each, "s-path", service=SERVICE, start=0)
@@ -223,7 +223,7 @@ def test_a_query_that_comes_later_has_the_edges_that_a_limit_kept_another_from_t
 
 def test_every_event_that_tells_of_a_result_has_an_id_of_its_own() -> None:
     world = world_of_queries()
-    world.plan(asked(REACHES), "s-path", service=SERVICE, start=0)
+    world.plan(asked(LOOKBACKS), "s-path", service=SERVICE, start=0)
     # Extended twice, withdrawn, and derived again.
     world.send([edge(0, 1, "v", "w"), edge(1, 2, "v", "w"), edge(2, 4, "v", "w")])
     world.send([deletion(0, 5), deletion(1, 5), deletion(2, 5), edge(3, 6, "v", "w")])
@@ -237,7 +237,7 @@ def test_every_event_that_tells_of_a_result_has_an_id_of_its_own() -> None:
 CHAIN = f"QUERY one Answer(x0, x64) <- {', '.join(f'a(x{place}, x{place + 1})' for place in range(64))}. ON s WINDOW(5)"
 JOINED = "QUERY one Answer(x, w) <- a(x, y), b(y, z), c(z, w). ON s WINDOW(5)"
 REFUSED = {
-    "does not apply in place 7": (REACHES, Derivation(rewritings=(Rewriting("inline concatenation", 7),))),
+    "does not apply in place 7": (LOOKBACKS, Derivation(rewritings=(Rewriting("inline concatenation", 7),))),
     "a join falls apart": (JOINED, Derivation(joins=(JoinSteps(0, ((0, 2), (1,))),))),
     "each of the 3 parts of PATTERN 0 once": (JOINED, Derivation(joins=(JoinSteps(0, ((0, 9),)),))),
     "64 variables at most": (CHAIN, Derivation()),
@@ -257,7 +257,7 @@ REFUSED = {
 @pytest.mark.parametrize("reason", REFUSED)
 def test_a_plan_that_is_damaged_or_cannot_run_is_refused_with_a_reason_and_the_others_run(reason: str) -> None:
     text, derivation = REFUSED[reason]
-    other = named(asked(REACHES), "other")
+    other = named(asked(LOOKBACKS), "other")
     world = world_of_queries()
     world.plan(other, "s-path", service=SERVICE, start=0)
     world.plan(asked(text), "s-path", service=SERVICE, start=0, plan=form_of(derivation))
@@ -272,7 +272,7 @@ def test_a_plan_that_is_damaged_or_cannot_run_is_refused_with_a_reason_and_the_o
 EDGES = "PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 10"
 
 
-@pytest.mark.parametrize(("text", "other", "engine"), [(EDGES, REACHES, "s-path"), (REACHES, EDGES, "timing")])
+@pytest.mark.parametrize(("text", "other", "engine"), [(EDGES, LOOKBACKS, "s-path"), (LOOKBACKS, EDGES, "timing")])
 def test_a_plan_for_another_family_is_refused_and_the_reason_told(text: str, other: str, engine: str) -> None:
     (pattern,), (of_other_family,) = parse(text), parse(other)
     world = world_of_queries()

@@ -19,7 +19,7 @@ from graphtide_matcher_host import view_stream, views
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_ordering.ordered_records import Packing
 from graphtide_query import parse, parse_subgraphs
-from graphtide_query.reads import hindsight
+from graphtide_query.reads import match_lookback
 from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.registrations import registering, registration
@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     import random
 
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
 VIEW = StreamName("v")
 SERVICE = "matcher_algebra"
@@ -44,13 +44,13 @@ def view_of(query: GraphQuery) -> GraphQuery:
     return replace(query, name=PatternName(VIEW), is_view=True)
 
 
-def written(world: World) -> list[tuple[OrderedFigures, list[dict[str, Any]]]]:
+def written(world: World) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
     """Return the records of the view's stream: what headers say, and the edges; no heartbeats."""
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.ordered(VIEW), 0): 0})
     decoder = ArrowDecoder(Symbols(), (), {})
-    found = [(ordered.figures(each.headers), decoder.decode(each.value or b"").to_records()) for each in reader.poll(0, 10**6)]
-    return [(figures, edges) for figures, edges in found if edges]
+    found = [(ordered.header(each.headers), decoder.decode(each.value or b"").to_records()) for each in reader.poll(0, 10**6)]
+    return [(header, edges) for header, edges in found if edges]
 
 
 def told(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
@@ -58,7 +58,7 @@ def told(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ..
     expected: list[list[tuple[Any, ...]]] = []
     for epoch in range(world.stream_epoch + 1):
         oracle, known = GraphQueryOracle(query), dict[tuple[Any, ...], int]()
-        reach = max(6, hindsight(query, TimeUnit.MILLISECOND))
+        lookback = max(6, match_lookback(query, TimeUnit.MILLISECOND))
         for offset, of, edge in world.sent:
             if of != epoch or not isinstance(edge, Edge):
                 continue
@@ -72,7 +72,7 @@ def told(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ..
                     said.append(("insert", int(edge.ts), *key))
                 elif each.kind is MatchKind.RETRACT and each.valid[0] == edge.ts and key in known:
                     born = known.pop(key)
-                    said += [("delete", int(edge.ts), born)] if born > edge.ts - reach else []
+                    said += [("delete", int(edge.ts), born)] if born > edge.ts - lookback else []
             expected += [said] if said else []
     return expected
 
@@ -99,10 +99,10 @@ def check(world: World, query: GraphQuery, start: int) -> None:
     assert not found
     ordinal = number = 0
     last = (0, -1)
-    for figures, edges in written(world):
-        assert (figures.ordinal, figures.number, figures.records) == (ordinal, number, len(edges))
-        assert last <= (figures.epoch, figures.first_ts)
-        last = (figures.epoch, figures.last_ts)
+    for header, edges in written(world):
+        assert (header.ordinal, header.number, header.records) == (ordinal, number, len(edges))
+        assert last <= (header.epoch, header.first_ts)
+        last = (header.epoch, header.last_ts)
         ordinal += len(edges)
         number += sum(edge.get("op") != "delete" for edge in edges)
 
@@ -194,7 +194,7 @@ def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_s
     world.host = None
     world.send([edge(2, 3, "v", "w")])
     world.settle()
-    assert [(figures.epoch, figures.source_epoch, int(figures.first_ts)) for figures, _ in written(world)] == [
+    assert [(header.epoch, header.source_epoch, int(header.first_ts)) for header, _ in written(world)] == [
         (0, 0, 100),
         (1, 1, 2),
         (1, 1, 3),
@@ -207,7 +207,7 @@ def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_s
     other.settle()
     other.send([edge(4, 2, "b", "c")])
     other.settle()
-    assert [(figures.epoch, int(figures.first_ts)) for figures, _ in written(world)][3:] == [(2, 1), (2, 2)]
+    assert [(header.epoch, int(header.first_ts)) for header, _ in written(world)][3:] == [(2, 1), (2, 2)]
 
 
 def test_records_of_a_views_stream_that_nobody_can_read_are_passed_over() -> None:
@@ -235,7 +235,7 @@ def test_who_reads_a_view_is_told_that_time_has_passed() -> None:
         world.settle()
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.ordered(VIEW), 0): 0})
-    (_, last) = (ordered.figures(each.headers) for each in reader.poll(0, 10**6))
+    (_, last) = (ordered.header(each.headers) for each in reader.poll(0, 10**6))
     assert (last.records, last.watermark, last.last_ts, last.number) == (0, 50, 1, 1)
 
 

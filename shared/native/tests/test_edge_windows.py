@@ -20,9 +20,9 @@ from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.planner_options import every_plan
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
-from graphtide_testing.wishes import every_plan
 from hypothesis import given
 from hypothesis import strategies as st
 

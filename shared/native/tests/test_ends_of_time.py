@@ -155,7 +155,7 @@ def test_event_patterns(pattern: EventPattern, records: tuple[Event, ...], place
     symbols, attributes = Symbols(), (*EVENT_ATTRIBUTES, "absent")
     detector = EventDetector(aggregate([pattern], "none"), [pattern], symbols, attributes)
     decoder, oracle = JsonLinesDecoder(symbols, attributes, {}), EventOracle(pattern)
-    duplicates = Duplicates(pattern.reach(TimeUnit.MILLISECOND))
+    duplicates = Duplicates(pattern.lookback(TimeUnit.MILLISECOND))
     for record in at_an_end(records, place):
         batch = duplicates.filter(decoder.decode(events_to_json_lines([record])))
         wanted = oracle.push(record) if len(batch) else ()

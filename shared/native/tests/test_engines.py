@@ -12,26 +12,28 @@ from graphtide_native.spec import Concurrency
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.planner_options import planner_options_of, said
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
-from graphtide_testing.wishes import said, wishes
 from hypothesis import given
 
 if TYPE_CHECKING:
     from graphtide_core.edge import Edge
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_query.families import Wish
+    from graphtide_query.families import PlannerOptions
 
-WISHES = [wish for wish in wishes("isomorphism") if wish.engine != "sj-tree"]
+PLANNER_OPTIONS = [
+    planner_options for planner_options in planner_options_of("isomorphism") if planner_options.engine != "sj-tree"
+]
 """Those of `sj-tree` are compared in a file of their own, over decompositions that are drawn as well."""
 CONCURRENT = [Concurrency(2), Concurrency(3), Concurrency(4, "all")]
 
 
-@pytest.mark.parametrize("wish", WISHES, ids=said)
+@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=said)
 @given(pattern=patterns(), edges=edge_streams())
 def test_reports_what_the_oracle_reports_after_every_record(
-    wish: Wish, pattern: SubgraphPattern, edges: tuple[Edge, ...]
+    planner_options: PlannerOptions, pattern: SubgraphPattern, edges: tuple[Edge, ...]
 ) -> None:
-    oracle, feed = SubgraphOracle(pattern), Feed(plan(pattern, wish))
+    oracle, feed = SubgraphOracle(pattern), Feed(plan(pattern, planner_options))
     for edge in edges:
         assert feed.push(edge) == sorted(oracle.push(edge))
 
@@ -45,8 +47,8 @@ def test_several_threads_report_what_the_oracle_reports(
     assert feed.push(*edges) == sorted(SubgraphOracle(pattern).run(edges))
 
 
-@pytest.mark.parametrize("wish", WISHES, ids=said)
-def test_dense_streams_without_deletions(wish: Wish) -> None:
+@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=said)
+def test_dense_streams_without_deletions(planner_options: PlannerOptions) -> None:
     """Many matches: few vertices, few labels, long streams."""
     shape = PatternShape(max_edges=4)
     total = 0
@@ -54,7 +56,7 @@ def test_dense_streams_without_deletions(wish: Wish) -> None:
         rng = random.Random(seed)
         pattern = random_pattern(rng, shape)
         edges = random_stream(rng, StreamShape(deletions=False, duplicates=False))
-        oracle, feed = SubgraphOracle(pattern), Feed(plan(pattern, wish), deletions=False)
+        oracle, feed = SubgraphOracle(pattern), Feed(plan(pattern, planner_options), deletions=False)
         for edge in edges:
             expected = sorted(oracle.push(edge))
             total += len(expected)
@@ -70,8 +72,8 @@ def test_long_random_run(first: int) -> None:
         pattern, edges = random_pattern(rng), random_stream(rng)
         oracle = SubgraphOracle(pattern)
         expected = [sorted(oracle.push(edge)) for edge in edges]
-        for wish in WISHES:
-            assert Feed(plan(pattern, wish)).one_by_one(edges) == expected, f"seed {seed}, {said(wish)}"
+        for planner_options in PLANNER_OPTIONS:
+            assert Feed(plan(pattern, planner_options)).one_by_one(edges) == expected, f"seed {seed}, {said(planner_options)}"
 
 
 @given(pattern=patterns(), edges=edge_streams())

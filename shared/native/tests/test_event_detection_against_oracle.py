@@ -65,7 +65,7 @@ class Side:
         self.oracles = {name: EventOracle(pattern) for name, pattern in self.patterns.items()}
         self._decoder = JsonLinesDecoder(symbols, ATTRIBUTES, {})
         # An id is a duplicate for all patterns alike, within the longest of their reaches.
-        self._duplicates = Duplicates(max(pattern.reach(TimeUnit.MILLISECOND) for pattern in asked))
+        self._duplicates = Duplicates(max(pattern.lookback(TimeUnit.MILLISECOND) for pattern in asked))
 
     def push(self, *records: Event) -> tuple[Reports, Reports]:
         """Return what the detector tells of records, and what the oracles do."""

@@ -12,7 +12,7 @@ from graphtide_core.match import IntervalMatch, MatchKind
 from graphtide_core.plans.algebra import GraphPlan
 from graphtide_core.stream_window import WindowKind
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.planning import plan_graph_query
 from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, rewritings
@@ -158,7 +158,7 @@ def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))
         oracle = GraphQueryOracle(query)
-        chosen = plan_graph_query(query, Wish())
+        chosen = plan_graph_query(query, PlannerOptions())
         logical = canonical(query)
         patterns = {each for expression in logical for each in distinct(expression) if isinstance(each, Pattern)}
         shuffled = {each: rng.choice(tree) for each in patterns if (tree := orders(each))}
@@ -175,7 +175,7 @@ def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
 @given(edges=edge_streams(STREAM))
 def test_the_searched_plans_of_table_1(name: str, edges: tuple[Edge, ...]) -> None:
     query = asked(TABLE_1[name], "WINDOW(7) SLIDE(5)")
-    plan = plan_graph_query(query, Wish())
+    plan = plan_graph_query(query, PlannerOptions())
     oracle, feed = GraphQueryOracle(query), Feed(plan)
     for edge in edges:
         assert reported(feed.matches(edge)) == expected(query, oracle.push(edge))

@@ -95,7 +95,7 @@ def test_what_is_told_follows_from_the_records_of_one_reach(
     """Whoever begins with the records of the longest window, those just as old included, tells what one tells who took all."""
     known = unrepeated(edges)
     place = min(place, len(known))
-    since = int(known[place - 1].ts) - query.reach(TimeUnit.MILLISECOND) if known else 0
+    since = int(known[place - 1].ts) - query.lookback(TimeUnit.MILLISECOND) if known else 0
     past = [edge for edge in known[:place] if edge.ts > since]
     for plan in plans(query, engine):
         whole, late = Feed(plan), Feed(plan)

@@ -60,10 +60,10 @@ def fan(name: str) -> tuple[list[Edge], Edge, Edge]:
 
 
 class Pass:
-    def __init__(self, plan: GraphPlan, limits: Limits | None = None, turn_seconds: float = 0.02) -> None:
+    def __init__(self, plan: GraphPlan, limits: Limits | None = None, slice_seconds: float = 0.02) -> None:
         symbols = Symbols()
         self.matcher = Matcher(
-            [plan], symbols, unit=TimeUnit.MILLISECOND, deletions=True, limits=limits, turn_seconds=turn_seconds
+            [plan], symbols, unit=TimeUnit.MILLISECOND, deletions=True, limits=limits, slice_seconds=slice_seconds
         )
         self._decoder = JsonLinesDecoder(symbols, (), {})
 
@@ -126,7 +126,7 @@ def test_a_record_is_ended_within_its_work(name: str, engine: PathEngine) -> Non
     whole.results(before)
     found = whole.results([last])
     for after in (0, 3, 10):
-        own = Pass(planned(name, engine), turn_seconds=0.0)
+        own = Pass(planned(name, engine), slice_seconds=0.0)
         own.results(before)
         looks = iter(range(10**9))
         last_batch, told = own.batch([last]), list[MatchBatch]()

@@ -17,7 +17,7 @@ from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families.algebra.planning import plan_graph_query
-from graphtide_query.families.wish import Wish
+from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import expected, reported
@@ -26,13 +26,13 @@ from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import StreamShape, random_stream
 
 ENGINES = tuple(PathEngine)
-REACHES = "QUERY reaches Answer(x, y) <- a+(x, y). ON s WINDOW(1000)"
+LOOKBACKS = "QUERY reaches Answer(x, y) <- a+(x, y). ON s WINDOW(1000)"
 
 
-def planned(text: str = REACHES, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
+def planned(text: str = LOOKBACKS, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
-    return plan_graph_query(query, Wish(engine.value))
+    return plan_graph_query(query, PlannerOptions(engine.value))
 
 
 def circle(size: int) -> list[Edge]:

@@ -65,8 +65,8 @@ class Pass:
         self.queries = [plan.query for plan in plans]
         self.matcher = Matcher(plans, symbols, projected, deletions=True, adaptive=True, limits=limits)
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self.reach = max(query.reach(TimeUnit.MILLISECOND) for query in self.queries)
-        self._duplicates = Duplicates(self.reach)
+        self.lookback = max(query.lookback(TimeUnit.MILLISECOND) for query in self.queries)
+        self._duplicates = Duplicates(self.lookback)
         self._past: list[EdgeBatch] = []
         self.taken: list[EdgeBatch] = []
 
@@ -79,7 +79,7 @@ class Pass:
         return found
 
     def replan(self, plans: dict[int, GraphPlan], now: int) -> set[int]:
-        past = [batch for batch in self._past if batch.last_ts is not None and batch.last_ts > now - self.reach]
+        past = [batch for batch in self._past if batch.last_ts is not None and batch.last_ts > now - self.lookback]
         return self.matcher.exchange(plans, past)
 
 
@@ -138,7 +138,7 @@ def test_queries_come_and_go_between_changes_of_plans() -> None:
         own, edges = Pass([some_plan(first, rng), some_plan(second, rng)]), random_stream(rng, UNREPEATED)
         oracles = {0: GraphQueryOracle(first), 1: GraphQueryOracle(second), 2: GraphQueryOracle(late)}
         numbers, comes, goes = {0, 1}, rng.randrange(10, 20), rng.randrange(20, 30)
-        own.reach = max(each.reach(TimeUnit.MILLISECOND) for each in (base, late))
+        own.lookback = max(each.lookback(TimeUnit.MILLISECOND) for each in (base, late))
         for place, edge in enumerate(edges):
             if place == comes:
                 assert own.matcher.add_graph_query(some_plan(late, rng), Limits(), past=own.taken) == 2

@@ -14,7 +14,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query import parse_subgraphs
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.records import to_json_lines
@@ -60,7 +60,7 @@ def test_a_partial_match_takes_less_room_in_the_dag(storage: Storage) -> None:
     (pattern,) = parse_subgraphs(text)
     sizes = {}
     for kind in (storage, Storage.MS_DAG):
-        feed = Feed(plan(pattern, Wish.of("timing", kind.value)), deletions=False)
+        feed = Feed(plan(pattern, PlannerOptions.of("timing", kind.value)), deletions=False)
         feed.push(*(edge(number, "hub", number) for number in range(12)))
         sizes[kind] = feed.matcher.patterns()[0].state_bytes
     assert sizes[Storage.MS_DAG] <= sizes[storage]

@@ -14,7 +14,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan_all
 from graphtide_testing.feeding import Feed
 from graphtide_testing.records import to_json_lines
@@ -55,7 +55,7 @@ def decoded(*edges: Edge) -> EdgeBatch:
 
 
 def planned(kind: str) -> NativePlan:
-    return plan_all(parse(TEXTS[kind]), Wish())[0].native
+    return plan_all(parse(TEXTS[kind]), PlannerOptions())[0].native
 
 
 @pytest.mark.parametrize("kind", TEXTS)

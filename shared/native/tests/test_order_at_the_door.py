@@ -13,7 +13,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits, columns, encode
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan_all
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Pass:
     def __init__(self, text: str) -> None:
         symbols = Symbols()
         self.matcher = Matcher(
-            plan_all(parse(text), Wish(), unit=TimeUnit.MILLISECOND, statistics=None), symbols, (), deletions=True
+            plan_all(parse(text), PlannerOptions(), unit=TimeUnit.MILLISECOND, statistics=None), symbols, (), deletions=True
         )
         self._decoder = JsonLinesDecoder(symbols, (), {})
         self.taken = 0
@@ -178,7 +178,7 @@ def test_a_slide_that_begins_before_the_least_time_ends_in_time() -> None:
 def test_the_fuzz_target_of_passes_has_these_patterns() -> None:
     """Where it fails, write what it expects to the file."""
     patterns = [pattern for text in PATTERNS for pattern in parse(text)]
-    plans = plan_all(patterns, Wish(), unit=TimeUnit.MILLISECOND, statistics=None)
+    plans = plan_all(patterns, PlannerOptions(), unit=TimeUnit.MILLISECOND, statistics=None)
     limits = [Limits(10_000, 10_000_000, "shed", 2_000)] * len(plans)
     encoded = encode(plans, TimeUnit.MILLISECOND, columns(patterns), limits, Concurrency())
     written = Path(__file__).parents[1] / "fuzz/fuzz_targets/families.json"

@@ -14,8 +14,8 @@ from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.planner_options import some_plan
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
-from graphtide_testing.wishes import some_plan
 from hypothesis import given
 from hypothesis import strategies as st
 

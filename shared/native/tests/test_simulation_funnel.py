@@ -99,7 +99,7 @@ def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int
 
 @pytest.mark.parametrize("engine", ENGINES)
 @given(
-    pattern=st.sampled_from(OF_SIMULATION).flatmap(lambda report: patterns(PatternShape(report=report, telling=False))),
+    pattern=st.sampled_from(OF_SIMULATION).flatmap(lambda report: patterns(PatternShape(report=report, deduplication=False))),
     edges=edge_streams(),
 )
 def test_a_traced_engine_reports_the_same_and_its_funnel_adds_up(
@@ -114,7 +114,7 @@ def test_the_funnels_of_many_random_streams_add_up(report: Report) -> None:
     for seed in range(100):
         rng = random.Random(seed)
         pattern, edges = (
-            random_pattern(rng, PatternShape(max_edges=4, report=report, telling=False)),
+            random_pattern(rng, PatternShape(max_edges=4, report=report, deduplication=False)),
             random_stream(rng, StreamShape()),
         )
         reported += check(pattern, edges, ENGINES[seed % len(ENGINES)])

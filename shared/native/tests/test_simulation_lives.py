@@ -14,7 +14,7 @@ from graphtide_native.spec import Limits, columns
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
-from graphtide_query.reads import hindsight
+from graphtide_query.reads import match_lookback
 from graphtide_testing.components import by_text, expected, reported
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.simulation import SimulationOracle
@@ -26,10 +26,10 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphtide_core.consumption import ConsumptionCursor
     from graphtide_core.edge import Edge
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Plan
-    from graphtide_core.residue import Frontier
     from graphtide_native.records import EdgeBatch
     from graphtide_testing.components import Told
 
@@ -43,15 +43,15 @@ class Life:
     def __init__(self, pattern: SubgraphPattern, rng: random.Random, edges: Sequence[Edge]) -> None:
         self._pattern, self._rng, self._edges = pattern, rng, edges
         self._symbols, self._names = Symbols(), columns([pattern, OTHER])
-        self._window = hindsight(pattern, TimeUnit.MILLISECOND)
+        self._window = match_lookback(pattern, TimeUnit.MILLISECOND)
         self._number = 0
 
-    def begun(self, start: int, position: int, residue: Frontier | None) -> Life:
+    def begun(self, start: int, position: int, consumption: ConsumptionCursor | None) -> Life:
         """Begin in a matcher that is made for the pattern, at `start`, or at `position` where it consumed so much before."""
         self._matcher = self._made(self._pattern, OTHER)
-        begins = start if residue is None else position
-        self._matcher.wait(0, residue)
-        past = self._reach(begins)
+        begins = start if consumption is None else position
+        self._matcher.wait(0, consumption)
+        past = self._lookback(begins)
         cut = self._rng.randint(past, begins)
         self._take(self._selected(past, cut) if self._rng.random() < 0.5 else self._decoded(past, cut))
         self._take(self._decoded(cut, begins))
@@ -59,11 +59,11 @@ class Life:
         self._take(self._decoded(begins, position))
         return self
 
-    def joined(self, start: int, position: int, residue: Frontier | None) -> Life:
+    def joined(self, start: int, position: int, consumption: ConsumptionCursor | None) -> Life:
         """Join a matcher that is there already, with what a small one beside it knows."""
-        beside = Life(self._pattern, self._rng, self._edges).begun(start, position, residue)
+        beside = Life(self._pattern, self._rng, self._edges).begun(start, position, consumption)
         self._matcher = self._made(OTHER)
-        past = self._reach(position)
+        past = self._lookback(position)
         self._take(self._decoded(past, position))
         cut = self._rng.randint(past, position)
         self._number = self._matcher.add(
@@ -71,7 +71,7 @@ class Life:
             Limits(),
             untold=[self._decoded(past, cut)],
             told=[self._decoded(cut, position)],
-            residue=beside.residue,
+            consumption=beside.consumption,
         )
         beside.hand_over(self._matcher, self._number)
         return self
@@ -80,7 +80,7 @@ class Life:
         """Join before the beginning."""
         assert position <= start
         self._matcher = self._made(OTHER)
-        past = self._reach(position)
+        past = self._lookback(position)
         self._take(self._decoded(past, position))
         untold = [self._decoded(past, position)]
         self._number = self._matcher.add(self._planned(), Limits(), untold=untold, told=[], has_begun=False)
@@ -89,12 +89,12 @@ class Life:
         return self
 
     @property
-    def residue(self) -> Frontier | None:
-        return self._matcher.residue(self._number)
+    def consumption(self) -> ConsumptionCursor | None:
+        return self._matcher.consumption(self._number)
 
     def hand_over(self, matcher: Matcher, number: int) -> None:
         """Let a matcher go on from what this one told of the pattern."""
-        matcher.take_telling(number, self._matcher, self._number)
+        matcher.take_deduplication(number, self._matcher, self._number)
 
     def replan(self) -> None:
         assert self._matcher.replan(self._number, self._planned())
@@ -109,7 +109,7 @@ class Life:
     def _planned(self) -> Plan:
         return plan(self._pattern, self._rng.choice(FAMILIES["simulation"].names))
 
-    def _reach(self, position: int) -> int:
+    def _lookback(self, position: int) -> int:
         """Return a place from which on the edges of the window are there, or one before."""
         if not position:
             return 0
@@ -147,8 +147,8 @@ def lived(pattern: SubgraphPattern, edges: Sequence[Edge], rng: random.Random) -
         if rng.random() < 0.3:
             life.replan()
         if rng.random() < 0.2:
-            next_life, residue = Life(pattern, rng, edges), life.residue
-            life = rng.choice([next_life.begun, next_life.joined])(start, place, residue)
+            next_life, consumption = Life(pattern, rng, edges), life.consumption
+            life = rng.choice([next_life.begun, next_life.joined])(start, place, consumption)
         told = [expected(each) for each in oracle.push(edges[place])]
         assert life.push(place) == by_text(told)
         count += len(told)

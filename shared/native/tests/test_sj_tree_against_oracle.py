@@ -11,7 +11,7 @@ from graphtide_core.time import Duration, EventTime
 from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import columns
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -83,7 +83,9 @@ def decomposed(draw: DrawFn, shape: PatternShape) -> tuple[SubgraphPattern, Leav
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(query=patterns(SHAPE), records=edge_streams(STREAM))
 def test_planned_trees(query: SubgraphPattern, records: tuple[Edge, ...]) -> None:
-    assert_equal_to_the_oracle(query, records, [plan(query, Wish.of("sj-tree", strategy.value)) for strategy in SjTreeStrategy])
+    assert_equal_to_the_oracle(
+        query, records, [plan(query, PlannerOptions.of("sj-tree", strategy.value)) for strategy in SjTreeStrategy]
+    )
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,7 +10,7 @@ from graphtide_core.errors import GraphtideError
 from graphtide_core.time import TimeUnit
 from graphtide_native.stages import Stages
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan_all
 
 ROOT = Path(__file__).parents[3]
@@ -43,8 +43,8 @@ def test_stages_of_a_run_fit_each_other() -> None:
     again = stages.arrow_decoder().decode(ordered.to_arrow())
     dropping, counting = stages.duplicates([pattern]), stages.statistics()
     counting.push(again)
-    matcher = stages.matcher(plan_all([pattern], Wish(), unit=stages.unit, statistics=counting.snapshot()))
+    matcher = stages.matcher(plan_all([pattern], PlannerOptions(), unit=stages.unit, statistics=counting.snapshot()))
     kept = [dropping.filter(each) for each in (again, again)]
     assert sum(len(found) for each in kept for found in matcher.push(each)) == 1
     with pytest.raises(GraphtideError):
-        stages.matcher(plan_all([pattern], Wish("no engine"), unit=stages.unit))
+        stages.matcher(plan_all([pattern], PlannerOptions("no engine"), unit=stages.unit))

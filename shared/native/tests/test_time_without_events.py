@@ -13,7 +13,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import columns
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan_all
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
@@ -43,7 +43,7 @@ class Pass:
         symbols, self._pattern = Symbols(), pattern
         projected = columns([pattern])
         self._decoder = JsonLinesDecoder(symbols, projected, {})
-        self.matcher = Matcher(plan_all([pattern], Wish()), symbols, projected, deletions=True)
+        self.matcher = Matcher(plan_all([pattern], PlannerOptions()), symbols, projected, deletions=True)
 
     def push(self, *records: Event) -> Reports:
         return self.found(self.matcher.push(self._decoder.decode(events_to_json_lines(records))))

@@ -15,7 +15,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse, parse_subgraphs
-from graphtide_query.families import FAMILIES, Wish
+from graphtide_query.families import FAMILIES, PlannerOptions
 from graphtide_query.planner import plan, plan_all
 from graphtide_testing.members import Members, chained
 
@@ -36,7 +36,7 @@ class Stream:
         patterns, symbols = parse(text), Symbols()
         limits = Limits(state_bytes=64 * keys, policy=policy)
         read = columns(patterns)
-        self.matcher = Matcher(plan_all(patterns, Wish()), symbols, read, deletions=deletions, limits=limits)
+        self.matcher = Matcher(plan_all(patterns, PlannerOptions()), symbols, read, deletions=deletions, limits=limits)
         self._decoder = JsonLinesDecoder(symbols, read, {})
 
     def push(self, *records: dict[str, Any]) -> list[Match]:
@@ -44,7 +44,7 @@ class Stream:
         return [match for matches in self.matcher.push(batch) for match in matches]
 
 
-def crowd(count: int, minute: int = 0) -> list[dict[str, Any]]:
+def colocated(count: int, minute: int = 0) -> list[dict[str, Any]]:
     """Return edges of so many sources, two of each, one after the other."""
     return [
         {"ts": 60_000 * minute + place, "src": f"a{place // 2}", "dst": f"b{place}", "label": "k"} for place in range(2 * count)
@@ -55,7 +55,7 @@ def crowd(count: int, minute: int = 0) -> list[dict[str, Any]]:
 def test_as_many_keys_as_the_limit_allows_are_told_apart_in_each_interval(text: str) -> None:
     stream = Stream(text, "fail")
     for minute in range(3):
-        assert len(stream.push(*crowd(KEYS, minute))) == KEYS
+        assert len(stream.push(*colocated(KEYS, minute))) == KEYS
     (report,) = stream.matcher.patterns()
     assert (report.suppressed, report.limit) == (3 * KEYS, "")
 
@@ -63,38 +63,38 @@ def test_as_many_keys_as_the_limit_allows_are_told_apart_in_each_interval(text: 
 @EACH
 def test_under_shed_the_matches_of_more_keys_are_told_and_marked(text: str) -> None:
     stream = Stream(text, "shed")
-    assert {each.completeness for each in stream.push(*crowd(KEYS))} == {Completeness.EXACT}
-    found = stream.push(*crowd(KEYS + 10))
+    assert {each.completeness for each in stream.push(*colocated(KEYS))} == {Completeness.EXACT}
+    found = stream.push(*colocated(KEYS + 10))
     assert len(found) == 2 * 10
     assert {each.completeness for each in found} == {Completeness.SHED}
     assert stream.matcher.patterns()[0].limit == "2000 keys of ONE PER in an interval"
-    assert len(stream.push(*crowd(KEYS, 1))) == KEYS, "in the next interval there is room again"
+    assert len(stream.push(*colocated(KEYS, 1))) == KEYS, "in the next interval there is room again"
 
 
 @EACH
 def test_more_keys_than_the_limit_allows_end_the_run(text: str) -> None:
     with pytest.raises(LimitExceededError, match="2000 keys of ONE PER in an interval"):
-        Stream(text, "fail").push(*crowd(KEYS + 1))
+        Stream(text, "fail").push(*colocated(KEYS + 1))
 
 
 @EACH
 def test_a_pattern_that_is_paused_at_its_keys_tells_nothing_after(text: str) -> None:
     stream = Stream(text, "pause")
-    assert len(stream.push(*crowd(KEYS + 1))) == KEYS + 2
+    assert len(stream.push(*colocated(KEYS + 1))) == KEYS + 2
     (report,) = stream.matcher.patterns()
     assert (report.paused, report.limit) == (True, "2000 keys of ONE PER in an interval")
-    assert stream.push(*crowd(3, 1)) == []
+    assert stream.push(*colocated(3, 1)) == []
 
 
 @EACH
 @pytest.mark.parametrize("deletions", [False, True])
 def test_keys_are_bytes_of_state_until_their_interval_is_over(text: str, *, deletions: bool) -> None:
     stream = Stream(text, "fail", 100_000, deletions=deletions)
-    stream.push(*crowd(1))
+    stream.push(*colocated(1))
     before = stream.matcher.patterns()[0].state_bytes
-    stream.push(*crowd(5_000))
+    stream.push(*colocated(5_000))
     assert stream.matcher.patterns()[0].state_bytes - before > 17 * 5_000
-    stream.push({"ts": 120_000, "src": "a", "dst": "b", "label": "other"}, *crowd(1, 3))
+    stream.push({"ts": 120_000, "src": "a", "dst": "b", "label": "other"}, *colocated(1, 3))
     assert stream.matcher.patterns()[0].state_bytes < before + 5_000
 
 

@@ -16,7 +16,7 @@ from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
 from graphtide_testing.members import Alone, Members, chained
-from graphtide_testing.wishes import some_plan
+from graphtide_testing.planner_options import some_plan
 from hypothesis import given
 from hypothesis import strategies as st
 

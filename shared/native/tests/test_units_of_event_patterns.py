@@ -78,7 +78,7 @@ class Matching:
                 alone = EventPlan(unit_of([pattern]), 0)
                 beside = Matcher([alone], self._symbols, self._projected, deletions=True, adaptive=True)
                 take_past(beside, untold, known)
-                self._matcher.take_telling(number, beside, 0)
+                self._matcher.take_deduplication(number, beside, 0)
 
     def remove(self, name: str) -> None:
         self._matcher.remove(self._numbers.pop(name))

@@ -165,7 +165,7 @@ def check(pattern: SubgraphPattern, records: Sequence[Edge], engine: str) -> lis
 
 @pytest.mark.parametrize("engine", ENGINES)
 @given(
-    pattern=st.sampled_from(OF_SIMULATION).flatmap(lambda report: patterns(PatternShape(report=report, telling=False))),
+    pattern=st.sampled_from(OF_SIMULATION).flatmap(lambda report: patterns(PatternShape(report=report, deduplication=False))),
     edges=edge_streams(STREAM),
 )
 def test_what_is_said_of_an_edge_is_true(engine: str, pattern: SubgraphPattern, edges: tuple[Edge, ...]) -> None:
@@ -178,7 +178,9 @@ def test_what_is_said_of_the_edges_of_many_random_streams_is_true(report: Report
     kinds: list[str] = []
     for seed in range(120):
         rng = random.Random(seed)
-        pattern = random_pattern(rng, PatternShape(min_edges=2, max_edges=4, max_counted=counted, report=report, telling=False))
+        pattern = random_pattern(
+            rng, PatternShape(min_edges=2, max_edges=4, max_counted=counted, report=report, deduplication=False)
+        )
         kinds += check(pattern, random_stream(rng, STREAM), ENGINES[seed % len(ENGINES)])
     for kind in ("matched", "refused", "ends", "order", "window"):
         assert kinds.count(kind) > 5, kind

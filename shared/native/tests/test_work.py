@@ -18,14 +18,14 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Concurrency, Limits, columns
 from graphtide_query import parse, parse_subgraphs
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan
 from graphtide_testing.found import key
 from graphtide_testing.members import Members, chained
 from graphtide_testing.oracles.subgraph import SubgraphOracle
+from graphtide_testing.planner_options import planner_options_of
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.strategies import PatternShape, StreamShape, random_pattern, random_stream
-from graphtide_testing.wishes import wishes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
     from graphtide_native.reports import Totals
 
-WAYS: Final = [*((wish, Concurrency()) for wish in wishes("isomorphism")), (Wish("timing"), Concurrency(2))]
+WAYS: Final = [
+    *((planner_options, Concurrency()) for planner_options in planner_options_of("isomorphism")),
+    (PlannerOptions("timing"), Concurrency(2)),
+]
 """Engine and variant, and threads."""
 
 DENSE: Final = StreamShape(
@@ -93,8 +96,8 @@ class Pass:
 
 
 @pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
-def test_a_search_without_end_is_ended_at_once(wish: Wish, concurrency: Concurrency) -> None:
-    work = Pass([plan(parsed(STAR), wish)], concurrency=concurrency)
+def test_a_search_without_end_is_ended_at_once(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
+    work = Pass([plan(parsed(STAR), planner_options)], concurrency=concurrency)
     started = time.monotonic()
     with pytest.raises(CutShortError) as ended:
         list(work.matcher.push(work.batch(hub(3_000)), is_cancelled=lambda: time.monotonic() - started > 0.2))
@@ -104,9 +107,9 @@ def test_a_search_without_end_is_ended_at_once(wish: Wish, concurrency: Concurre
 
 
 @pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
-def test_a_matcher_goes_on_after_it_was_stopped(wish: Wish, concurrency: Concurrency) -> None:
+def test_a_matcher_goes_on_after_it_was_stopped(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     """Whatever still ends when `push` is back takes nothing from the records after."""
-    star, chain = plan(parsed(STAR), wish), plan(parsed(CHAIN), wish)
+    star, chain = plan(parsed(STAR), planner_options), plan(parsed(CHAIN), planner_options)
     work = Pass([star, chain], concurrency=concurrency)
     started = time.monotonic()
     with pytest.raises(CutShortError):
@@ -123,7 +126,7 @@ def totals(work: Pass, concurrency: Concurrency) -> Totals:
 
 
 @pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
-def test_turns_change_nothing(wish: Wish, concurrency: Concurrency) -> None:
+def test_turns_change_nothing(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     """Turns of no length: work pauses whenever it looks whether to."""
     turns = 0
 
@@ -136,18 +139,20 @@ def test_turns_change_nothing(wish: Wish, concurrency: Concurrency) -> None:
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
         edges = random_stream(rng, DENSE)
-        whole = Pass([plan(pattern, wish)], concurrency=concurrency, deletions=True)
-        turned = Pass([plan(pattern, wish)], concurrency=concurrency, deletions=True, turn_seconds=0.0)
+        whole = Pass([plan(pattern, planner_options)], concurrency=concurrency, deletions=True)
+        turned = Pass([plan(pattern, planner_options)], concurrency=concurrency, deletions=True, slice_seconds=0.0)
         expected = whole.push(edges)
         parts = turned.matcher.push(turned.batch(edges), most=50, is_cancelled=counted)
         assert [found for part in parts for found in part] == expected
         assert totals(turned, concurrency) == totals(whole, concurrency)
-    assert turns > 0 or wish.engine == "filtering"
+    assert turns > 0 or planner_options.engine == "filtering"
 
 
 @pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
-def test_a_pattern_at_its_limit_sheds_and_the_others_stay_exact(wish: Wish, concurrency: Concurrency) -> None:
-    star, chain = plan(parsed(STAR.replace(NEVER, "")), wish), plan(parsed(CHAIN), wish)
+def test_a_pattern_at_its_limit_sheds_and_the_others_stay_exact(
+    planner_options: PlannerOptions, concurrency: Concurrency
+) -> None:
+    star, chain = plan(parsed(STAR.replace(NEVER, "")), planner_options), plan(parsed(CHAIN), planner_options)
     limits = [Limits(work=20, policy="shed", partial_matches=20_000), Limits(work=200)]
     edges = [*hub(40), edge(40, "v3", "w", "y"), *hub(40, 41), edge(81, "v5", "w", "y")]
     work = Pass([star, chain], concurrency=concurrency, limits=limits, deletions=True)
@@ -171,13 +176,13 @@ def is_a_star(match: SubgraphMatch, edges: Sequence[Edge]) -> bool:
 
 
 @pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
-def test_what_was_stored_before_a_cut_is_true_after_it(wish: Wish, concurrency: Concurrency) -> None:
+def test_what_was_stored_before_a_cut_is_true_after_it(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     for seed in range(8):
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
         edges = random_stream(rng, DENSE)
         limits = Limits(work=1, policy="shed")
-        work = Pass([plan(pattern, wish)], concurrency=concurrency, deletions=True, limits=limits)
+        work = Pass([plan(pattern, planner_options)], concurrency=concurrency, deletions=True, limits=limits)
         reported: set[tuple[object, ...]] = set()
         true = SubgraphOracle(pattern)
         for each in edges:
@@ -212,7 +217,7 @@ def test_time_granted_is_as_good_as_records() -> None:
     quiet, hasty = (Pass([plan(pattern, "re-search")], limits=Limits(work=500, policy="shed")) for _ in range(2))
     for each in edges:
         quiet.push([each])
-        quiet.matcher.grant(4_096)
+        quiet.matcher.refill(4_096)
         hasty.push([each])
     assert quiet.matcher.patterns()[0].limited == 0
     assert hasty.matcher.patterns()[0].limited > 0
@@ -242,7 +247,7 @@ def test_a_budget_ends_a_push_and_says_how_far_it_came() -> None:
 
 
 def test_a_matcher_with_work_under_way_is_left_alone() -> None:
-    work = Pass([plan(parsed(STAR), "re-search")], turn_seconds=0.0)
+    work = Pass([plan(parsed(STAR), "re-search")], slice_seconds=0.0)
     native: _native.Matcher = work.matcher._native  # noqa: SLF001 - between two turns nobody else sees it
     assert not native.push(work.batch(hub(3_000)), 0, 100, None)
     with pytest.raises(RuntimeError, match="under way"):
@@ -273,7 +278,7 @@ def test_a_change_of_plan_is_ended_too() -> None:
     limits = Limits(work=1_000, policy="shed")
     work = Pass([plan(pattern, "filtering")], adaptive=True, limits=limits)
     work.push(hub(30))
-    assert not work.matcher.replan(0, plan(pattern, Wish.of("timing", "independent")))
+    assert not work.matcher.replan(0, plan(pattern, PlannerOptions.of("timing", "independent")))
     assert work.push([edge(10**6, "a", "b", "y")]) == []
 
 
@@ -292,10 +297,10 @@ ENGINES = [way for way in WAYS if way[1].threads == 1]
 @pytest.mark.parametrize("deletions", [False, True])
 @pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
 def test_a_record_hands_on_its_matches_in_parts_while_it_is_under_way(
-    wish: Wish, concurrency: Concurrency, deletions: bool
+    planner_options: PlannerOptions, concurrency: Concurrency, deletions: bool
 ) -> None:
-    whole = Pass([plan(parsed(FAN), wish)], concurrency=concurrency, deletions=deletions)
-    parted = Pass([plan(parsed(FAN), wish)], concurrency=concurrency, deletions=deletions)
+    whole = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency, deletions=deletions)
+    parted = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency, deletions=deletions)
     expected = whole.push(fan(7))
     parts = [list(part) for part in parted.matcher.push(parted.batch(fan(7)), most=50)]
     assert [found for part in parts for found in part] == expected
@@ -310,23 +315,25 @@ def test_a_record_hands_on_its_matches_in_parts_while_it_is_under_way(
 
 
 @pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
-def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(wish: Wish, concurrency: Concurrency) -> None:
+def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(
+    planner_options: PlannerOptions, concurrency: Concurrency
+) -> None:
     text = FAN.replace(" ON s", "").replace("WINDOW 10m", "ON s WINDOW 10m REPORT DISTINCT")
-    whole, parted = (Pass([plan(parsed(text), wish)], concurrency=concurrency) for _ in range(2))
+    whole, parted = (Pass([plan(parsed(text), planner_options)], concurrency=concurrency) for _ in range(2))
     found = [match for part in parted.matcher.push(parted.batch(fan(7)), most=50) for match in part]
     assert found == whole.push(fan(7))
     assert len(found) == 21
 
 
 @pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
-def test_whoever_leaves_within_a_record_gets_true_counts(wish: Wish, concurrency: Concurrency) -> None:
-    work = Pass([plan(parsed(FAN), wish)], concurrency=concurrency)
+def test_whoever_leaves_within_a_record_gets_true_counts(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
+    work = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency)
     parts = work.matcher.push(work.batch(fan(7)), most=50)
     taken = len(next(parts)) + len(next(parts))
     parts.close()
     left = sum(len(part) for part in work.matcher.take_unclaimed())
     assert taken + left == work.matcher.totals().matches < FANS
-    later = Pass([plan(parsed(FAN), wish)], concurrency=concurrency)
+    later = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency)
     assert later.matcher.shed() == []
     assert work.matcher.shed() == [0]
 
@@ -336,7 +343,7 @@ def test_matches_that_wait_for_the_end_of_their_record_are_bounded(kept: str) ->
     """Those of one record take more than the pattern may hold: its policy acts before the record is done."""
     text = FAN + (" REPORT ONE PER h.id EVERY 1m" if kept != "deletions" else "")
     limits = Limits(state_bytes=60_000, policy="pause")
-    work = Pass([plan(parsed(text), Wish("re-search"))], limits=limits, deletions=kept == "deletions")
+    work = Pass([plan(parsed(text), PlannerOptions("re-search"))], limits=limits, deletions=kept == "deletions")
     found = [match for part in work.matcher.push(work.batch(fan(7)), most=50) for match in part]
     (report,) = work.matcher.patterns()
     assert (report.paused, report.limit) == (True, "60000 bytes of state, matches of one record included")
@@ -344,7 +351,7 @@ def test_matches_that_wait_for_the_end_of_their_record_are_bounded(kept: str) ->
 
 
 def test_lines_are_written_in_pieces() -> None:
-    work = Pass([plan(parsed(FAN), Wish("re-search"))])
+    work = Pass([plan(parsed(FAN), PlannerOptions("re-search"))])
     (part,) = work.matcher.push(work.batch(fan(7)))
     pieces = list(part.json_lines(size=10_000))
     assert b"".join(lines for lines, _ in pieces) == part.to_json_lines()

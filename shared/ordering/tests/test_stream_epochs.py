@@ -13,7 +13,7 @@ from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Duplicates
 from graphtide_ordering.positions import FORM, FORM_OF_EPOCHS, remembered
 from graphtide_ordering.raw_groups import UnreadableRecord, grouped
-from graphtide_ordering.stream_figures import Counted, StreamFigures
+from graphtide_ordering.stream_progress import Counted, StreamProgress
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges, Reset
@@ -104,7 +104,7 @@ class World:
             found = [each for batch in stretch.batches for each in batch.to_records()]
             assert not found or (stretch.watermark is not None and found[-1]["ts"] <= stretch.watermark)
             self.gone += [Gone(stretch.epoch, each["ts"], each["id"]) for each in found]
-        self.late += [json.loads(each.refused.raw)["id"] for each in output.put_aside]
+        self.late += [json.loads(each.refused.raw)["id"] for each in output.rejected]
         self.sequencer.count_out(output.edges)
         self.positions = self.sequencer.positions(self.places)
 
@@ -229,14 +229,14 @@ def test_what_is_counted_of_an_epoch_is_exact_over_crashes_and_begins_anew_with_
         world.read(0)
         world.commit()
         world.crash()
-    figures = world.sequencer.figures
-    assert figures == StreamFigures(0, 9, 9, Counted(3, 2), Counted(3, 2), lateness=0)
+    stream_progress = world.sequencer.stream_progress
+    assert stream_progress == StreamProgress(0, 9, 9, Counted(3, 2), Counted(3, 2), lateness=0)
     world.reset(0)
     world.send((3, "b"))
     world.finish()
     world.crash()
-    figures = world.sequencer.figures
-    assert figures == StreamFigures(1, 3, 3, Counted(1), Counted(1), lateness=0)
+    stream_progress = world.sequencer.stream_progress
+    assert stream_progress == StreamProgress(1, 3, 3, Counted(1), Counted(1), lateness=0)
 
 
 def test_positions_of_a_stream_that_was_never_reset_are_read_by_versions_without_epochs_and_others_are_not() -> None:

@@ -69,7 +69,7 @@ def sequenced(runs: list[list[Record]], ordering: Ordering, unheard: set[int], *
         output = sequencer.take_output()
         out.edges.extend((edge["ts"], edge["id"]) for batch in output.batches for edge in batch.to_records())
         out.letters.extend(
-            (each.piece.record.offset, each.refused.reason, each.refused.raw, each.refused.line) for each in output.put_aside
+            (each.piece.record.offset, each.refused.reason, each.refused.raw, each.refused.line) for each in output.rejected
         )
         out.stands.append((sequencer.pending, sequencer.watermark))
     return out

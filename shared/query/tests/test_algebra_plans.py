@@ -14,7 +14,7 @@ from graphtide_core.statistics import DegreeMoments, EdgeType, StatisticsSnapsho
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import explain, parse
 from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError, Work
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra import nodes
 from graphtide_query.families.algebra.cost import AlgebraCost
 from graphtide_query.families.algebra.physical import compiled
@@ -45,7 +45,7 @@ def asked(text: str, window: str = "WINDOW(10)") -> GraphQuery:
 
 
 def planned(text: str, known: StatisticsSnapshot | None = BUSY, window: str = "WINDOW(500) SLIDE(50)") -> str:
-    plan = plan_graph_query(asked(text, window), Wish(), statistics=known)
+    plan = plan_graph_query(asked(text, window), PlannerOptions(), statistics=known)
     return written(plan.physical.logical[0]).replace("@500", "")
 
 
@@ -128,7 +128,7 @@ def test_paths_of_table_1_are_one_path(known: StatisticsSnapshot | None) -> None
 
 def test_a_cycle_of_edges_is_joined_at_once() -> None:
     query = asked("Answer(x, y, z) <- a(x, y), b(y, z), c(z, x).", "WINDOW(500)")
-    plan = plan_graph_query(query, Wish(), statistics=BUSY)
+    plan = plan_graph_query(query, PlannerOptions(), statistics=BUSY)
     assert [len(each.parts) for each in plan.physical.operators if isinstance(each, JoinOperator)] == [3]
 
 
@@ -185,7 +185,7 @@ def test_the_search_is_bounded_and_the_same_each_time() -> None:
 
 def test_a_query_past_all_budgets_is_refused() -> None:
     with pytest.raises(PlanningBudgetError, match="'q' cannot be planned within its budget"):
-        plan_graph_query(asked("Answer(x, y) <- /:a :b*/(x, y)."), Wish(), budget=PlanningBudget(most=10))
+        plan_graph_query(asked("Answer(x, y) <- /:a :b*/(x, y)."), PlannerOptions(), budget=PlanningBudget(most=10))
 
 
 def test_what_tells_a_path_stays_as_it_is_written() -> None:
@@ -193,7 +193,7 @@ def test_what_tells_a_path_stays_as_it_is_written() -> None:
     untold, told = (replace(query, outputs=(replace(query.outputs[0], path=path),)) for path in (None, "P"))
     assert list(rewritings(canonical(untold), fixed_parts(untold, canonical(untold))))
     assert not list(rewritings(canonical(told), fixed_parts(told, canonical(told))))
-    assert plan_graph_query(told, Wish(), statistics=BUSY).physical.logical == canonical(told)
+    assert plan_graph_query(told, PlannerOptions(), statistics=BUSY).physical.logical == canonical(told)
 
 
 # ---- EXPLAIN
@@ -201,15 +201,17 @@ def test_what_tells_a_path_stays_as_it_is_written() -> None:
 
 def test_variants_are_told_apart() -> None:
     query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
-    written_plan = plan_graph_query(query, Wish.of("s-path", "canonical"), statistics=BUSY)
+    written_plan = plan_graph_query(query, PlannerOptions.of("s-path", "canonical"), statistics=BUSY)
     assert written_plan.physical.rules == ()
     assert written_plan.physical.logical == canonical(query)
-    assert plan_graph_query(query, Wish.of("s-path", "searched"), statistics=BUSY).physical.rules == ("inline concatenation",)
+    assert plan_graph_query(query, PlannerOptions.of("s-path", "searched"), statistics=BUSY).physical.rules == (
+        "inline concatenation",
+    )
 
 
 def test_explain_shows_expressions_rules_estimates_and_plans() -> None:
     query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
-    (plan,) = plan_all([query], Wish(), statistics=BUSY)
+    (plan,) = plan_all([query], PlannerOptions(), statistics=BUSY)
     explanation = explain.explain(plan)
     text = explain.to_text([explanation])
     assert "rules: inline concatenation" in text
@@ -237,7 +239,7 @@ def test_the_example_of_a_tree_holds() -> None:
 
 
 def weighed(text: str, known: StatisticsSnapshot | None = BUSY) -> tuple[str, dict[str, float]]:
-    plan = plan_graph_query(asked(text, "WINDOW(500) SLIDE(50)"), Wish(), statistics=known)
+    plan = plan_graph_query(asked(text, "WINDOW(500) SLIDE(50)"), PlannerOptions(), statistics=known)
     return plan.engine, {each.engine.value: each.nanoseconds for each in plan.engines}
 
 
@@ -282,19 +284,19 @@ def test_a_path_from_one_vertex_beside_one_from_many_does_not_decide() -> None:
 def test_a_path_that_is_told_is_walked_from_the_end_that_is_known(rule: str, root: str | None, *, is_reversed: bool) -> None:
     (query,) = parse(f"QUERY q {rule} ON s WINDOW(500) RETURN way")
     assert isinstance(query, GraphQuery)
-    plan = plan_graph_query(query, Wish(), statistics=BUSY)
+    plan = plan_graph_query(query, PlannerOptions(), statistics=BUSY)
     (path,) = (each for each in plan.physical.operators if isinstance(each, PathOperator))
     assert (path.root, path.is_reversed) == (root, is_reversed)
     assert plan.engine == ("s-path" if root is None else "delta-tree")
 
 
 def test_an_engine_that_is_wished_is_weighed_against_none() -> None:
-    plan = plan_graph_query(asked("r(x, y) <- a+(x, y)."), Wish("delta-tree"), statistics=BUSY)
+    plan = plan_graph_query(asked("r(x, y) <- a+(x, y)."), PlannerOptions("delta-tree"), statistics=BUSY)
     assert (plan.engine, plan.engines) == ("delta-tree", ())
 
 
 def test_explain_tells_what_each_engine_would_cost() -> None:
-    plan = plan_graph_query(asked('r(y, y) <- a+("v", y).'), Wish(), statistics=BUSY)
+    plan = plan_graph_query(asked('r(y, y) <- a+("v", y).'), PlannerOptions(), statistics=BUSY)
     told = explain.explain(plan)
     (shown,) = json.loads(explain.to_json([told]))
     assert list(shown["engines"]) == ["delta-tree", "s-path"]

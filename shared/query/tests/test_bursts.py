@@ -36,8 +36,8 @@ def star(leaves: int, more: str = "", label: str = "x") -> str:
     return f"PATTERN star MATCH {edges} {more} ON s WINDOW 10m"
 
 
-def events(arrangement: str, more: str = "") -> str:
-    return f"PATTERN p {arrangement} {more} ON s WITHIN 10s"
+def events(event_expression: str, more: str = "") -> str:
+    return f"PATTERN p {event_expression} {more} ON s WITHIN 10s"
 
 
 def several(number: int, part: str = "e{}:A") -> str:

@@ -22,7 +22,7 @@ from graphtide_query.families.algebra.planning import chosen
 from graphtide_query.families.algebra.rewriting import fixed_parts
 from graphtide_query.families.algebra.search import searched
 from graphtide_query.families.algebra.translation import canonical
-from graphtide_query.families.wish import Wish
+from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 
 BUSY = StatisticsSnapshot(
@@ -44,7 +44,7 @@ def test_a_derivation_leads_to_the_plan_that_the_search_found() -> None:
     rewritten = joined = 0
     for seed in range(25):
         query = random_graph_query(random.Random(seed), GraphQueryShape())
-        plan, logical = chosen(query, Wish(), statistics=BUSY), canonical(query)
+        plan, logical = chosen(query, PlannerOptions(), statistics=BUSY), canonical(query)
         cost = AlgebraCost(BUSY, TimeUnit.MILLISECOND)
         found = searched(logical, fixed_parts(query, logical), cost, Work(query.name, PlanningBudget()).search())
         plans = {each.rewritings: each.plan for each in found}
@@ -69,7 +69,7 @@ PRINT_CHOICES = """
 import random
 from graphtide_query.families.algebra.derivation import derived
 from graphtide_query.families.algebra.planning import chosen
-from graphtide_query.families.wish import Wish
+from graphtide_query.families.planner_options import Wish
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 for seed in range(25):
     query = random_graph_query(random.Random(seed), GraphQueryShape())
@@ -119,10 +119,10 @@ def test_a_derivation_that_goes_round_in_circles_ends() -> None:
 
 def test_of_equal_plans_the_one_for_another_stream_is_estimated_anew() -> None:
     query = asked("QUERY q Answer(x, y, z) <- a(x, m), b(y, m), c(m, z). ON s WINDOW(500)")
-    plan = chosen(query, Wish(), statistics=BUSY)
+    plan = chosen(query, PlannerOptions(), statistics=BUSY)
     counts = {EdgeType(None, label, None): count for label, count in (("a", 1_000), ("b", 3_000), ("c", 6_000))}
     other = replace(BUSY, types=counts)
-    again = chosen(query, Wish(), statistics=other)
+    again = chosen(query, PlannerOptions(), statistics=other)
     assert plan.physical.joins != again.physical.joins
     then, now = (cost_of(query, each.physical, TimeUnit.MILLISECOND, other) for each in (plan, again))
     assert now < then

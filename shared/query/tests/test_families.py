@@ -13,11 +13,11 @@ from graphtide_core.graph_query import EDGE, GraphQuery
 from graphtide_core.ids import PatternName
 from graphtide_core.plans import PhysicalPlan
 from graphtide_core.time import TimeUnit
+from graphtide_query.estimates.colocation import ColocatedLoad, EngineLoad
 from graphtide_query.estimates.cost import Cost, Part
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.estimates.crowd import Company, Crowd
 from graphtide_query.explain import Seen, explain, explain_all, to_html, to_json, to_text
-from graphtide_query.families import AUTO, ENGINES, FAMILIES, Wish, engine_of, family_of
+from graphtide_query.families import AUTO, ENGINES, FAMILIES, PlannerOptions, engine_of, family_of
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.families.isomorphism.family import ISOMORPHISM
 from graphtide_query.families.simulation.family import SIMULATION
@@ -87,7 +87,7 @@ def test_a_family_says_what_its_patterns_ask_of_records(name: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_plan_that_is_sent_is_what_a_host_runs_and_explains(name: str) -> None:
     family, pattern, unit = FAMILIES[name], PATTERNS[name], TimeUnit.MILLISECOND
-    sent = family.assign(pattern, Wish(), PlanningContext(unit))
+    sent = family.assign(pattern, PlannerOptions(), PlanningContext(unit))
     assert sent.considered
     assert family.assigned(pattern, sent.physical, sent.considered).physical == sent.physical
     hosted = family.hosted(pattern, sent.physical, sent.considered)
@@ -102,13 +102,13 @@ def test_a_plan_that_is_sent_is_what_a_host_runs_and_explains(name: str) -> None
 def test_what_runs_gives_way_to_what_is_better_and_to_nothing_else(name: str) -> None:
     family, pattern = FAMILIES[name], PATTERNS[name]
     context, policy = PlanningContext(), ReplanPolicy(margin=0.8)
-    sent = family.assign(pattern, Wish(), context)
+    sent = family.assign(pattern, PlannerOptions(), context)
     (plan,) = family.united([family.hosted(pattern, sent.physical)], context.unit)
     assert not family.is_better(pattern, sent.physical, sent.physical, context, policy)
-    assert not list(family.improved({3: plan}, Wish(), context, policy))
-    assert not list(family.improved({}, Wish(), context, policy))
+    assert not list(family.improved({3: plan}, PlannerOptions(), context, policy))
+    assert not list(family.improved({}, PlannerOptions(), context, policy))
     for other in FAMILIES.keys() - ({*SUBGRAPHS} if name in SUBGRAPHS else {name}):
-        foreign = FAMILIES[other].assign(PATTERNS[other], Wish(), context).physical
+        foreign = FAMILIES[other].assign(PATTERNS[other], PlannerOptions(), context).physical
         assert family.is_better(pattern, sent.physical, foreign, context, policy)
         with pytest.raises(ValueError, match=f"{foreign.name} does not match patterns of the family of {pattern.name!r}"):
             family.assigned(pattern, foreign)
@@ -120,8 +120,8 @@ def test_what_runs_gives_way_to_what_is_better_and_to_nothing_else(name: str) ->
 def test_patterns_that_run_are_planned_anew_together_only_where_they_are_units(name: str) -> None:
     family, context = FAMILIES[name], PlanningContext()
     patterns = [PATTERNS[name], replace(PATTERNS[name], name=PatternName("second"))]
-    hosted = [family.hosted(each, family.assign(each, Wish(), context).physical) for each in patterns]
-    assert family.company(hosted[0]) == family.company(hosted[1])
+    hosted = [family.hosted(each, family.assign(each, PlannerOptions(), context).physical) for each in patterns]
+    assert family.unit_key(hosted[0]) == family.unit_key(hosted[1])
     apart = [family.united([each], context.unit)[0] for each in hosted]
     found = family.regrouped(list(zip(hosted, apart, strict=True)), context.unit)
     together = family.united(hosted, context.unit)
@@ -135,7 +135,7 @@ def test_patterns_that_run_are_planned_anew_together_only_where_they_are_units(n
 def test_a_pass_is_explained_in_its_order_and_each_unit_after_it_once() -> None:
     texts = [PATTERNS[name] for name in ("events", "algebra", "simulation", "isomorphism")]
     second = replace(PATTERNS["events"], name=PatternName("again"))
-    plans = plan_all([*texts, second], Wish())
+    plans = plan_all([*texts, second], PlannerOptions())
     asked: list[Sequence[str]] = []
 
     def unit_funnel(names: Sequence[str]) -> None:
@@ -190,7 +190,7 @@ def test_an_engine_plans_costs_and_lays_open_a_pattern_of_its_family(family: str
         physical = plan(pattern, name).physical
         engine = engine_of(physical)
         assert (physical.name, engine.name) == (name, name)
-        assert engine.cost(CostModel(pattern), physical, Company()).nanoseconds > 0
+        assert engine.cost(CostModel(pattern), physical, EngineLoad()).nanoseconds > 0
         steps = engine.nodes(pattern, physical, None)
         assert {put for step in steps for put in step.inputs} <= {step.name for step in steps}
         assert engine.settings(pattern, physical)
@@ -208,13 +208,13 @@ def test_what_is_considered_are_the_plans_of_all_engines_cheapest_first(family: 
 def test_an_engine_reads_the_variant_that_is_wished_of_it() -> None:
     for name, engine in ENGINES.items():
         for variant in engine.variants:
-            physical = plan(CHAIN, Wish.of(name, variant)).physical
+            physical = plan(CHAIN, PlannerOptions.of(name, variant)).physical
             assert engine_of(physical).variant_of(physical) == variant
 
 
 def test_variants_are_read_by_the_engines_that_plan_and_by_no_other() -> None:
     variants = {"timing": "independent", "sj-tree": "path"}
-    found = {each.physical.name: each.physical for each in plan(CHAIN, Wish(AUTO, variants)).considered}
+    found = {each.physical.name: each.physical for each in plan(CHAIN, PlannerOptions(AUTO, variants)).considered}
     of_edges = {name: each for name, each in found.items() if isinstance(each, PhysicalPlan)}
     variants_read = {name: engine_of(physical).variant_of(physical) for name, physical in of_edges.items()}
     assert variants_read == {
@@ -222,20 +222,20 @@ def test_variants_are_read_by_the_engines_that_plan_and_by_no_other() -> None:
         "re-search": None,
         "filtering": None,
     }
-    assert plan(CHAIN, Wish("filtering", {"timing": "unheard of"})).engine == "filtering"
+    assert plan(CHAIN, PlannerOptions("filtering", {"timing": "unheard of"})).engine == "filtering"
 
 
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        (Wish.of("timing", "path"), "the engine timing has no variant 'path'; one of independent, ms-tree, ms-dag"),
-        (Wish.of("filtering", "path"), "the engine filtering has no variant 'path'; it has none"),
-        (Wish(AUTO, {"sj-tree": "ms-dag"}), "no variant 'ms-dag'; one of single, single-lazy, path, path-lazy"),
+        (PlannerOptions.of("timing", "path"), "the engine timing has no variant 'path'; one of independent, ms-tree, ms-dag"),
+        (PlannerOptions.of("filtering", "path"), "the engine filtering has no variant 'path'; it has none"),
+        (PlannerOptions(AUTO, {"sj-tree": "ms-dag"}), "no variant 'ms-dag'; one of single, single-lazy, path, path-lazy"),
     ],
 )
-def test_a_variant_that_an_engine_does_not_have_is_refused(wish: Wish, message: str) -> None:
+def test_a_variant_that_an_engine_does_not_have_is_refused(planner_options: PlannerOptions, message: str) -> None:
     with pytest.raises(InvalidQueryError, match=message):
-        plan(CHAIN, wish)
+        plan(CHAIN, planner_options)
 
 
 def test_a_plan_of_no_engine_is_found_to_be_so() -> None:
@@ -276,7 +276,7 @@ def test_a_plan_that_was_wished_has_nothing_beside_it() -> None:
 
 
 def test_a_crowd_is_named_where_it_is_what_costs() -> None:
-    alone, among = (plan(CHAIN, AUTO, crowd=Crowd.of(patterns)).considered for patterns in (1, 400))
+    alone, among = (plan(CHAIN, AUTO, colocated=ColocatedLoad.of(patterns)).considered for patterns in (1, 400))
     assert not any("out of cache" in each.reason for each in alone)
     named = {each.physical.name for each in among if "lists that 400 patterns of the engine push out of cache" in each.reason}
     assert named == {"timing", "sj-tree"}

@@ -15,12 +15,12 @@ from graphtide_core.plans import FilteringPlan, Plan, SearchPlan, SjTreePlan, Ti
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
+from graphtide_query.estimates.colocation import EngineLoad
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.estimates.crowd import Company
-from graphtide_query.families import AUTO, FAMILIES, Wish, engine_of
+from graphtide_query.families import AUTO, FAMILIES, PlannerOptions, engine_of
 from graphtide_query.planner import plan
+from graphtide_testing.planner_options import planner_options_of
 from graphtide_testing.strategies import PatternShape, patterns
-from graphtide_testing.wishes import wishes
 from hypothesis import given
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ ORDERS: dict[str, Callable[[int], list[tuple[int, int]]]] = {
     "layers": lambda edges: [(one, two) for one in range(edges) for two in range(edges) if one % 4 + 1 == two % 4],
     "one before all": lambda edges: [(0, place) for place in range(1, edges)],
 }
-WISHES = [Wish(AUTO), Wish("sj-tree"), *wishes("isomorphism")]
+PLANNER_OPTIONS = [PlannerOptions(AUTO), PlannerOptions("sj-tree"), *planner_options_of("isomorphism")]
 
 
 def counted() -> StatisticsSnapshot:
@@ -118,8 +118,8 @@ def check(made: Plan) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_pattern_of_the_most_edges_is_planned_at_once_whatever_its_shape(shape: str, order: str, known: str) -> None:
     pattern = shaped(shape, order)
-    for wish in WISHES:
-        made = plan(pattern, wish, statistics=KNOWN[known])
+    for planner_options in PLANNER_OPTIONS:
+        made = plan(pattern, planner_options, statistics=KNOWN[known])
         check(made)
         assert all(isfinite(each.nanoseconds) and isfinite(each.partial_matches) for each in made.considered)
 
@@ -142,7 +142,7 @@ def test_a_plan_made_within_a_small_allowance_costs_about_as_much_as_the_best(sh
 
         bounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000))
 
-        costs = [engine_of(made.physical).cost(model, made.physical, Company()).nanoseconds for made in (bounded, unbounded)]
+        costs = [engine_of(made.physical).cost(model, made.physical, EngineLoad()).nanoseconds for made in (bounded, unbounded)]
         assert costs[0] <= 1.2 * costs[1]
 
 
@@ -158,7 +158,7 @@ def test_search_orders_are_as_good_where_the_allowance_is_spent_at_once(shape: s
 
         grown = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=0))
 
-        costs = [engine_of(made.physical).cost(model, made.physical, Company()).nanoseconds for made in (grown, unbounded)]
+        costs = [engine_of(made.physical).cost(model, made.physical, EngineLoad()).nanoseconds for made in (grown, unbounded)]
         assert costs[0] <= 1.2 * costs[1]
 
 
@@ -170,14 +170,14 @@ def test_a_decomposition_is_as_good_where_the_allowance_is_spent(shape: str, see
 
     bounded = plan(pattern, "timing", statistics=statistics, budget=PlanningBudget(search=20_000))
 
-    costs = [engine_of(made.physical).cost(model, made.physical, Company()).nanoseconds for made in (bounded, unbounded)]
+    costs = [engine_of(made.physical).cost(model, made.physical, EngineLoad()).nanoseconds for made in (bounded, unbounded)]
     assert costs[0] <= 1.2 * costs[1]
 
 
 @given(patterns(PatternShape()))
 def test_a_plan_that_spends_its_allowance_at_once_is_a_plan(pattern: SubgraphPattern) -> None:
-    for wish in WISHES:
-        check(plan(pattern, wish, budget=PlanningBudget(search=0)))
+    for planner_options in PLANNER_OPTIONS:
+        check(plan(pattern, planner_options, budget=PlanningBudget(search=0)))
 
 
 def test_a_pattern_that_needs_more_work_than_it_may_have_is_refused_with_the_reason() -> None:

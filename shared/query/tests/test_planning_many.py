@@ -9,7 +9,7 @@ import pytest
 from graphtide_core.plans import Plan
 from graphtide_core.statistics import EdgeType, PathCounts, StatisticsSnapshot
 from graphtide_core.time import EventTime
-from graphtide_query.estimates.crowd import ALONE, Company, Crowd
+from graphtide_query.estimates.colocation import NO_OTHERS, ColocatedLoad, EngineLoad
 from graphtide_query.families import AUTO, FAMILIES
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.families.isomorphism.family import ISOMORPHISM
@@ -53,7 +53,7 @@ def calls(patterns: list[str], known: StatisticsSnapshot) -> int:
     sys.setprofile(count)
     try:
         for each in parsed:
-            plan(each, AUTO, statistics=known, crowd=Crowd.of(len(parsed)))
+            plan(each, AUTO, statistics=known, colocated=ColocatedLoad.of(len(parsed)))
     finally:
         sys.setprofile(None)
     return counted
@@ -76,10 +76,12 @@ def test_planning_does_not_grow_with_the_labels_of_the_stream() -> None:
 def test_auto_chooses_what_shares_most_where_patterns_are_many(patterns: int) -> None:
     (pattern,) = graphtide_query.parse_subgraphs(texts(5, 1)[0])
     known = stream(400)
-    alone, in_crowd = (plan(pattern, AUTO, statistics=known, crowd=Crowd.of(number)) for number in (1, patterns))
-    assert in_crowd.engine in {"re-search", "filtering"}
+    alone, in_colocated = (
+        plan(pattern, AUTO, statistics=known, colocated=ColocatedLoad.of(number)) for number in (1, patterns)
+    )
+    assert in_colocated.engine in {"re-search", "filtering"}
     assert alone.engine in FAMILIES["isomorphism"].names
-    by_engine = {each.physical.name: each.nanoseconds for each in in_crowd.considered}
+    by_engine = {each.physical.name: each.nanoseconds for each in in_colocated.considered}
     # They ask a table of all patterns first; the others use memory of their own for every edge.
     assert max(by_engine["re-search"], by_engine["filtering"]) < 0.7 * min(by_engine["timing"], by_engine["sj-tree"])
 
@@ -88,8 +90,8 @@ def test_lists_are_out_of_cache_among_patterns_of_one_engine_alone() -> None:
     (pattern,) = graphtide_query.parse_subgraphs(texts(5, 1)[0])
     known = stream(400)
     beside_others, alike = (
-        {each.physical.name: each.nanoseconds for each in plan(pattern, AUTO, statistics=known, crowd=crowd).considered}
-        for crowd in (Crowd(otherwise=Company(1_000, 1)), Crowd.of(1_000))
+        {each.physical.name: each.nanoseconds for each in plan(pattern, AUTO, statistics=known, colocated=colocated).considered}
+        for colocated in (ColocatedLoad(otherwise=EngineLoad(1_000, 1)), ColocatedLoad.of(1_000))
     )
     assert {engine for engine, cost in alike.items() if cost > beside_others[engine]} == {"timing", "sj-tree"}
     assert {engine for engine, cost in alike.items() if cost == beside_others[engine]} == {"re-search", "filtering"}
@@ -100,7 +102,7 @@ def test_what_an_edge_costs_that_nobody_wants_is_shared() -> None:
     known = stream(400)
     # What a lone pattern costs is hardly more than that: few edges are of its labels.
     assert plan(pattern, AUTO, statistics=known).considered[0].nanoseconds > 5
-    assert plan(pattern, AUTO, statistics=known, crowd=Crowd.of(1_000)).considered[0].nanoseconds * 1_000 < 2_000
+    assert plan(pattern, AUTO, statistics=known, colocated=ColocatedLoad.of(1_000)).considered[0].nanoseconds * 1_000 < 2_000
 
 
 def test_a_plan_is_worth_a_change_among_many_that_is_not_alone() -> None:
@@ -108,6 +110,8 @@ def test_a_plan_is_worth_a_change_among_many_that_is_not_alone() -> None:
     known = stream(400)
     old, new = (Plan(pattern, plan(pattern, engine, statistics=known).physical) for engine in ("sj-tree", "filtering"))
     policy = ReplanPolicy(margin=0.8)
-    alone, among = (PlanningContext(statistics=known, crowd=crowd) for crowd in (ALONE, Crowd.of(1_000)))
+    alone, among = (
+        PlanningContext(statistics=known, colocated=colocated) for colocated in (NO_OTHERS, ColocatedLoad.of(1_000))
+    )
     assert not ISOMORPHISM.is_better(pattern, new.physical, old.physical, alone, policy)
     assert ISOMORPHISM.is_better(pattern, new.physical, old.physical, among, policy)

@@ -12,7 +12,7 @@ from graphtide_core.plans import GraphPlan
 from graphtide_core.time import TimeUnit
 from graphtide_query import explain, parse
 from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra.derivation import cost_of, laid_open
 from graphtide_query.families.algebra.planning import chosen
 from graphtide_query.planner import plan_all
@@ -106,10 +106,10 @@ def planned(text: str) -> None:
     """Do all that planning does with a text: it is planned and explained, and what is sent of it is followed; or refused."""
     try:
         patterns = parse(text)
-        plans = plan_all(patterns, Wish())
+        plans = plan_all(patterns, PlannerOptions())
         for pattern in patterns:
             if isinstance(pattern, GraphQuery):
-                sent = chosen(pattern, Wish())
+                sent = chosen(pattern, PlannerOptions())
                 laid_open(sent)
                 cost_of(pattern, sent.physical, TimeUnit.MILLISECOND, None)
     except InvalidQueryError:
@@ -202,7 +202,7 @@ def test_what_may_be_left_out_is_left_out_by_the_automaton() -> None:
     """What a plan has grows with the parts, not with the ways to leave some of them out."""
     sizes = []
     for parts in (12, 24):
-        (plan,) = plan_all(parse(path(" ".join(f"{label}?" for label in PATH_LABELS[:parts]) + " :b")), Wish())
+        (plan,) = plan_all(parse(path(" ".join(f"{label}?" for label in PATH_LABELS[:parts]) + " :b")), PlannerOptions())
         assert isinstance(plan, GraphPlan)
         sizes.append(len(plan.physical.operators))
     assert sizes[1] <= 2 * sizes[0]
@@ -218,7 +218,7 @@ def test_rules_that_would_be_endless_are_refused_at_their_place() -> None:
 @pytest.mark.parametrize("name", ["optional parts", "rules that double", "star of 64 edges", "chain of 64 edges, simulated"])
 def test_what_exceeds_the_budget_is_refused_with_what_to_do(name: str) -> None:
     with pytest.raises(PlanningBudgetError, match=r"within its budget of 500 units of work; split it into patterns with fewer"):
-        plan_all(parse(HOSTILE[name]), Wish(), budget=PlanningBudget(most=500))
+        plan_all(parse(HOSTILE[name]), PlannerOptions(), budget=PlanningBudget(most=500))
 
 
 @pytest.mark.parametrize("name", ["optional parts", "star of 64 edges", "chain of 64 edges, simulated"])
@@ -230,7 +230,7 @@ def test_planning_ends_where_nobody_waits_for_the_plan(name: str) -> None:
         return looks[-1]
 
     with pytest.raises(CutShortError):
-        plan_all(parse(HOSTILE[name]), Wish(), budget=PlanningBudget(is_cancelled=is_cancelled))
+        plan_all(parse(HOSTILE[name]), PlannerOptions(), budget=PlanningBudget(is_cancelled=is_cancelled))
     assert looks == [False, False, True]
 
 

@@ -3,10 +3,10 @@
 import graphtide_query
 import pytest
 from graphtide_core.ids import StreamName
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_core.window import EdgeCount
-from graphtide_query.reads import hindsight, reads_of
+from graphtide_query.reads import match_lookback, reads_of
 
 FLOWS = StreamName("flows")
 
@@ -19,7 +19,7 @@ def reads(text: str) -> Reads:
 def test_labels_and_attributes_come_once_each_in_order() -> None:
     text = """(a)-[x:tls]->(b)-[y:dns]->(c)-[z:tls]->(d)
               WHERE x.port = 1 AND y.bytes > x.bytes ON flows WINDOW 10m"""
-    assert reads(text) == Reads((FLOWS,), Reach(Duration(10, "m")), ("dns", "tls"), ("bytes", "port"))
+    assert reads(text) == Reads((FLOWS,), Lookback(Duration(10, "m")), ("dns", "tls"), ("bytes", "port"))
 
 
 def test_one_edge_without_a_label_reads_those_of_every_label() -> None:
@@ -36,19 +36,19 @@ def test_ends_and_fields_of_records_are_no_attributes() -> None:
 @pytest.mark.parametrize("unit", TimeUnit)
 def test_a_reach_is_the_pattern_s_own_in_every_unit(window: str, under: str, unit: TimeUnit) -> None:
     (pattern,) = graphtide_query.parse_subgraphs(f"PATTERN p MATCH (a)-[x:k]->(b) {under} ON flows WINDOW {window}")
-    assert reads_of(pattern).reach.ticks(unit) == pattern.reach(unit)
+    assert reads_of(pattern).lookback.ticks(unit) == pattern.lookback(unit)
 
 
 def test_a_reach_is_no_longer_than_times_can_be_apart() -> None:
     window = reads("(a)-[x:k]->(b) ON flows WINDOW 9223372036854775807w")
-    assert window.reach.ticks(TimeUnit.NANOSECOND) == MAX_EVENT_TIME
+    assert window.lookback.ticks(TimeUnit.NANOSECOND) == MAX_EVENT_TIME
 
 
 @pytest.mark.parametrize("under", ["", "UNDER DUAL SIMULATION"])
 def test_where_edges_are_counted_those_of_every_label_are_read(under: str) -> None:
     text = f"(a)-[x:k]->(b) WHERE x.bytes > 1 {under} ON flows WINDOW 500 EDGES"
-    assert reads(text) == Reads((FLOWS,), Reach(EdgeCount(500)), None, ("bytes",))
-    assert (reads(text).reach.edges, reads(text).reach.ticks(TimeUnit.NANOSECOND)) == (500, 0)
+    assert reads(text) == Reads((FLOWS,), Lookback(EdgeCount(500)), None, ("bytes",))
+    assert (reads(text).lookback.edges, reads(text).lookback.ticks(TimeUnit.NANOSECOND)) == (500, 0)
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_of_a_graph_query_what_ends_at_this_instant_has_a_say(windows: tuple[str
     one, other = windows
     text = f"CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON flows {one} MATCH (v)-[:b]->(w) ON flows {other}"
     (query,) = graphtide_query.parse(text)
-    assert hindsight(query, unit) == ticks
+    assert match_lookback(query, unit) == ticks

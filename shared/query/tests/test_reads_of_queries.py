@@ -12,7 +12,7 @@ from graphtide_core.reads import Reads
 from graphtide_core.time import TimeUnit
 from graphtide_query import parse
 from graphtide_query.families.algebra.family import ALGEBRA
-from graphtide_query.reads import hindsight, reads_of
+from graphtide_query.reads import match_lookback, reads_of
 from graphtide_wire import reads_form
 
 
@@ -42,13 +42,13 @@ def over(*windows: str) -> GraphQuery:
 def test_what_is_written_of_a_reach_says_how_far_back_its_engine_looks(windows: tuple[str, ...], unit: TimeUnit) -> None:
     query = over(*windows)
     reads = reads_of(query)
-    assert reads.reach.ticks(unit) == hindsight(query, unit) == query.reach(unit)
+    assert reads.lookback.ticks(unit) == match_lookback(query, unit) == query.lookback(unit)
     assert reads_form.reads_of(reads_form.form_of(reads)) == reads
 
 
 def test_labels_are_those_of_inputs_and_all_where_one_reads_all() -> None:
     query = asked("QUERY q near(x, y) <- b+(x, z), a(z, y). ON s WINDOW(5)")
-    assert reads_of(query) == Reads((StreamName("s"),), reads_of(query).reach, ("a", "b"), ())
+    assert reads_of(query) == Reads((StreamName("s"),), reads_of(query).lookback, ("a", "b"), ())
     every = asked("QUERY q INPUT any = ()-[e]->() ON s WINDOW(5) WHERE e.n > 1 near(x, y) <- any+(x, y).")
     assert (reads_of(every).labels, reads_of(every).attributes) == (None, ("n",))
 

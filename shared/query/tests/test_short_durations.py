@@ -9,7 +9,7 @@ from graphtide_core.graph_query import GraphQuery
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra.planning import chosen
 from graphtide_query.families.events.grouping import grouped
 from graphtide_query.planner import plan_all
@@ -44,16 +44,16 @@ def test_what_is_shorter_than_a_tick_is_refused(
 ) -> None:
     (pattern,) = parse(CLAUSES[clause].format(short))
     with pytest.raises(InvalidPatternError) as caught:
-        plan_all([pattern], Wish(), unit=unit, statistics=known)
+        plan_all([pattern], PlannerOptions(), unit=unit, statistics=known)
     word = clause.split(maxsplit=1)[0]
     assert caught.value.reason == f"{word} {short} of 'p' is shorter than a tick of the stream, 1{unit.value}"
     assert f"write {word} 1{unit.value} or longer" in caught.value.hint
     if isinstance(pattern, EventPattern):
         with pytest.raises(InvalidPatternError, match="shorter than a tick"):
-            grouped(pattern, Wish(), unit=unit, statistics=known)
+            grouped(pattern, PlannerOptions(), unit=unit, statistics=known)
     if isinstance(pattern, GraphQuery):
         with pytest.raises(InvalidPatternError, match="shorter than a tick"):
-            chosen(pattern, Wish(), unit=unit, statistics=known)
+            chosen(pattern, PlannerOptions(), unit=unit, statistics=known)
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
@@ -61,8 +61,8 @@ def test_what_is_shorter_than_a_tick_is_refused(
 @pytest.mark.parametrize("builder", ["rw", "spass", "casem+dce"])
 def test_a_tick_and_a_part_of_one_is_planned_by_whatever_divides(clause: str, length: str, builder: str) -> None:
     (pattern,) = parse(CLAUSES[clause].format(length))
-    wish = Wish.of("aggregation", builder) if isinstance(pattern, EventPattern) else Wish()
-    assert len(plan_all([pattern, pattern], wish, unit=TimeUnit.SECOND, statistics=COUNTED)) == 2
+    planner_options = PlannerOptions.of("aggregation", builder) if isinstance(pattern, EventPattern) else PlannerOptions()
+    assert len(plan_all([pattern, pattern], planner_options, unit=TimeUnit.SECOND, statistics=COUNTED)) == 2
 
 
 def test_every_duration_of_a_pattern_is_looked_at() -> None:

@@ -13,7 +13,7 @@ from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_core.time import Duration
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.explain import Seen, explain, to_text
-from graphtide_query.families import FAMILIES, Wish
+from graphtide_query.families import FAMILIES, PlannerOptions
 from graphtide_query.families.isomorphism.selectivity import (
     EstimatedFrequencies,
     choose_strategy,
@@ -132,7 +132,7 @@ def test_the_planner_takes_engine_and_strategy() -> None:
     chosen = plan(PATH, "sj-tree").physical
     assert isinstance(chosen, SjTreePlan)
     assert chosen.strategy is SjTreeStrategy.SINGLE_LAZY
-    asked = plan(PATH, Wish.of("sj-tree", "path")).physical
+    asked = plan(PATH, PlannerOptions.of("sj-tree", "path")).physical
     assert isinstance(asked, SjTreePlan)
     assert [len(leaf) for leaf in asked.leaves] == [2, 2]
     counted = plan_sj_tree(CostModel(PATH), Counted(SHARES, {(2, 3): 0.01}))
@@ -155,7 +155,7 @@ def test_explain_shows_leaves_joins_and_cuts() -> None:
     assert "actual peak 3, created 9" in to_text([explanation])
     stored = {node.name for node in explanation.nodes if node.estimate is not None}
     assert stored == {"P1", "J2"}
-    eager = explain(plan(PATH, Wish.of("sj-tree", "single")))
+    eager = explain(plan(PATH, PlannerOptions.of("sj-tree", "single")))
     assert {node.name for node in eager.nodes if node.estimate is not None} == {"P1", "P2", "P3", "P4", "J2", "J3"}
 
 

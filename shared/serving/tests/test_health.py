@@ -12,7 +12,7 @@ from graphtide_serving.health_server import HealthPortError, HealthSettings, ser
 from graphtide_serving.loop import Backoff, Patience, run
 from graphtide_telemetry.health import STUCK_SECONDS, Finding, Pulse, beat, checked
 from graphtide_testing.clock import ManualClock
-from graphtide_testing.telemetry import count_figures, figures
+from graphtide_testing.telemetry import count_metrics, metrics_of
 
 PROMPT = Patience(Backoff(0.0))
 
@@ -97,7 +97,7 @@ def test_long_work_within_a_round_gives_signs_of_life_of_its_own() -> None:
 
 
 def test_health_is_served_with_a_line_for_each_check() -> None:
-    count_figures()
+    count_metrics()
     wrong: list[str | None] = [None]
 
     def ready() -> list[Finding]:
@@ -111,7 +111,7 @@ def test_health_is_served_with_a_line_for_each_check() -> None:
             answer = httpx2.get(f"{url}/{path}")
             assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
             assert (answer.json()["code"], answer.json()["checks"]["w"]) == (code, "it hangs")
-        assert figures(httpx2.get(f"{url}/metrics").text)["process_memory_usage_bytes"] > 1024 * 1024
+        assert metrics_of(httpx2.get(f"{url}/metrics").text)["process_memory_usage_bytes"] > 1024 * 1024
 
 
 def test_a_port_that_is_taken_is_an_error_and_where_none_is_wanted_there_is_none() -> None:

@@ -25,11 +25,11 @@ from graphtide_serving.access.rate import RateLimit
 from graphtide_serving.health_server import HealthSettings
 from graphtide_serving.health_server import serving as health
 from graphtide_serving.http import ProblemError, answer_with_problems, health_routes
+from graphtide_serving.protection.admission_limit import AdmissionLimit
 from graphtide_serving.protection.bodies import Pace, WholeBodies
 from graphtide_serving.protection.connections import BoundedConnection
 from graphtide_serving.protection.hosts import Hosts
 from graphtide_serving.protection.protecting import Protection, protect
-from graphtide_serving.protection.room import Room
 from graphtide_telemetry.health import Finding
 from graphtide_testing.serving import raw, served
 from graphtide_testing.waiting import wait_until
@@ -64,7 +64,7 @@ class Service:
         answer_with_problems(self.app)
         guard = Guard(authentication, RateLimit(10_000.0, 10_000))
         self.app.add_middleware(WholeBodies, most_bytes=8 * MIB)
-        self.room = protect(self.app, Protection(guard, Hosts(()), most_bytes, 8 * MIB, pace))
+        self.admission_limit = protect(self.app, Protection(guard, Hosts(()), most_bytes, 8 * MIB, pace))
         self.app.include_router(health_routes(lambda: [Finding("w")], lambda: [Finding("w")]))
 
         @self.app.post("/count", dependencies=[Depends(guard.requires(WRITE_EDGES))])
@@ -144,7 +144,7 @@ def test_bodies_of_those_without_a_key_take_no_memory() -> None:
             connection.push(4 * MIB)
             most = max(most, resident())
         assert {connection.answer()[:12] for connection in connections} == {b"HTTP/1.1 401"}
-        assert (service.room.taken, most - before < 60 * MIB) == (0, True)
+        assert (service.admission_limit.taken, most - before < 60 * MIB) == (0, True)
         assert count(url, "ann") == 200
 
 
@@ -249,7 +249,7 @@ def test_a_body_that_stops_coming_is_a_problem_and_holds_nothing_any_more() -> N
         answer = connection.answer()
         assert answer.startswith(b"HTTP/1.1 408")
         assert b'"code":"slow-body"' in answer
-        wait_until(lambda: service.room.taken == 0, 30, pause=0.01)
+        wait_until(lambda: service.admission_limit.taken == 0, 30, pause=0.01)
 
 
 def test_a_body_that_comes_byte_by_byte_is_a_problem_too() -> None:
@@ -264,41 +264,41 @@ def test_bytes_that_are_announced_take_no_room_and_those_that_came_do() -> None:
             stack.enter_context(raw(url)).send(post("ann", 4 * MIB))
         assert [count(url, key, 100_000) for key in ("ann", "bob")] == [200, 200]
         stack.enter_context(raw(url)).send(post("ann", 4 * MIB, b"x" * 300_000))
-        wait_until(lambda: service.room.taken == 300_000, 30, pause=0.01)
+        wait_until(lambda: service.admission_limit.taken == 300_000, 30, pause=0.01)
 
 
 def test_a_caller_takes_the_room_of_no_other() -> None:
     with serving(most_bytes=MIB, pace=Pace()) as (service, url), ExitStack() as stack:
         for _ in range(2):
             stack.enter_context(raw(url)).send(post("ann", MIB, b"x" * 200_000))
-        wait_until(lambda: service.room.taken == 400_000, 30, pause=0.01)
+        wait_until(lambda: service.admission_limit.taken == 400_000, 30, pause=0.01)
         assert [count(url, key, 200_000) for key in ("ann", "bob")] == [429, 200]
 
 
 def test_room_is_waited_for_once_a_part_of_a_body_was_read() -> None:
     async def story() -> list[object]:
-        room = Room(10, 10, patience_seconds=60.0)
-        with room.held("a", 100) as first, room.held("b", 100) as second:
+        admission_limit = AdmissionLimit(10, 10, patience_seconds=60.0)
+        with admission_limit.held("a", 100) as first, admission_limit.held("b", 100) as second:
             await first.take(5)
             await second.take(4)
             waiting = asyncio.ensure_future(second.take(5))
             await asyncio.sleep(0)
-            found: list[object] = [waiting.done(), room.taken]
+            found: list[object] = [waiting.done(), admission_limit.taken]
             first.give_back(5)
             await waiting
-            found.append(room.taken)
-            with room.held("c", 100) as third, pytest.raises(ProblemError) as refused:
+            found.append(admission_limit.taken)
+            with admission_limit.held("c", 100) as third, pytest.raises(ProblemError) as refused:
                 await third.take(2)
             found.append(refused.value.status)
-        return [*found, room.taken]
+        return [*found, admission_limit.taken]
 
     assert asyncio.run(story()) == [False, 9, 9, HTTPStatus.TOO_MANY_REQUESTS, 0]
 
 
 def test_room_that_does_not_come_free_is_not_waited_for_for_ever() -> None:
     async def story() -> None:
-        room = Room(10, 10, patience_seconds=0.01)
-        with room.held("a", 100) as first, room.held("b", 100) as second:
+        admission_limit = AdmissionLimit(10, 10, patience_seconds=0.01)
+        with admission_limit.held("a", 100) as first, admission_limit.held("b", 100) as second:
             await first.take(5)
             await second.take(5)
             with pytest.raises(ProblemError):
@@ -309,11 +309,11 @@ def test_room_that_does_not_come_free_is_not_waited_for_for_ever() -> None:
 
 def test_one_request_alone_finds_room_for_as_much_as_it_holds_at_once() -> None:
     async def story() -> int:
-        room = Room(10, 5)
-        with room.held("a", 100) as held:
+        admission_limit = AdmissionLimit(10, 5)
+        with admission_limit.held("a", 100) as held:
             for _ in range(50):
                 await held.take(4)
-            return room.taken
+            return admission_limit.taken
 
     assert asyncio.run(story()) == 100
 

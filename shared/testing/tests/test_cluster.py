@@ -15,7 +15,7 @@ from graphtide_testing.cluster.network import apart
 from graphtide_testing.cluster.probes import Probe
 from graphtide_testing.cluster.surroundings import command_of, containers, expanded, quantity, variables
 from graphtide_testing.cluster.volumes import mounted, written
-from graphtide_testing.images.rooms import overlays_in, why_not
+from graphtide_testing.images.sandbox import overlays_in, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

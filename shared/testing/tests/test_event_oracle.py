@@ -514,7 +514,7 @@ def test_exists_counts_what_all_lists_and_no_deletion_touched(generated: EventPa
         compare(lists.advance(each.ts), counts.advance(each.ts))
         if each.operation is Operation.INSERT:
             came[each.id] = each.ts
-        elif came.get(each.id, each.ts) > each.ts - generated.reach(TimeUnit.MILLISECOND):
+        elif came.get(each.id, each.ts) > each.ts - generated.lookback(TimeUnit.MILLISECOND):
             deleted.add(each.id)
         compare(lists.push(each), counts.push(each))
     compare(lists.finish(), counts.finish())

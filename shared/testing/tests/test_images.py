@@ -9,7 +9,7 @@ import pytest
 from graphtide_testing.images.building import Builder, BuildError, Image, this_machine
 from graphtide_testing.images.context import Context
 from graphtide_testing.images.dockerfile import DockerfileError, parse
-from graphtide_testing.images.rooms import Room, overlays_in, why_not
+from graphtide_testing.images.sandbox import Room, overlays_in, why_not
 
 SHELL = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 LABELS = 'LABEL title="two words" \\\n      # not a step\n      of="$NAME"\n'

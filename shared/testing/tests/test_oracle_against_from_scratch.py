@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
 
 TINY = StreamShape(max_records=8, vertices=3)
-SMALL = PatternShape(max_edges=3, stream=TINY, telling=False)
-COUNTED = PatternShape(max_edges=3, max_counted=5, stream=TINY, telling=False)
+SMALL = PatternShape(max_edges=3, stream=TINY, deduplication=False)
+COUNTED = PatternShape(max_edges=3, max_counted=5, stream=TINY, deduplication=False)
 """Windows of 1 to 5 edges."""
 
 
@@ -53,7 +53,7 @@ def test_networkx_finds_the_same_vertex_mappings_in_a_plain_graph() -> None:
     )
     pattern_shape = PatternShape(
         max_edges=4, stream=stream_shape, parallel_edges=False, order=False, edge_isomorphism=False, vertex_labels=False,
-        keys=False, predicates=False, max_window=1, telling=False,
+        keys=False, predicates=False, max_window=1, deduplication=False,
     )  # fmt: skip
     rng = Random(7)
     matched = 0

@@ -243,7 +243,7 @@ def test_ordered_edges_lack_no_column(name: str) -> None:
 def test_figures_that_cannot_be_are_refused(name: str, value: bytes) -> None:
     message = ordered.encode("t", FIGURES, b"")
     with pytest.raises(PoisonRecordError):
-        ordered.figures((*message.headers, (name, value)))
+        ordered.header((*message.headers, (name, value)))
 
 
 def test_statistics_hold_the_snapshot_as_the_core_writes_it() -> None:
@@ -259,7 +259,7 @@ def test_statistics_that_contradict_themselves_are_refused() -> None:
 
 def test_the_beginning_of_an_epoch_is_a_record_without_edges_that_readers_take() -> None:
     message = ordered.encode_beginning("t", 3, 17, TimeUnit.SECOND, ordered_body.NO_EDGES)
-    found = ordered.figures(message.headers)
+    found = ordered.header(message.headers)
     assert (found.epoch, found.records, found.ordinal, found.unit) == (3, 0, 17, TimeUnit.SECOND)
     assert ordered_body.decode(message.value or b"").num_rows == 0
 
@@ -267,7 +267,7 @@ def test_the_beginning_of_an_epoch_is_a_record_without_edges_that_readers_take()
 def test_edges_of_the_first_epoch_are_written_as_by_versions_without_epochs() -> None:
     names = {name for name, _ in ordered.encode("t", FIGURES, b"").headers}
     assert "graphtide-epoch" not in names
-    assert ordered.figures(ordered.encode("t", FIGURES, b"").headers).epoch == 0
+    assert ordered.header(ordered.encode("t", FIGURES, b"").headers).epoch == 0
 
 
 def test_a_command_is_no_edges() -> None:

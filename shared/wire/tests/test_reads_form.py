@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.ids import StreamName
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_core.time import Duration
 from graphtide_core.window import EdgeCount
 from graphtide_testing.wire_examples import PATTERN
@@ -19,10 +19,10 @@ FLOWS = StreamName("flows")
 @pytest.mark.parametrize(
     "reads",
     [
-        Reads((FLOWS,), Reach(Duration(10, "m")), None, ()),
-        Reads((FLOWS, StreamName("logins")), Reach(Duration(2**63 - 1)), ("dns", "tls"), ("bytes",)),
-        Reads((FLOWS,), Reach(EdgeCount(500)), None, ()),
-        Reads((FLOWS,), Reach(Duration(3, "w"), is_closed=True), (), ()),
+        Reads((FLOWS,), Lookback(Duration(10, "m")), None, ()),
+        Reads((FLOWS, StreamName("logins")), Lookback(Duration(2**63 - 1)), ("dns", "tls"), ("bytes",)),
+        Reads((FLOWS,), Lookback(EdgeCount(500)), None, ()),
+        Reads((FLOWS,), Lookback(Duration(3, "w"), is_closed=True), (), ()),
     ],
 )
 def test_what_is_read_comes_back(reads: Reads) -> None:

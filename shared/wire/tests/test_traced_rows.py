@@ -14,13 +14,13 @@ from graphtide_wire.ordered import MOST_TRACES, TRACES, TracedRows
 def test_a_record_names_no_more_runs_than_it_may() -> None:
     many = tuple(TracedRows(row, 1, TRACE) for row in range(MOST_TRACES + 1))
     message = ordered.encode("t", replace(FIGURES, traces=many), b"")
-    assert ordered.figures(message.headers).traces == many[:MOST_TRACES]
+    assert ordered.header(message.headers).traces == many[:MOST_TRACES]
 
 
 @pytest.mark.parametrize("damaged", [b"", b"0+1", b"x", b"0+1=" + TRACE[:-1].encode(), b"-1+1=" + TRACE.encode(), b"\xff"])
 def test_a_damaged_header_costs_the_traces_and_not_the_edges(damaged: bytes) -> None:
     headers = (*ordered.encode("t", FIGURES, b"").headers, (TRACES, damaged))
-    assert ordered.figures(headers) == FIGURES
+    assert ordered.header(headers) == FIGURES
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide.matches import MatchList
     from graphtide.notes import PatternWarning
     from graphtide.options import MatchOptions
-    from graphtide.put_aside import StreamWarning
+    from graphtide.rejections import StreamWarning
     from graphtide.server_errors import (
         EdgesRejectedError,
         NotFoundError,
@@ -96,7 +96,7 @@ _MODULES: Final = {
     "graphtide.matches": ("MatchList",),
     "graphtide.notes": ("PatternWarning",),
     "graphtide.options": ("MatchOptions",),
-    "graphtide.put_aside": ("StreamWarning",),
+    "graphtide.rejections": ("StreamWarning",),
     "graphtide.server_errors": (
         "EdgesRejectedError",
         "NotFoundError",

@@ -68,7 +68,7 @@ class Watch:
             return None
         now = self._counted.snapshot()
         self._counted = None
-        return self._judged(now)
+        return self._checked(now)
 
     def _begin(self) -> StreamStatistics:
         self._glances += 1
@@ -76,7 +76,7 @@ class Watch:
         self._wanted = self._policy.sample if with_paths else self._policy.glance
         return StreamStatistics(self._symbols, paths=with_paths)
 
-    def _judged(self, now: StatisticsSnapshot) -> StatisticsSnapshot | None:
+    def _checked(self, now: StatisticsSnapshot) -> StatisticsSnapshot | None:
         """Return the sample if it is fit to plan on, and say when the next one is due."""
         drifted = should_replan(self._planned_on, now, self._policy.drift)
         self._suspects = drifted and now.paths is None

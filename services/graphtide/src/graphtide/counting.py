@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_native.statistics import StreamStatistics
 
-from graphtide.put_aside import PutAside
+from graphtide.rejections import Rejections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Counting:
     """One pass over a stream.
 
     Attributes:
-        put_aside: records that were bad or late, and did not count.
+        rejections: records that were bad or late, and did not count.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Counting:
         dead_letters: DeadLetterSink | None = None,
     ) -> None:
         """Prepare; the reader decodes with these symbols."""
-        self.put_aside = PutAside()
+        self.rejections = Rejections()
         self._dead_letters = dead_letters
         self._reader = reader
         self._symbols = symbols
@@ -59,12 +59,12 @@ class Counting:
             # Only a stream that began can say whether it gives ids and deletions.
             statistics = statistics or self._begin()
             yield from statistics.push(self._distinct(self._sequencer.push(batch)))
-            self._put_aside()
+            self._count_rejections()
         statistics = statistics or self._begin()
         rest = self._sequencer.finish()
         if rest is not None:
             yield from statistics.push(self._distinct(rest))
-        self._put_aside()
+        self._count_rejections()
         yield statistics.snapshot()
 
     def _begin(self) -> StreamStatistics:
@@ -78,9 +78,9 @@ class Counting:
     def _distinct(self, batch: EdgeBatch) -> EdgeBatch:
         return batch if self._duplicates is None else self._duplicates.filter(batch)
 
-    def _put_aside(self) -> None:
+    def _count_rejections(self) -> None:
         letters = [*self._reader.take_dead_letters(), *take_dead_letters(self._sequencer)]
-        self.put_aside.add(letters)
+        self.rejections.add(letters)
         if self._dead_letters is not None:
             for letter in letters:
                 self._dead_letters.write(letter)

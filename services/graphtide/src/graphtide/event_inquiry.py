@@ -21,7 +21,7 @@ from graphtide_core.match import MatchKind, OccurrenceMatch
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute, Compare, Comparison, In, aggregates, attributes, variables
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.language.expression_printer import write_conditions
 from graphtide_query.planner import plan_all
 
@@ -289,7 +289,7 @@ class Inquiry:
     def _matches(self, pattern: EventPattern, rows: Sequence[Row]) -> Iterator[OccurrenceMatch]:
         if not rows:
             return
-        matcher = self.stages.matcher(plan_all([pattern], Wish(), unit=self.stages.unit), deletions=True)
+        matcher = self.stages.matcher(plan_all([pattern], PlannerOptions(), unit=self.stages.unit), deletions=True)
         found = chain(matcher.push(_batch(rows), budget=_BUDGET), matcher.finish())
         yield from (match for batch in found for match in batch if isinstance(match, OccurrenceMatch))
 

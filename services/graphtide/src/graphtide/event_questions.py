@@ -47,14 +47,14 @@ class Question:
 
     def take(self, rows: Iterable[Row]) -> None:
         """Keep those that bear on the question, and those that may."""
-        reach, ids = 2 * self.pattern.hindsight(self.unit), set(chain.from_iterable(self.asked.values()))
+        lookback, ids = 2 * self.pattern.match_lookback(self.unit), set(chain.from_iterable(self.asked.values()))
         for row in rows:
             if not row.deletes and row.id in ids:
                 self._newest = row.ts
             elif self._newest is None:
-                while self._rows and self._rows[0].ts < row.ts - reach:
+                while self._rows and self._rows[0].ts < row.ts - lookback:
                     self._rows.popleft()
-            elif row.ts > self._newest + reach:
+            elif row.ts > self._newest + lookback:
                 continue
             self._rows.append(row)
 

@@ -16,7 +16,7 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import aggregates, variables
 from graphtide_core.time import Duration
 from graphtide_query.event_told import EventTold, Place
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan_all
 
 from graphtide.event_inquiry import Row
@@ -60,7 +60,7 @@ class EventWatch:
         self._questions = questions
         self._stages = stages
         counting = [each for tried in self._tried for each in (tried.typed, tried.fitting)]
-        self._matcher = stages.matcher(plan_all(counting, Wish(), unit=stages.unit))
+        self._matcher = stages.matcher(plan_all(counting, PlannerOptions(), unit=stages.unit))
         self._insertions = 0
 
     def take(self, batch: EdgeBatch) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 from graphtide_core.time import TimeUnit
 from graphtide_native.sampling import sample
-from graphtide_query.estimates.crowd import Crowd
+from graphtide_query.estimates.colocation import ColocatedLoad
 from graphtide_query.explain import Seen, explain_all
 from graphtide_query.families import family_of
 from graphtide_query.nodes import Actual
@@ -18,8 +18,8 @@ from graphtide.explanations import FORMATS, Explanations
 from graphtide.notes import PatternWarning
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
-from graphtide.put_aside import PutAside, warn
 from graphtide.readers import ReaderOptions
+from graphtide.rejections import Rejections, warn
 from graphtide.run import Run
 from graphtide.session import opened, parsed, read_by
 from graphtide.wording import refuse_unless_one_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graphtide_native.reports import PatternReport
     from graphtide_query.event_told import EventTold
 
-    from graphtide.put_aside import Tell
+    from graphtide.rejections import Warn
     from graphtide.session import Patterns, Records
 
 NEAR_MISSES = 3
@@ -166,8 +166,10 @@ def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | Non
 
 def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanations:
     """Say how the patterns would be matched."""
-    crowd = Crowd.of(len(patterns))
-    plans = plan_all(patterns, options.wish, unit=options.time_unit, statistics=options.statistics, crowd=crowd)
+    colocated = ColocatedLoad.of(len(patterns))
+    plans = plan_all(
+        patterns, options.planner_options, unit=options.time_unit, statistics=options.statistics, colocated=colocated
+    )
     return Explanations(explain_all(plans, [None] * len(plans)))
 
 
@@ -219,7 +221,7 @@ def _seen(pattern: AnyPattern, report: PatternReport, funnel: Funnel | None) -> 
 
 
 def statistics_of(
-    stream: Records, options: MatchOptions, tell: Tell = warn, reading: ReaderOptions | None = None
+    stream: Records, options: MatchOptions, tell: Warn = warn, reading: ReaderOptions | None = None
 ) -> StatisticsSnapshot | None:
     """Count what a planner wants to know of a stream's first block with a record; None if it has no record.
 
@@ -234,14 +236,14 @@ def statistics_of(
     """
     reading = reading or ReaderOptions(time_unit=options.time_unit, columns=options.columns)
     reader = opened(stream, reading)
-    put_aside = PutAside()
+    rejections = Rejections()
     try:
         for batch in reader.batches():
-            put_aside.add(reader.take_dead_letters())
+            rejections.add(reader.take_dead_letters())
             if len(batch):
                 return sample(batch, reading.symbols)
     finally:
         reader.close()
-        for text in put_aside.told(reader.records, reader.place, "they do not count in the statistics that plans are made on"):
+        for text in rejections.told(reader.records, reader.place, "they do not count in the statistics that plans are made on"):
             tell(text)
     return None

@@ -33,18 +33,18 @@ class KeptRecords:
         bytes: that the records take.
     """
 
-    def __init__(self, reach: int, most: int, beside: Callable[[], int]) -> None:
+    def __init__(self, lookback: int, most: int, beside: Callable[[], int]) -> None:
         """Begin without records.
 
         Args:
-            reach: ticks within which a record is of use: while its time > newest - reach.
+            lookback: ticks within which a record is of use: while its time > newest - reach.
             most: bytes that the records may take together with what is `beside`.
             beside: bytes of the state of the queries.
         """
         self.is_whole = True
         self.most = most
         self.bytes = 0
-        self._reach, self._beside = reach, beside
+        self._lookback, self._beside = lookback, beside
         self._batches: list[tuple[int, EdgeBatch]] = []
         self._counted: int | None = None
         self._state = 0
@@ -59,7 +59,7 @@ class KeptRecords:
         if not self.is_whole:
             return
         gone = 0
-        while gone < len(self._batches) and self._batches[gone][0] <= newest - self._reach:
+        while gone < len(self._batches) and self._batches[gone][0] <= newest - self._lookback:
             self.bytes -= self._batches[gone][1].held_bytes
             gone += 1
         del self._batches[:gone]

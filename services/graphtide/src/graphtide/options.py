@@ -13,7 +13,7 @@ from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
-from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, Wish
+from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, PlannerOptions
 
 from graphtide.adaptation import AdaptationPolicy
 from graphtide.record import RECORD_COLUMNS
@@ -126,13 +126,13 @@ class MatchOptions:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        self._refuse_unfit()
+        self._refuse_unusable()
 
     def __hash__(self) -> int:
         """Return a hash; equal options have equal ones, though mappings have none."""
         return hash((self.engine, self.storage, self.strategy, self.time_unit, self.lateness, self.limits, self.max_pending))
 
-    def _refuse_unfit(self) -> None:
+    def _refuse_unusable(self) -> None:
         """Refuse what no engine can count to, and words in what was given that mean nothing."""
         _ = self.declared
         refuse_unless_one_of(self.limits.policy, _POLICIES, "policy at a limit")
@@ -155,21 +155,21 @@ class MatchOptions:
                 raise ValueError(message)
 
     @property
-    def wish(self) -> Wish:
+    def planner_options(self) -> PlannerOptions:
         """What is wished of planning."""
         strategy = {} if self.strategy is None else {"sj-tree": self.strategy.value}
         builder = {} if self.builder is None else {AGGREGATION: self.builder}
-        return Wish(self.engine, {"timing": self.storage.value, **strategy, **builder})
+        return PlannerOptions(self.engine, {"timing": self.storage.value, **strategy, **builder})
 
-    def with_wish(self, wish: Wish) -> MatchOptions:
+    def with_planner_options(self, planner_options: PlannerOptions) -> MatchOptions:
         """Return the same options with what else is wished of planning."""
-        storage, strategy = wish.variants.get("timing"), wish.variants.get("sj-tree")
+        storage, strategy = planner_options.variants.get("timing"), planner_options.variants.get("sj-tree")
         return replace(
             self,
-            engine=wish.engine,
+            engine=planner_options.engine,
             storage=self.storage if storage is None else Storage(storage),
             strategy=self.strategy if strategy is None else SjTreeStrategy(strategy),
-            builder=wish.variants.get(AGGREGATION, self.builder),
+            builder=planner_options.variants.get(AGGREGATION, self.builder),
         )
 
     @property

@@ -17,7 +17,7 @@ from graphtide_native.records import take_dead_letters
 from graphtide_native.sampling import sample
 from graphtide_native.spec import Concurrency
 from graphtide_native.stages import Stages
-from graphtide_query.estimates.crowd import Crowd
+from graphtide_query.estimates.colocation import ColocatedLoad
 from graphtide_query.families import AUTO, FAMILIES, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.known_attributes import refuse_unknown_attributes
@@ -151,8 +151,8 @@ class Pipeline:
     def ordering(self, streams: Iterable[str]) -> Ordering:
         """Return how streams by name are put in order before they are merged."""
         unit = self.time_unit
-        reaches = {name: longest(each.extent(unit) for each in self.patterns if name in each.streams)[0] for name in streams}
-        return Ordering(self.lateness, self._options.max_pending, reaches)
+        lookbacks = {name: longest(each.extent(unit) for each in self.patterns if name in each.streams)[0] for name in streams}
+        return Ordering(self.lateness, self._options.max_pending, lookbacks)
 
     @property
     def lateness(self) -> int:
@@ -213,19 +213,21 @@ class Pipeline:
         return self._options.engine == AUTO and self._options.adapt and of_edges <= MOST_ADAPTED
 
     def _all_planned(self, statistics: StatisticsSnapshot | None) -> tuple[AnyPlan, ...]:
-        options, crowd = self._options, Crowd.of(len(self.patterns))
-        return plan_all(self.patterns, options.wish, unit=options.time_unit, statistics=statistics, crowd=crowd)
+        options, colocated = self._options, ColocatedLoad.of(len(self.patterns))
+        return plan_all(
+            self.patterns, options.planner_options, unit=options.time_unit, statistics=statistics, colocated=colocated
+        )
 
     def _replan(self, known: StatisticsSnapshot) -> None:
         """Give another plan to the patterns that are worth it on the stream as it is now."""
         policy = ReplanPolicy(self._options.adaptation.margin)
-        context = PlanningContext(self.time_unit, known, Crowd.of(len(self.patterns)))
+        context = PlanningContext(self.time_unit, known, ColocatedLoad.of(len(self.patterns)))
         past = self._kept.past if self._kept is not None and self._kept.is_whole else None
         for family in FAMILIES.values():
             own = {number: plan for number, plan in enumerate(self.plans) if plan.pattern.family == family.name}
             if family.begins_anew and past is None:
                 continue
-            for plans in list(family.improved(own, self._options.wish, context, policy)):
+            for plans in list(family.improved(own, self._options.planner_options, context, policy)):
                 changed = self.matcher.exchange(plans, past)
                 self._changed({number: plans[number] for number in changed})
 
@@ -333,8 +335,8 @@ class Pipeline:
         self._deletions = has_deletions
         queries = [each for each in self.patterns if family_of(each).begins_anew]
         if queries and self._watch is not None:
-            reach, most = max(each.reach(self.time_unit) for each in queries), self._options.limits.state_bytes
-            self._kept = KeptRecords(reach, MOST_BYTES if most is None else most * len(queries), self._bytes_of_queries)
+            lookback, most = max(each.lookback(self.time_unit) for each in queries), self._options.limits.state_bytes
+            self._kept = KeptRecords(lookback, MOST_BYTES if most is None else most * len(queries), self._bytes_of_queries)
         self._matcher = self._made(self.plans)
         self.plan_seconds = time.perf_counter() - started
         return self._matcher

@@ -18,9 +18,9 @@ from graphtide_query.families import family_of
 from graphtide.inputs import Inputs
 from graphtide.notes import notes_on
 from graphtide.pipeline import Pipeline
-from graphtide.put_aside import PutAside, settled_told, unfit_told
 from graphtide.readers import MergedReader, ReaderOptions, open_stream
 from graphtide.readers.ahead import read_ahead
+from graphtide.rejections import Rejections, settled_notes, unusable_values_notes
 from graphtide.summary import PatternSummary, Summary
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Run:
         dead_letters: where bad records go; counted alone if None.
         on_progress: told after every batch.
         error: what ended the run, if not the end of the stream.
-        put_aside: the records that could not be used.
+        rejections: the records that could not be used.
         interrupt: what interrupted the run, if anything did.
         until: a time up to which alone records are wanted: nothing is read once all of them came. None wants all.
     """
@@ -79,7 +79,7 @@ class Run:
     dead_letters: DeadLetterSink | None = None
     on_progress: Callable[[Progress], None] | None = None
     error: GraphtideError | None = None
-    put_aside: PutAside = field(default_factory=PutAside)
+    rejections: Rejections = field(default_factory=Rejections)
     interrupt: KeyboardInterrupt | None = None
     until: EventTime | None = None
     _found: int = 0
@@ -109,9 +109,9 @@ class Run:
             self._outcome, self.error = "unreadable", error
             self._flush()
         finally:
-            self._put_aside()
+            self._count_rejections()
             self.reader.close()
-        if self._outcome == "done" and self.put_aside.is_all(self.reader.records):
+        if self._outcome == "done" and self.rejections.is_all(self.reader.records):
             self._outcome = "unreadable"
         return self._summary(time.perf_counter() - started - self.pipeline.plan_seconds)
 
@@ -120,7 +120,7 @@ class Run:
             for batch in self.reader.batches():
                 self._write_all(self.pipeline.push(batch, self.reader))
                 self._records += len(batch)
-                self._put_aside()
+                self._count_rejections()
                 self._hand_on()
                 self._tell()
                 if self._is_past(batch):
@@ -177,9 +177,9 @@ class Run:
         except BrokenPipeError:
             self._outcome = "output closed"
 
-    def _put_aside(self) -> None:
+    def _count_rejections(self) -> None:
         letters = [*self.reader.take_dead_letters(), *self.pipeline.take_dead_letters()]
-        self.put_aside.add(letters)
+        self.rejections.add(letters)
         if self.dead_letters is not None:
             for letter in letters:
                 self.dead_letters.write(letter)
@@ -188,9 +188,9 @@ class Run:
     def unused(self, how: str) -> list[str]:
         """Return sentences that tell what could not be used; `how` says what shows it."""
         return [
-            *self.put_aside.told(self.reader.records, self.reader.place, how),
-            *unfit_told(self.reader.unfit, self.reader.place),
-            *settled_told(self.reader.settled, self.pipeline.patterns, "--type {column}:number"),
+            *self.rejections.told(self.reader.records, self.reader.place, how),
+            *unusable_values_notes(self.reader.unusable_values, self.reader.place),
+            *settled_notes(self.reader.settled, self.pipeline.patterns, "--type {column}:number"),
         ]
 
     def notes(self) -> list[str]:
@@ -229,7 +229,7 @@ class Run:
             match_seconds=round(self.pipeline.match_seconds, 6),
             peak_partial_matches=totals.peak_partial_matches,
             peak_state_bytes=totals.peak_state_bytes,
-            dead_letters=self.put_aside.count,
+            dead_letters=self.rejections.count,
             duplicates=self.pipeline.duplicates,
             relevant=totals.relevant,
             deletions=totals.deletions,

@@ -12,27 +12,27 @@ from typing import Any, NamedTuple
 import msgspec
 from graphtide_core.match import Completeness, MatchKind
 from graphtide_wire.bodies.dead_letters import DeadLetter
-from graphtide_wire.bodies.patterns import Figures, Limits, Pattern, Placement
+from graphtide_wire.bodies.patterns import Limits, Pattern, Placement, PlanCounts
 from graphtide_wire.bodies.sent import RejectedEdge
-from graphtide_wire.bodies.streams import AttributeSchema, Stream, StreamDetails, StreamSchema, StreamStanding
+from graphtide_wire.bodies.streams import AttributeSchema, Stream, StreamDetails, StreamProgressOut, StreamSchema
 
 __all__ = [
     "AttributeSchema",
     "DeadLetterAt",
     "Event",
-    "Figures",
     "Limits",
     "MatchAt",
     "MatchRecord",
     "PathEdge",
     "Pattern",
     "Placement",
+    "PlanCounts",
     "RejectedEdge",
     "Results",
     "Stream",
     "StreamDetails",
+    "StreamProgressOut",
     "StreamSchema",
-    "StreamStanding",
 ]
 
 

@@ -24,9 +24,9 @@ from graphtide.notes import PatternWarning, notes_on
 from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
-from graphtide.put_aside import PutAside, StreamWarning, settled_told, unfit_told, warn
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.readers.ahead import read_ahead
+from graphtide.rejections import Rejections, StreamWarning, settled_notes, unusable_values_notes, warn
 from graphtide.run import merged, tuned
 from graphtide.streaming import Matches
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import MatchBatch
 
-    from graphtide.readers import Reader, Settled, Unfit
+    from graphtide.readers import Reader, Settled, UnusableValues
 
 Patterns = str | AnyPattern | list[SubgraphPattern] | list[EventPattern] | list[AnyPattern] | tuple[AnyPattern, ...]
 """One pattern or several, as text or parsed."""
@@ -112,9 +112,9 @@ class Session:
         self._pipeline = Pipeline(self.patterns, self._options)
         self._reader: Reader | None = None
         self._dead_letters: list[DeadLetter] = []
-        self._put_aside = PutAside()
+        self._rejections = Rejections()
         self._warned_of = 0
-        self._unfit: dict[tuple[str, str], Unfit] = {}
+        self._unusable_values: dict[tuple[str, str], UnusableValues] = {}
         self._settled: dict[tuple[str, str, int], Settled] = {}
         self._records = 0
         self._alone = OneAtATime("this session")
@@ -187,7 +187,7 @@ class Session:
             if self._reader is not None:
                 self._collect(self._reader)
             letters, self._dead_letters = self._dead_letters, []
-            self._put_aside, self._warned_of = PutAside(), 0
+            self._rejections, self._warned_of = Rejections(), 0
             return letters
 
     def _run(self, reader: Reader) -> Generator[MatchBatch, None, None]:
@@ -202,16 +202,16 @@ class Session:
         for batch in reader.batches():
             yield from self._pipeline.push(batch, reader)
             self._collect(reader)
-            if self._put_aside.is_all(self._records):
+            if self._rejections.is_all(self._records):
                 # Whoever waits for the first match of a stream without end should not wait for this too.
                 self._warn(reader)
         self._collect(reader)
         self._settled |= {(each.column, each.text, each.line): each for each in reader.settled}
-        for unfit in reader.unfit:
-            known = self._unfit.get((unfit.name, unfit.found))
+        for unusable_values in reader.unusable_values:
+            known = self._unusable_values.get((unusable_values.name, unusable_values.found))
             # Each piece counts anew.
-            self._unfit[unfit.name, unfit.found] = (
-                unfit if known is None else known._replace(records=known.records + unfit.records)
+            self._unusable_values[unusable_values.name, unusable_values.found] = (
+                unusable_values if known is None else known._replace(records=known.records + unusable_values.records)
             )
 
     def _finish(self) -> Generator[MatchBatch, None, None]:
@@ -233,20 +233,20 @@ class Session:
     def _collect(self, reader: Reader) -> None:
         """Take what was put aside by now."""
         letters = [*reader.take_dead_letters(), *self._pipeline.take_dead_letters()]
-        self._put_aside.add(letters)
+        self._rejections.add(letters)
         self._dead_letters += letters[: MOST_LETTERS - len(self._dead_letters)]
         self._records = reader.records
 
     def _warn(self, reader: Reader) -> None:
         """Warn of what could not be used, unless it was said before or the letters were taken."""
         kept = len(self._dead_letters)
-        how = f"take_dead_letters() gives {'them' if kept == self._put_aside.count else f'the first {kept:,} of them'}"
-        told = self._put_aside.told(self._records, reader.place, how) if self._put_aside.count > self._warned_of else []
-        self._warned_of = self._put_aside.count
-        unfit, self._unfit = self._unfit, {}
-        settled, self._settled = settled_told(self._settled.values(), self.patterns, _DECLARED), {}
+        how = f"take_dead_letters() gives {'them' if kept == self._rejections.count else f'the first {kept:,} of them'}"
+        told = self._rejections.told(self._records, reader.place, how) if self._rejections.count > self._warned_of else []
+        self._warned_of = self._rejections.count
+        unusable_values, self._unusable_values = self._unusable_values, {}
+        settled, self._settled = settled_notes(self._settled.values(), self.patterns, _DECLARED), {}
         notes, self._pipeline.notes = self._pipeline.notes, []
-        for text in (*told, *unfit_told(unfit.values(), reader.place), *settled, *notes):
+        for text in (*told, *unusable_values_notes(unusable_values.values(), reader.place), *settled, *notes):
             self._tell(text, StreamWarning)
 
     def _warn_of_patterns(self, reader: Reader) -> None:
@@ -261,7 +261,7 @@ class Session:
             self._tell("\n".join(found), PatternWarning)
 
     @contextlib.contextmanager
-    def _telling_later(self) -> Iterator[None]:
+    def _warning_later(self) -> Iterator[None]:
         """Let warnings wait for `_take_told`: in another thread they would name nobody."""
         before, self._tell = self._tell, lambda text, category: self._told.append((text, category))
         try:

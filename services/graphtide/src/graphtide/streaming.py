@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from graphtide_core.result_edges import ResultEdges
 
 from graphtide.matches import MatchList, to_pandas, to_polars
-from graphtide.put_aside import warn
+from graphtide.rejections import warn
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -61,7 +61,7 @@ class OfSession(Protocol):
         """Match a stream to its end."""
         ...
 
-    def _telling_later(self) -> AbstractContextManager[None]:
+    def _warning_later(self) -> AbstractContextManager[None]:
         """Let warnings wait for `_take_told`."""
         ...
 
@@ -225,7 +225,7 @@ class _Step:
         self._waiting = waiting
 
     def __call__(self) -> MatchBatch | None:
-        with self._session._alone, self._session._telling_later():  # noqa: SLF001 - a part of the session
+        with self._session._alone, self._session._warning_later():  # noqa: SLF001 - a part of the session
             return self._waiting.load()
 
 

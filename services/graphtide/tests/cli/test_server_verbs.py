@@ -21,8 +21,8 @@ from graphtide_core.match import MatchKind, result_id
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.memory import MemoryLog
 from graphtide_ordering.positions import PartitionPosition
-from graphtide_ordering.standing import sequencer_of
-from graphtide_ordering.stream_figures import Counted, StreamFigures
+from graphtide_ordering.progress_reports import sequencer_of
+from graphtide_ordering.stream_progress import Counted, StreamProgress
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
 from graphtide_serving.access.keys import hashed
@@ -145,7 +145,7 @@ def test_describe_shows_how_the_stream_stands_and_what_helps(there: There) -> No
     assert "edges:" not in there.run("describe", "p")
     there.log.admin().ensure(TOPICS.of_stream(StreamName("s")))
     late = Counted(10_000, 9_990, 2)
-    position = PartitionPosition().position(StreamFigures(1, 90, 95, late, late), 8, 8, {})
+    position = PartitionPosition().position(StreamProgress(1, 90, 95, late, late), 8, 8, {})
     transactor = there.log.transactor(sequencer_of(TOPICS, StreamName("s")))
     transactor.open()
     transactor.begin()

@@ -80,17 +80,17 @@ def test_explain_draws_a_unit_of_event_patterns_with_estimated_and_actual_instan
     texts = (f"PATTERN p{kind} SEQ(a:A, b:B, c:{kind}) ON s WITHIN 9ms" for kind in "CD")
     patterns.write_text("\n".join(texts))
     stream.write_text("".join(f'{{"ts": {ts}, "type": "{kind}"}}\n' for ts, kind in enumerate("AABBCD")))
-    wish = ("--engine", "aggregation", "--plan", "casem")
+    planner_options = ("--engine", "aggregation", "--plan", "casem")
     for form, start in (
         ("text", "event patterns: engine aggregation"),
         ("dot", "digraph plans {"),
         ("mermaid", "flowchart BT"),
     ):
-        before = run("explain", patterns, *wish, "--format", form).output
+        before = run("explain", patterns, *planner_options, "--format", form).output
         assert before.startswith(start)
         assert "estimated" in before
         assert "actual" not in before
-        after = run("explain", patterns, *wish, "--format", form, "--analyze", stream).output
+        after = run("explain", patterns, *planner_options, "--format", form, "--analyze", stream).output
         assert after.startswith(start)
         # Two of A and two of B are four instances of what both patterns share.
         assert "actual peak 4" in after

@@ -27,7 +27,7 @@ def told(reader: Reader) -> list[object]:
     for batch in reader.batches():
         letters = [(letter.line, letter.reason) for letter in reader.take_dead_letters()]
         found.append((batch.to_records(), letters, reader.records, reader.columns, reader.has_ids, reader.bytes_read))
-    found.append((reader.take_dead_letters(), reader.records, reader.settled, reader.unfit, reader.bytes_total))
+    found.append((reader.take_dead_letters(), reader.records, reader.settled, reader.unusable_values, reader.bytes_total))
     return found
 
 

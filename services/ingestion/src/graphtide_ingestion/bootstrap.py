@@ -37,7 +37,7 @@ from graphtide_ingestion.application.streams import StreamOptions, Streams
 from graphtide_ingestion.domain.body_reading import LEAST_BATCH
 from graphtide_ingestion.entrypoints.description import TAGS
 from graphtide_ingestion.entrypoints.edges_api import EdgesApi, HttpLimits, edges_routes
-from graphtide_ingestion.entrypoints.once import Once
+from graphtide_ingestion.entrypoints.idempotent_answers import IdempotentAnswers
 from graphtide_ingestion.entrypoints.resets_api import ResetsApi, resets_routes
 from graphtide_ingestion.entrypoints.sequencers import Sequencers
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log
     from graphtide_serving.loop import Worker
-    from graphtide_serving.protection.room import Room
+    from graphtide_serving.protection.admission_limit import AdmissionLimit
     from graphtide_wire.topics import Topics
 
     from graphtide_ingestion.settings import Settings
@@ -77,7 +77,7 @@ class Ingestion:
     sequencers: Sequencers
     streams: Streams
     settings: Settings
-    room: Room
+    admission_limit: AdmissionLimit
     gauges: Gauges = field(default_factory=Gauges)
     unmade: dict[str, str] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class Ingestion:
             TransientError: the log does not answer.
         """
         self.unmade.update(self.streams.make_all(self.settings.streams))
-        self.gauges.add(metrics.IN_FLIGHT, lambda: [(self.room.taken, {})])
+        self.gauges.add(metrics.IN_FLIGHT, lambda: [(self.admission_limit.taken, {})])
         self.gauges.add(metrics.SEQUENCERS, lambda: [(self.sequencers.running, {})])
         self.appender.start()
         self.followers.start()
@@ -139,7 +139,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         appender=appender,
         streams=streams,
         schemas=schemas,
-        once=Once(Answers(time, settings.answers_seconds, settings.most_answers)),
+        idempotent_answers=IdempotentAnswers(Answers(time, settings.answers_seconds, settings.most_answers)),
         limits=limits,
         least_batch=least_batch,
     )
@@ -178,10 +178,12 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     )
     answer_with_problems(app)
     serve_page(app)
-    room = protect(app, protection)
+    admission_limit = protect(app, protection)
     app.include_router(edges_routes(api, protection.guard.requires))
     app.include_router(resets_routes(resets, protection.guard.requires))
-    app.state.ingestion = service = Ingestion(app, log, appender, Workers([schemas]), sequencers, streams, settings, room)
+    app.state.ingestion = service = Ingestion(
+        app, log, appender, Workers([schemas]), sequencers, streams, settings, admission_limit
+    )
     app.include_router(health_routes(service.alive, service.ready))
     return service
 

@@ -10,8 +10,8 @@ from graphtide_core.installing import line_for
 from graphtide_log.deployment_topics import topics_on
 from graphtide_serving.clock import SystemClock
 
-from graphtide_planner.application.board import Board
 from graphtide_planner.application.planner import Planner
+from graphtide_planner.application.replica_exchange import ReplicaExchange
 from graphtide_planner.application.scaler import Neighbours, Scaler, ScalingPlan
 from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_planner.domain.scaling import Aims, Bounds
@@ -37,17 +37,17 @@ def workers(settings: PlannerSettings, log: Log) -> list[Worker]:
         return [planner(settings, log)]
     bounds = {service: Bounds(each.least, each.most) for service, each in scaling.services.items()}
     plan = ScalingPlan(scaling.mode, bounds, _aims(scaling), scaling.every_seconds)
-    board = Board(plan.rooms())
-    return [planner(settings, log, board), scaler(settings, log, board, plan)]
+    replica_exchange = ReplicaExchange(plan.shard_counts())
+    return [planner(settings, log, replica_exchange), scaler(settings, log, replica_exchange, plan)]
 
 
-def planner(settings: PlannerSettings, log: Log, board: Board | None = None) -> Planner:
+def planner(settings: PlannerSettings, log: Log, replica_exchange: ReplicaExchange | None = None) -> Planner:
     """Return the planner on a log."""
     policy = PlanningPolicy(settings.shards, unit=settings.time_unit, margin=settings.margin)
-    return Planner(log, topics_on(log, settings.prefix), SystemClock(), policy, board=board)
+    return Planner(log, topics_on(log, settings.prefix), SystemClock(), policy, replica_exchange=replica_exchange)
 
 
-def scaler(settings: PlannerSettings, log: Log, board: Board, plan: ScalingPlan) -> Scaler:
+def scaler(settings: PlannerSettings, log: Log, replica_exchange: ReplicaExchange, plan: ScalingPlan) -> Scaler:
     """Return the scaler on a log and the Kubernetes API.
 
     Raises:
@@ -66,7 +66,11 @@ def scaler(settings: PlannerSettings, log: Log, board: Board, plan: ScalingPlan)
     names = {service: each.stateful_set for service, each in told.services.items()}
     lease = Lease(api, namespace, told.lease, identity=told.identity or platform.node(), clock=clock)
     return Scaler(
-        log, topics_on(log, settings.prefix), clock, Neighbours(StatefulSets(api, namespace, names), lease, board), plan
+        log,
+        topics_on(log, settings.prefix),
+        clock,
+        Neighbours(StatefulSets(api, namespace, names), lease, replica_exchange),
+        plan,
     )
 
 

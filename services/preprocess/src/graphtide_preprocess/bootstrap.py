@@ -18,8 +18,8 @@ from graphtide_preprocess.adapters.metrics import BatchMetrics
 from graphtide_preprocess.adapters.query import ordering_query
 from graphtide_preprocess.adapters.raw_source import Reading
 from graphtide_preprocess.adapters.session import session
+from graphtide_preprocess.application.micro_batch import Counting, Task
 from graphtide_preprocess.application.offsets import Pace
-from graphtide_preprocess.application.turn import Counting, Task
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ class AnyPattern(Protocol):
         """Return how long a record can be of use: in ticks, or while it is among the last so many edges."""
         ...
 
-    def reach(self, unit: TimeUnit, /) -> int:
+    def lookback(self, unit: TimeUnit, /) -> int:
         """Return how many ticks a record can be of use: with `now` the newest time, while ts > now - reach."""
         ...
 

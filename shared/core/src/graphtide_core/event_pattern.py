@@ -152,14 +152,14 @@ class EventPattern:
             yield "EVERY", self.one_per.every, None
 
     def extent(self, unit: TimeUnit) -> int:
-        """Return how many ticks an event can be of use, as `reach`."""
-        return self.reach(unit)
+        """Return how many ticks an event can be of use, as `lookback`."""
+        return self.lookback(unit)
 
-    def reach(self, unit: TimeUnit) -> int:
+    def lookback(self, unit: TimeUnit) -> int:
         """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach."""
         return self.looks_back.ticks(unit) // 1 + 1
 
-    def hindsight(self, unit: TimeUnit) -> int:
+    def match_lookback(self, unit: TimeUnit) -> int:
         """Return how many ticks before a report an event can have a say in it: while ts > detected_at - hindsight.
 
         Who reads a stream from there on reports from then on what it would if it had read all of it. A match, or one that is
@@ -167,4 +167,4 @@ class EventPattern:
         `REPORT EXISTS` those of other matches that are counted with it.
         """
         ticks = self.within.ticks(unit) // 1
-        return self.reach(unit) + ticks * (looks_before_its_span(self.root) + (self.report is Report.EXISTS))
+        return self.lookback(unit) + ticks * (looks_before_its_span(self.root) + (self.report is Report.EXISTS))

@@ -135,13 +135,13 @@ class GraphQuery:
                 yield "SLIDE", each.window.slide, each.window.location
 
     def extent(self, unit: TimeUnit) -> int:
-        """Return how many ticks an edge can be of use, as `reach`."""
-        return self.reach(unit)
+        """Return how many ticks an edge can be of use, as `lookback`."""
+        return self.lookback(unit)
 
-    def reach(self, unit: TimeUnit) -> int:
+    def lookback(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach.
 
         That is its longest window and a tick more: by an edge that ends just now it is known that a result which is derived
         again has not ended in between.
         """
-        return max(max(each.window.reach(unit), each.window.step(unit)) for each in self.inputs) + 1
+        return max(max(each.window.lookback(unit), each.window.step(unit)) for each in self.inputs) + 1

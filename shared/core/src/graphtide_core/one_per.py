@@ -37,9 +37,9 @@ def refuse_empty(one_per: OnePer) -> None:
         raise InvalidPatternError(message, hint="for example EVERY 10m")
 
 
-def with_past(one_per: OnePer | None, hindsight: int, unit: TimeUnit) -> int:
-    """Return how many ticks before a report a record can have a say in it, where of one match that is `hindsight`.
+def with_past(one_per: OnePer | None, match_lookback: int, unit: TimeUnit) -> int:
+    """Return how many ticks before a report a record can have a say in it, where of one match that is `match_lookback`.
 
     Whether it is the first of its key follows from those of its interval; whether its retraction is told, from whether it was.
     """
-    return hindsight if one_per is None else 2 * hindsight + one_per.every.ticks_at_least(unit)
+    return match_lookback if one_per is None else 2 * match_lookback + one_per.every.ticks_at_least(unit)

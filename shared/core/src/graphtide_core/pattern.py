@@ -290,10 +290,10 @@ class SubgraphPattern:
             yield "EVERY", self.one_per.every, None
 
     def extent(self, unit: TimeUnit) -> Extent:
-        """Return how long an edge can be of use: in ticks, as `reach`, or while it is among the last so many edges."""
-        return self.window if isinstance(self.window, EdgeCount) else self.reach(unit)
+        """Return how long an edge can be of use: in ticks, as `lookback`, or while it is among the last so many edges."""
+        return self.window if isinstance(self.window, EdgeCount) else self.lookback(unit)
 
-    def reach(self, unit: TimeUnit) -> int:
+    def lookback(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach.
 
         Raises:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Lookback:
     """How far back a pattern looks.
 
     Attributes:
@@ -57,13 +57,13 @@ class Reads:
 
     Attributes:
         streams: whose edges.
-        reach: how far back.
+        lookback: how far back.
         labels: of edges, ascending; None for edges of every label, as where they are counted.
         attributes: of edges, ascending; fields that every edge has are not among them.
     """
 
     streams: tuple[StreamName, ...]
-    reach: Reach
+    lookback: Lookback
     labels: tuple[str, ...] | None
     attributes: tuple[str, ...]
 

@@ -41,7 +41,7 @@ class StreamWindow:
     kind: WindowKind = WindowKind.EXTERNAL
     location: Location | None = field(default=None, compare=False, repr=False)
 
-    def reach(self, unit: TimeUnit) -> int:
+    def lookback(self, unit: TimeUnit) -> int:
         """Return how many ticks an edge of the window is valid at most."""
         return 1 if self.kind is WindowKind.NOW else max(1, self.length.ticks_at_least(unit))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
 _MOST = 16
 _PATIENCE = 10.0
@@ -63,7 +63,7 @@ def last_numbered(reader: LogReader, partition: TopicPartition, number: int, sta
         while low < high:
             middle = (low + high) // 2
             found = _at(reader, partition, middle, high)
-            if found is None or (found.figures.number or 0) > number:
+            if found is None or (found.header.number or 0) > number:
                 high = middle
             else:
                 last, low = found.offset, found.offset + 1
@@ -76,10 +76,10 @@ def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> Ins
     return None if last is None else last.newest
 
 
-def last_before(reader: LogReader, partition: TopicPartition, end: int) -> OrderedFigures | None:
+def last_before(reader: LogReader, partition: TopicPartition, end: int) -> OrderedHeader | None:
     """Return what the last record below `end` says; None if there is none. Complexity: O(log end) reads."""
     last = _last_before(reader, partition, end)
-    return None if last is None else last.figures
+    return None if last is None else last.header
 
 
 def edges_between(reader: LogReader, partition: TopicPartition, start: int, end: int) -> int:
@@ -89,7 +89,7 @@ def edges_between(reader: LogReader, partition: TopicPartition, start: int, end:
     with _given_back(reader):
         first = _at(reader, partition, start, end)
         last = first and (_last_before(reader, partition, end, first.offset + 1) or first)
-    return 0 if first is None or last is None else max(0, last.edges - first.figures.ordinal)
+    return 0 if first is None or last is None else max(0, last.edges - first.header.ordinal)
 
 
 def between(
@@ -140,15 +140,15 @@ def _given_back(reader: LogReader) -> Iterator[None]:
 
 class _Found(NamedTuple):
     offset: int
-    figures: OrderedFigures
+    header: OrderedHeader
 
     @property
     def newest(self) -> Instant:
-        return Instant(self.figures.epoch, self.figures.last_ts)
+        return Instant(self.header.epoch, self.header.last_ts)
 
     @property
     def edges(self) -> int:
-        return self.figures.ordinal + self.figures.records
+        return self.header.ordinal + self.header.records
 
 
 def _last_before(reader: LogReader, partition: TopicPartition, end: int, start: int = 0) -> _Found | None:
@@ -177,6 +177,6 @@ def _at(reader: LogReader, partition: TopicPartition, offset: int, end: int) -> 
         if not records or records[0].offset >= end:
             return None
         with suppress(PoisonRecordError):
-            return _Found(records[0].offset, ordered.figures(records[0].headers))
+            return _Found(records[0].offset, ordered.header(records[0].headers))
         if reader.at_end():
             return None

@@ -10,9 +10,9 @@ from graphtide_core.ids import StreamName
 from graphtide_native.spec import Limits
 
 if TYPE_CHECKING:
+    from graphtide_core.consumption import ConsumptionCursor
     from graphtide_core.ids import PatternName
     from graphtide_core.plans import HostedPlan
-    from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
 
 NO_STREAM: Final = StreamName("")
@@ -52,7 +52,7 @@ class Assignment:
         start: offset of the first ordered record whose matches are reported; None for the next one read.
         reported_to: offset below which another host has reported them; None if none has.
         came_from: the group of that host, whose checkpoint may have the edges that the plan's state follows from.
-        frontier: how far the pattern had consumed where others have reported to, if it consumes.
+        consumption: how far the pattern had consumed where others have reported to, if it consumes.
         desired: `RUNNING`, `PAUSED`, or `STOPPED` for another to go on.
         until: where it is to stop: the offset of the first ordered record whose matches are not reported; None is at once.
     """
@@ -70,7 +70,7 @@ class Assignment:
     start: int | None = None
     reported_to: int | None = None
     came_from: str | None = None
-    frontier: Frontier | None = None
+    consumption: ConsumptionCursor | None = None
     desired: State = State.RUNNING
     until: int | None = None
 
@@ -92,7 +92,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PlanStatus:
     """What a host says of a plan.
 
     Attributes:
@@ -102,7 +102,7 @@ class Standing:
         reports_from: where it runs, offset of the first record whose matches this host reports; None where that is `start`.
         reason: why it failed or was stopped; where it runs, what keeps it from being as safe as it should.
         position: offset of the next record when it was said, where that was told.
-        frontier: how far the pattern had consumed there, if it consumes and had begun; where the plan ended, at its end.
+        consumption: how far the pattern had consumed there, if it consumes and had begun; where the plan ended, at its end.
     """
 
     name: PatternName
@@ -114,9 +114,9 @@ class Standing:
     reports_from: int | None = None
     reason: str = ""
     position: int | None = field(default=None, compare=False)
-    frontier: Frontier | None = field(default=None, compare=False)
+    consumption: ConsumptionCursor | None = field(default=None, compare=False)
 
-    def is_said_by(self, known: Standing | None) -> bool:
+    def is_said_by(self, known: PlanStatus | None) -> bool:
         """Whether what was said last says it: that it runs, and reports from no later offset, holds while it goes on."""
         if known is None or self.state is not State.RUNNING:
             return self == known
@@ -136,19 +136,19 @@ class Running:
         start: offset of the first record whose matches count as reported.
         reports_from: offset of the first record whose matches are to be reported: past `start` where that was done before.
         until: offset of the first record whose matches are not to be reported any more; None where it has no end.
-        frontier: how far the pattern had consumed at `reports_from`, if it consumes and began before.
+        consumption: how far the pattern had consumed at `reports_from`, if it consumes and began before.
     """
 
     assignment: Assignment
     start: int
     reports_from: int
     until: int | None = None
-    frontier: Frontier | None = None
+    consumption: ConsumptionCursor | None = None
 
     @property
     def begins(self) -> int:
         """Offset of the first record whose matches count; of a pattern that consumes and began before, where it goes on."""
-        return self.start if self.frontier is None else self.reports_from
+        return self.start if self.consumption is None else self.reports_from
 
     @property
     def consumes(self) -> bool:
@@ -167,14 +167,16 @@ class Running:
     def begun(cls, assignment: Assignment, position: int) -> Running:
         """Return a plan that was not run here before; `position` is that of the next record."""
         start = position if assignment.start is None else assignment.start
-        return cls(assignment, start, max(start, assignment.reported_to or 0), frontier=assignment.frontier)
+        return cls(assignment, start, max(start, assignment.reported_to or 0), consumption=assignment.consumption)
 
     @property
-    def standing(self) -> Standing:
+    def plan_status(self) -> PlanStatus:
         """What is said of it while it runs."""
         return replace(self.ended(State.RUNNING, self.start), reports_from=self.reports_from)
 
-    def ended(self, state: State, end: int, reason: str = "") -> Standing:
+    def ended(self, state: State, end: int, reason: str = "") -> PlanStatus:
         """Return what is said of it where it ended; `end` is the offset of the first record whose matches were not reported."""
         of = self.assignment
-        return Standing(of.name, of.version, of.epoch, state, of.stream, start=end, reason=reason, frontier=self.frontier)
+        return PlanStatus(
+            of.name, of.version, of.epoch, state, of.stream, start=end, reason=reason, consumption=self.consumption
+        )

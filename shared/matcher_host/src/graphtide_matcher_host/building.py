@@ -20,7 +20,7 @@ from graphtide_wire import ordered
 
 from graphtide_matcher_host.checkpointing import Recorder
 from graphtide_matcher_host.handover import Handover
-from graphtide_matcher_host.joining import Joining, Missed, reach
+from graphtide_matcher_host.joining import Joining, Missed, replay_start
 from graphtide_matcher_host.landmarks import Landmarks
 from graphtide_matcher_host.stream_pass import DeletionsBeganError, StreamPass
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.match_batch import EncodedMatch
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
     from graphtide_matcher_host.assignment import Running
     from graphtide_matcher_host.checkpointing import Checkpoint, Checkpointer
@@ -55,7 +55,7 @@ class Built:
     recorder: Recorder = field(default_factory=Recorder)
     missed: list[Missed] = field(default_factory=list)
 
-    def take(self, record: Record, figures: OrderedFigures) -> list[EncodedMatch]:
+    def take(self, record: Record, header: OrderedHeader) -> list[EncodedMatch]:
         """Let the pass take a record, whose headers say this, noting what its state depends on; return the matches to report.
 
         With a record of another epoch of the stream it begins anew: no match has edges of two.
@@ -65,13 +65,13 @@ class Built:
             DeletionsBeganError: the pass was made for a stream without deletions; nothing was taken.
         """
         batch = self.stream_pass.decode(record)
-        if figures.epoch != self.stream_pass.epoch:
-            self.stream_pass, self.recorder = self.stream_pass.anew(figures.epoch, record.offset), Recorder()
+        if header.epoch != self.stream_pass.epoch:
+            self.stream_pass, self.recorder = self.stream_pass.anew(header.epoch, record.offset), Recorder()
             batch = self.stream_pass.decode(record)
         of = self.stream_pass
         if of.plans.begins_between(of.position, record.offset):
             self.recorder.cut()
-        matches = [match for part in of.push(batch, record.offset, figures) for match in part]
+        matches = [match for part in of.push(batch, record.offset, header) for match in part]
         self.recorder.add(of.selected(batch), record.offset)
         return matches
 
@@ -231,7 +231,7 @@ class Builder:
         """Read the log from where the window of the earliest report begins."""
         self._checkpoints.start_anew()
         built = Built(StreamPass(running, deletions=deletions))
-        start, built.stream_pass.epoch = reach(running, position, reader=self._reader, partition=self._partition)
+        start, built.stream_pass.epoch = replay_start(running, position, reader=self._reader, partition=self._partition)
         built.stream_pass.position = start
         self._follow(built, start, position)
         return built
@@ -241,9 +241,9 @@ class Builder:
             for record in records:
                 try:
                     # What was put aside for its headers when it came is not taken when it is read again.
-                    figures = ordered.figures(record.headers)
-                    matches = built.take(record, figures)
-                    built.missed += [Missed(record, figures, matches)] if matches else []
+                    header = ordered.header(record.headers)
+                    matches = built.take(record, header)
+                    built.missed += [Missed(record, header, matches)] if matches else []
                 except (UnreadableStreamError, PoisonRecordError) as error:
                     _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         built.stream_pass.position = position

@@ -72,7 +72,7 @@ class Faults:
         _keep(self._places, place, None)
         return False
 
-    def judge(
+    def decide(
         self,
         error: BaseException,
         work: StreamWork,

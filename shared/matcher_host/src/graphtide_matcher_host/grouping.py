@@ -28,7 +28,7 @@ def matched_by(assignments: Sequence[Assignment], unit: TimeUnit) -> list[AnyPla
     plans: dict[int, AnyPlan] = {}
     together: dict[Hashable, list[int]] = {}
     for place, each in enumerate(assignments):
-        together.setdefault(_company(each), []).append(place)
+        together.setdefault(_unit_key(each), []).append(place)
     for places in together.values():
         own = [assignments[place].plan for place in places]
         plans.update(zip(places, family_of(own[0].pattern).united(own, unit), strict=True))
@@ -46,10 +46,10 @@ def flaw_of(assignment: Assignment, unit: TimeUnit) -> str | None:
     return flaw(alone, unit, assignment.limits)
 
 
-def _company(assignment: Assignment) -> Hashable:
+def _unit_key(assignment: Assignment) -> Hashable:
     """Return what is equal of patterns that may be of one unit."""
     family = family_of(assignment.plan.pattern)
-    return (family.name, assignment.limits, family.company(assignment.plan))
+    return (family.name, assignment.limits, family.unit_key(assignment.plan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def groups(assignments: Iterable[tuple[Assignment, AnyPlan]]) -> list[Group]:
     together: dict[Hashable, list[tuple[PatternName, tuple[HostedPlan, AnyPlan]]]] = {}
     for assignment, plan in assignments:
         if family_of(plan.pattern).is_united:
-            together.setdefault(_company(assignment), []).append((assignment.name, (assignment.plan, plan)))
+            together.setdefault(_unit_key(assignment), []).append((assignment.name, (assignment.plan, plan)))
     return [Group(tuple(name for name, _ in members), tuple(member for _, member in members)) for members in together.values()]
 
 

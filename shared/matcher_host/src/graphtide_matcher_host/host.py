@@ -28,7 +28,7 @@ from graphtide_core.errors import (
     UnreadableStreamError,
 )
 from graphtide_core.ports.log import Position, TopicPartition
-from graphtide_log.doubts import Doubts
+from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.follower import Follower
 from graphtide_ordering.faults import is_foreseen, reason_of
 from graphtide_serving.opened import close_all, opened
@@ -37,13 +37,13 @@ from graphtide_telemetry.resident import resident_bytes
 from graphtide_wire import ordered
 from graphtide_wire.hosts import StreamPlace
 
-from graphtide_matcher_host.assignment import NO_STREAM, Refusal, Running, Standing, State
+from graphtide_matcher_host.assignment import NO_STREAM, PlanStatus, Refusal, Running, State
 from graphtide_matcher_host.checkpoint_form import key_of
 from graphtide_matcher_host.faults import Faults
-from graphtide_matcher_host.figures import HostFigures
 from graphtide_matcher_host.grouping import flaw_of
-from graphtide_matcher_host.judging import dropped, judged, refused, runs
+from graphtide_matcher_host.host_metrics import HostMetrics
 from graphtide_matcher_host.occupancy import Occupancy
+from graphtide_matcher_host.reconciling import dropped, reconcile, refused, runs
 from graphtide_matcher_host.stream_work import StreamWork
 from graphtide_matcher_host.tracing import matching
 from graphtide_matcher_host.trouble import limit_reached, trouble
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Record
     from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.reports import PatternReport
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
     from graphtide_matcher_host.assignment import Assignment
     from graphtide_matcher_host.building import Built
@@ -113,12 +113,12 @@ class MatcherHost:
         self._opened: _Opened | None = None
         self._desired: dict[PatternName, Assignment] = {}
         self._refusals: dict[PatternName, Refusal] = {}
-        self._standings: dict[PatternName, Standing] = {}
+        self._plan_statuses: dict[PatternName, PlanStatus] = {}
         self._works: dict[StreamName, StreamWork] = {}
         self._figures: dict[PatternName, PatternReport] = {}
         self._told_at = 0.0
-        self._doubts = Doubts(records.group, TopicPartition(records.plans, 0))
-        self._telemetry = HostFigures(records.group, clock)
+        self._committed_offset_check = CommittedOffsetCheck(records.group, TopicPartition(records.plans, 0))
+        self._telemetry = HostMetrics(records.group, clock)
         self._occupancy = Occupancy(clock)
         self._has_topic_of_costs = False
         self._faults = Faults(records.group)
@@ -139,10 +139,10 @@ class MatcherHost:
         views = Views(self._log, self._records.topics, side, self._clock)
         self._opened = _Opened(transactor, reader, side, Follower(self._log, self._records.plans), views)
         transactor.open()
-        self._desired, self._refusals, self._standings, self._works, self._figures = {}, {}, {}, {}, {}
-        self._telemetry.follow(self._standings, self._figures, self._works)
+        self._desired, self._refusals, self._plan_statuses, self._works, self._figures = {}, {}, {}, {}, {}
+        self._telemetry.follow(self._plan_statuses, self._figures, self._works)
         self._recall()
-        ran = [(each.stream, each.name) for each in self._standings.values() if each.state is State.RUNNING]
+        ran = [(each.stream, each.name) for each in self._plan_statuses.values() if each.state is State.RUNNING]
         self._adopt(_by_stream([*ran, *self._note(self._opened.plans.to_the_end())]))
 
     def step(self) -> None:
@@ -164,14 +164,14 @@ class MatcherHost:
             return
         self._let_join()
         for work in self._works.values():
-            work.grant(self._clock.monotonic())
+            work.refill(self._clock.monotonic())
         # Step 2.
         is_hurried = any(work.has_newcomers for work in self._works.values())
         with self._occupancy.waiting():
             records = opened.reader.poll(0 if is_hurried else self._settings.linger_seconds, self._settings.most_records)
         self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
         is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
-        figures = self._due_figures() if is_due else []
+        header = self._due_counts() if is_due else []
         if not records:
             for work in self._works.values():
                 work.pass_over_gap()
@@ -182,16 +182,16 @@ class MatcherHost:
             opened.transactor.begin()
             for record in records:
                 opened.transactor.write(self._matched(record))
-            opened.transactor.write(figures)
-            opened.transactor.write(self._tell_frontiers())
+            opened.transactor.write(header)
+            opened.transactor.write(self._report_consumption())
             over = self._over()
-            opened.transactor.write([self._tell(standing) for standing in over])
+            opened.transactor.write([self._tell(plan_status) for plan_status in over])
             # Step 4.
             positions = {work.partition: Position(work.position) for work in self._works.values()}
             opened.transactor.commit(self._records.group, positions)
             self._telemetry.committed()
             if over:
-                self._adopt(_by_stream((standing.stream, standing.name) for standing in over))
+                self._adopt(_by_stream((plan_status.stream, plan_status.name) for plan_status in over))
         # Step 5.
         for work in self._works.values():
             work.save(self._clock.monotonic(), self._settings.checkpoint_seconds)
@@ -214,8 +214,8 @@ class MatcherHost:
         status = Follower(self._log, self._records.status)
         try:
             for record in status.committed():
-                if (standing := self._records.standing(record)) is not None:
-                    self._standings[standing.name] = standing
+                if (plan_status := self._records.plan_status(record)) is not None:
+                    self._plan_statuses[plan_status.name] = plan_status
         finally:
             status.close()
 
@@ -224,7 +224,7 @@ class MatcherHost:
         changed: list[tuple[StreamName, PatternName]] = []
         for record in records:
             name = self._records.name_of(record)
-            before, known = self._desired.pop(name, None), self._standings.get(name)
+            before, known = self._desired.pop(name, None), self._plan_statuses.get(name)
             self._refusals.pop(name, None)
             try:
                 wanted = self._records.assignment(record)
@@ -245,9 +245,9 @@ class MatcherHost:
 
     def _refuse(self) -> None:
         """Say of plans that cannot be read why; of those that run here it is said where they end, by `_adopt`."""
-        known = ((refusal, self._standings.get(name)) for name, refusal in self._refusals.items())
+        known = ((refusal, self._plan_statuses.get(name)) for name, refusal in self._refusals.items())
         told = (refused(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
-        messages = [self._tell(each) for each in told if each is not None and each != self._standings.get(each.name)]
+        messages = [self._tell(each) for each in told if each is not None and each != self._plan_statuses.get(each.name)]
         if messages:
             self._commit(messages, {})
 
@@ -272,7 +272,7 @@ class MatcherHost:
         except FencedError:
             raise
         except (CollidingTopicError, FatalError) as error:
-            if any(each.state is State.RUNNING and each.stream == stream for each in self._standings.values()):
+            if any(each.state is State.RUNNING and each.stream == stream for each in self._plan_statuses.values()):
                 raise
             for name in names:
                 wanted = self._desired.get(name)
@@ -286,12 +286,12 @@ class MatcherHost:
     def _adopt_one(self, stream: StreamName, names: Collection[PatternName]) -> list[PatternName]:
         """Bring the pass of a stream in line; return the patterns whose plans are over with that: another look is due."""
         work = self._work(stream)
-        to_run, told = self._judged(stream, names, work)
+        to_run, told = self._reconcile(stream, names, work)
         running: list[Running] = []
         newcomers: list[Running] = []
         for each in to_run:
             # What this host is said to run must not fall behind what is committed.
-            goes_on = runs(each.assignment, self._standings.get(each.assignment.name))
+            goes_on = runs(each.assignment, self._plan_statuses.get(each.assignment.name))
             (running if goes_on else newcomers).append(each)
         if not running and not work.has_others(names):
             # Nobody waits for them.
@@ -301,7 +301,7 @@ class MatcherHost:
         try:
             missed = work.adopt(running, set(names) - {each.assignment.name for each in running})
         except BaseException as error:
-            self._faults.judge(error, work, running)
+            self._faults.decide(error, work, running)
             raise
         views = self._needed().views
         for name in names:
@@ -309,20 +309,20 @@ class MatcherHost:
         for each in running:
             views.begin(each.assignment)
         work.welcome(newcomers)
-        messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
+        messages = [message for each in missed for message in self._reported(each.record, each.header, each.matches)]
         over = work.over()
-        told += [each.standing for each in running] + over
+        told += [each.plan_status for each in running] + over
         moved = work.moved()
-        for standing in told:
-            if standing.name in moved or not standing.is_said_by(self._standings.get(standing.name)):
-                position = work.position if standing.state is State.RUNNING else None
-                messages.append(self._tell(standing, position=position))
+        for plan_status in told:
+            if plan_status.name in moved or not plan_status.is_said_by(self._plan_statuses.get(plan_status.name)):
+                position = work.position if plan_status.state is State.RUNNING else None
+                messages.append(self._tell(plan_status, position=position))
         self._commit(messages, {work.partition: Position(work.position)})
         if not len(work):
             work.end()
             work.close()
             del self._works[stream]
-        return [standing.name for standing in over]
+        return [plan_status.name for plan_status in over]
 
     def _moves(self, name: PatternName) -> bool:
         """Whether a plan is to stop here at once, so that another host goes on."""
@@ -336,31 +336,31 @@ class MatcherHost:
             try:
                 joined, missed = work.let_join(JOIN_SECONDS)
             except BaseException as error:
-                self._faults.judge(error, work, newcomers)
+                self._faults.decide(error, work, newcomers)
                 raise
             for each in joined:
                 self._needed().views.begin(each.assignment)
             if joined:
-                messages = [message for each in missed for message in self._reported(each.record, each.figures, each.matches)]
-                messages += [self._tell(each.standing, position=work.position) for each in joined]
+                messages = [message for each in missed for message in self._reported(each.record, each.header, each.matches)]
+                messages += [self._tell(each.plan_status, position=work.position) for each in joined]
                 work.moved()
                 self._commit(messages, {work.partition: Position(work.position)})
 
-    def _judged(
+    def _reconcile(
         self, stream: StreamName, names: Collection[PatternName], work: StreamWork
-    ) -> tuple[list[Running], list[Standing]]:
+    ) -> tuple[list[Running], list[PlanStatus]]:
         """Split the plans of some patterns into those that are to run, and what is to be said of the others."""
         running: list[Running] = []
-        told: list[Standing] = []
+        told: list[PlanStatus] = []
         wanted: list[Assignment] = []
         for name in sorted(names):
-            each, known = self._desired.get(name), self._standings.get(name)
+            each, known = self._desired.get(name), self._plan_statuses.get(name)
             if each is not None and each.stream == stream:
                 wanted.append(each)
             elif known is not None and known.state is State.RUNNING and known.stream == stream:
                 told.append(dropped(known, work.position, self._refusals.get(name)))
-        for each in sorted(wanted, key=lambda each: not runs(each, self._standings.get(each.name))):
-            match judged(each, self._standings.get(each.name), work.position):
+        for each in sorted(wanted, key=lambda each: not runs(each, self._plan_statuses.get(each.name))):
+            match reconcile(each, self._plan_statuses.get(each.name), work.position):
                 case Running() as plan:
                     unit = work.unit or (running[0].assignment.unit if running else each.unit)
                     reason = None if work.has(plan) else self._faults.reason(plan.assignment) or flaw_of(plan.assignment, unit)
@@ -368,13 +368,13 @@ class MatcherHost:
                         running.append(plan)
                     else:
                         told.append(plan.ended(State.FAILED, plan.reports_from, reason))
-                case Standing() as standing:
-                    told.append(standing)
+                case PlanStatus() as plan_status:
+                    told.append(plan_status)
         return running, told
 
-    def _over(self) -> list[Standing]:
+    def _over(self) -> list[PlanStatus]:
         """Return what is to be said of the plans whose end is reached."""
-        return [standing for work in self._works.values() for standing in work.over()]
+        return [plan_status for work in self._works.values() for plan_status in work.over()]
 
     def _work(self, stream: StreamName) -> StreamWork:
         if stream not in self._works:
@@ -401,15 +401,15 @@ class MatcherHost:
         """
         opened = self._needed()
         wanted = [each for each in self._desired.values() if each.stream == stream]
-        known = [self._standings[each.name] for each in wanted if runs(each, self._standings.get(each.name))]
-        ran = any(each.state is State.RUNNING and each.stream == stream for each in self._standings.values())
+        known = [self._plan_statuses[each.name] for each in wanted if runs(each, self._plan_statuses.get(each.name))]
+        ran = any(each.state is State.RUNNING and each.stream == stream for each in self._plan_statuses.values())
         _, end = opened.side.ends([partition])[partition]
         # What is past the end was written by somebody else.
         told = max((each.position for each in known if each.position is not None and each.position <= end), default=0)
         committed = self._committed(partition, told if known else None)
         if committed is not None and (ran or known):
             return committed.offset
-        plans = (judged(each, self._standings.get(each.name), end) for each in wanted)
+        plans = (reconcile(each, self._plan_statuses.get(each.name), end) for each in wanted)
         return min([end, *(plan.reports_from for plan in plans if isinstance(plan, Running))])
 
     def _committed(self, partition: TopicPartition, told: int | None) -> Position | None:
@@ -427,7 +427,7 @@ class MatcherHost:
             return f"has {found} in {partition.topic}, and said before that it was at {told} or later"
 
         opened = self._needed()
-        return self._doubts.settled(opened.reader, [partition], contradiction, opened.transactor)[partition]
+        return self._committed_offset_check.settled(opened.reader, [partition], contradiction, opened.transactor)[partition]
 
     def _matched(self, record: Record) -> list[Message]:
         """Match one ordered record; return what it brings about."""
@@ -437,50 +437,50 @@ class MatcherHost:
             work.position = record.offset + 1
             return [self._records.dead_letter(record, "a matcher failed on it twice, with no pattern to blame")]
         try:
-            figures = ordered.figures(record.headers)
-            with matching(record, figures, stream):
-                messages = self._reported(record, figures, work.take(record, figures))
-            self._telemetry.matched(stream, figures.records)
+            header = ordered.header(record.headers)
+            with matching(record, header, stream):
+                messages = self._reported(record, header, work.take(record, header))
+            self._telemetry.matched(stream, header.records)
         except (UnreadableStreamError, PoisonRecordError) as error:
             work.position = record.offset + 1
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
             return [self._records.dead_letter(record, str(error))]
         except BaseException as error:
             plans = [] if work.built is None else work.built.stream_pass.plans.running()
-            self._faults.judge(error, work, plans, record, lambda built: self._tried(built, record))
+            self._faults.decide(error, work, plans, record, lambda built: self._tried(built, record))
             raise
         return messages
 
     def _tried(self, built: Built, record: Record) -> None:
         """Let a pass take a record apart from all others, and write what it finds; throw that away."""
-        figures = ordered.figures(record.headers)
-        self._records.matches(record, figures, built.take(record, figures))
+        header = ordered.header(record.headers)
+        self._records.matches(record, header, built.take(record, header))
 
-    def _reported(self, record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch]) -> list[Message]:
+    def _reported(self, record: Record, header: OrderedHeader, matches: Sequence[EncodedMatch]) -> list[Message]:
         self._telemetry.reported(matches)
-        edges = self._needed().views.tell(self._records.stream_of(record), figures, matches, self._clock.monotonic())
-        return [*self._records.matches(record, figures, matches), *edges]
+        edges = self._needed().views.tell(self._records.stream_of(record), header, matches, self._clock.monotonic())
+        return [*self._records.matches(record, header, matches), *edges]
 
-    def _due_figures(self) -> list[Message]:
+    def _due_counts(self) -> list[Message]:
         """Say how plans do that did something since the last time, and which of them a limit ended."""
         self._told_at = self._clock.monotonic()
         messages: list[Message] = []
         for work in self._works.values():
             changed = work.changes()
-            for name, report in (work.judged_anew() | changed).items():
-                standing = self._standings[name]
+            for name, report in (work.troubled_reports() | changed).items():
+                plan_status = self._plan_statuses[name]
                 found = trouble(report, work.unsaved)
-                if report.paused and standing.state is State.RUNNING:
+                if report.paused and plan_status.state is State.RUNNING:
                     state = State.PAUSED if self._desired[name].limits.policy == "pause" else State.FAILED
-                    end = standing.end(work.position)
+                    end = plan_status.end(work.position)
                     reason = limit_reached(name, report)
-                    standing = replace(standing, state=state, start=end, reports_from=None, reason=reason)
-                elif standing.state is State.RUNNING and standing.reason != found:
-                    standing = replace(standing, reason=found)
+                    plan_status = replace(plan_status, state=state, start=end, reports_from=None, reason=reason)
+                elif plan_status.state is State.RUNNING and plan_status.reason != found:
+                    plan_status = replace(plan_status, reason=found)
                 elif name not in changed:
                     continue
                 self._figures[name] = report
-                messages.append(self._tell(standing, report, work.position))
+                messages.append(self._tell(plan_status, report, work.position))
         return messages + self._cost()
 
     def _cost(self) -> list[Message]:
@@ -495,17 +495,17 @@ class MatcherHost:
         ]
         return [self._records.cost(self._occupancy.taken(), resident_bytes(), places)]
 
-    def _tell_frontiers(self) -> list[Message]:
+    def _report_consumption(self) -> list[Message]:
         """Say how far patterns have consumed, with the positions of which that holds."""
         moved = [(work, name) for work in self._works.values() for name in work.moved()]
-        return [self._tell(self._standings[name], self._figures.get(name), work.position) for work, name in moved]
+        return [self._tell(self._plan_statuses[name], self._figures.get(name), work.position) for work, name in moved]
 
-    def _tell(self, standing: Standing, report: PatternReport | None = None, position: int | None = None) -> Message:
-        work = self._works.get(standing.stream)
-        here = None if work is None else work.frontier(standing.name, standing.version)
-        standing = standing if here is None else replace(standing, frontier=here)
-        self._standings[standing.name] = standing
-        return self._records.told(standing, report, position)
+    def _tell(self, plan_status: PlanStatus, report: PatternReport | None = None, position: int | None = None) -> Message:
+        work = self._works.get(plan_status.stream)
+        here = None if work is None else work.consumption(plan_status.name, plan_status.version)
+        plan_status = plan_status if here is None else replace(plan_status, consumption=here)
+        self._plan_statuses[plan_status.name] = plan_status
+        return self._records.told(plan_status, report, position)
 
     def _commit(self, messages: Iterable[Message], positions: dict[TopicPartition, Position]) -> None:
         transactor = self._needed().transactor

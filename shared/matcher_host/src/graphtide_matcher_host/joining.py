@@ -22,7 +22,7 @@ from graphtide_telemetry.health import beat
 from graphtide_wire import ordered
 
 from graphtide_matcher_host.handover import Handover
-from graphtide_matcher_host.landmarks import Landmarks, Reach
+from graphtide_matcher_host.landmarks import Landmarks, ReplayStart
 from graphtide_matcher_host.stream_pass import StreamPass
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.records import EdgeBatch
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
     from graphtide_matcher_host.assignment import Running
 
@@ -50,18 +50,18 @@ class Missed(NamedTuple):
     """Matches that are to be reported later than when the record that completed them was taken; what its headers say."""
 
     record: Record
-    figures: OrderedFigures
+    header: OrderedHeader
     matches: list[EncodedMatch]
 
 
-def reach(
+def replay_start(
     running: Sequence[Running],
     position: int,
     *,
     reader: LogReader,
     partition: TopicPartition,
     landmarks: Landmarks | None = None,
-) -> Reach:
+) -> ReplayStart:
     """Return where the windows begin that end with the earliest report of plans that are to stand at a position.
 
     Complexity: O(log(records)) reads of the log, unless a landmark is known and no window counts edges.
@@ -75,18 +75,18 @@ def reach(
     if edges:
         last = last_before(reader, partition, first_report)
         if last is None:
-            return Reach(first_report, 0)
+            return ReplayStart(first_report, 0)
         since = first_since(reader, partition, Instant(last.epoch, last.last_ts).back(window), first_report)
         begun = first_since(reader, partition, Instant(last.epoch, MIN_EVENT_TIME), first_report)
         counted = last_numbered(reader, partition, (last.number or 0) - edges, begun, first_report)
-        return Reach(min(since, counted), last.epoch)
-    if landmarks is not None and (known := landmarks.reach(first_report, window)) is not None:
+        return ReplayStart(min(since, counted), last.epoch)
+    if landmarks is not None and (known := landmarks.replay_start(first_report, window)) is not None:
         # Records may be gone since it was noted.
-        return Reach(max(known.start, reader.ends([partition])[partition][0]), known.epoch)
+        return ReplayStart(max(known.start, reader.ends([partition])[partition][0]), known.epoch)
     newest = newest_before(reader, partition, first_report)
     if newest is None:
-        return Reach(first_report, 0)
-    return Reach(first_since(reader, partition, newest.back(window), first_report), newest.epoch)
+        return ReplayStart(first_report, 0)
+    return ReplayStart(first_since(reader, partition, newest.back(window), first_report), newest.epoch)
 
 
 class Joining:
@@ -209,7 +209,7 @@ class Joining:
         self._selected.clear()
 
     def _begin_in_log(self) -> None:
-        start, epoch = reach(
+        start, epoch = replay_start(
             self.running,
             self.into.position,
             reader=self._reader,
@@ -238,12 +238,12 @@ class Joining:
     def _take(self, record: Record) -> None:
         """Take the next record. What was put aside for its headers or edges when it came is not taken when it is read again."""
         try:
-            figures = ordered.figures(record.headers)
+            header = ordered.header(record.headers)
             batch = self._pass.decode(record)
-            if figures.epoch != self._pass.epoch:
-                self._begin(figures.epoch)
+            if header.epoch != self._pass.epoch:
+                self._begin(header.epoch)
                 batch = self._pass.decode(record)
-            matches = [match for part in self._pass.push(batch, record.offset, figures) for match in part]
+            matches = [match for part in self._pass.push(batch, record.offset, header) for match in part]
             self._selected.append((record.offset, self._pass.selected(batch)))
         except (UnreadableStreamError, PoisonRecordError) as error:
             _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
@@ -251,7 +251,7 @@ class Joining:
         finally:
             self._pass.position = record.offset + 1
         if matches:
-            self._missed.append(Missed(record, figures, matches))
+            self._missed.append(Missed(record, header, matches))
         self._expire()
 
     def _expire(self) -> None:

@@ -18,7 +18,7 @@ MOST: Final = 32
 """Landmarks of a level."""
 
 
-class Reach(NamedTuple):
+class ReplayStart(NamedTuple):
     """Where the log is to be read from so that plans have their state, and an epoch of the stream there, or just before."""
 
     start: int
@@ -62,7 +62,7 @@ class Landmarks:
         self._levels.append(deque([leaving]))
         self._left.append(0)
 
-    def reach(self, end: int, window: int) -> Reach | None:
+    def replay_start(self, end: int, window: int) -> ReplayStart | None:
         """Return where to begin so that no record is missed that a window reaches, so many ticks long and up to an offset.
 
         Returns:
@@ -75,4 +75,4 @@ class Landmarks:
         # That of the last record before the offset is no older.
         begin = before[-1].instant.back(window)
         past = [each for each in before if each.instant < begin]
-        return Reach(past[-1].offset, past[-1].instant.epoch) if past else None
+        return ReplayStart(past[-1].offset, past[-1].instant.epoch) if past else None

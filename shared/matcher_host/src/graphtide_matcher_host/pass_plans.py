@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from graphtide_core.consumption import ConsumptionCursor
     from graphtide_core.ids import PatternName
-    from graphtide_core.residue import Frontier
 
     from graphtide_matcher_host.assignment import Assignment, Running
 
@@ -32,7 +32,7 @@ class PassPlans:
         self._places = {each.assignment.name: place for place, each in self._running.items()}
         self._starts = sorted((each.begins, place) for place, each in self._running.items())
         self._started = 0
-        self._frontiers = {each.assignment.name: each.frontier for each in running if each.frontier is not None}
+        self._consumptions = {each.assignment.name: each.consumption for each in running if each.consumption is not None}
         self._moved: set[PatternName] = set()
         self.window = max(each.assignment.window for each in running)
         self.reports_from = min(each.reports_from for each in running)
@@ -77,7 +77,7 @@ class PassPlans:
         Complexity: O(plans).
         """
         goes_on = (each.reported_to(position) for each in self._running.values())
-        return [replace(each, frontier=self._frontiers.get(each.assignment.name)) for each in goes_on]
+        return [replace(each, consumption=self._consumptions.get(each.assignment.name)) for each in goes_on]
 
     def reports(self, name: PatternName, offset: int) -> bool:
         """Whether a pattern reports what the record at an offset completes."""
@@ -89,8 +89,8 @@ class PassPlans:
         """Take a plan more; one that has not begun begins at its offset."""
         name = running.assignment.name
         self._running[place], self._places[name] = running, place
-        if running.frontier is not None:
-            self._frontiers[name] = running.frontier
+        if running.consumption is not None:
+            self._consumptions[name] = running.consumption
             self._moved.add(name)
         if not has_begun:
             insort(self._starts, (running.begins, place))
@@ -108,7 +108,7 @@ class PassPlans:
         assignment = self._running.pop(place).assignment
         self._starts = [each for each in self._starts[self._started :] if each[1] != place]
         self._started = 0
-        self._frontiers.pop(name, None)
+        self._consumptions.pop(name, None)
         self._moved.discard(name)
         if assignment.window == self.window:
             self.window = max((each.assignment.window for each in self._running.values()), default=1)
@@ -129,14 +129,14 @@ class PassPlans:
 
     # ---- how far plans have consumed
 
-    def frontier(self, name: PatternName) -> Frontier | None:
+    def consumption(self, name: PatternName) -> ConsumptionCursor | None:
         """Return how far a pattern had consumed with the last record of which its plan reports; None if it does not consume."""
-        return self._frontiers.get(name)
+        return self._consumptions.get(name)
 
-    def note(self, name: PatternName, frontier: Frontier | None) -> None:
+    def note(self, name: PatternName, consumption: ConsumptionCursor | None) -> None:
         """Note how far a pattern has consumed, if it consumes."""
-        if frontier is not None and frontier != self._frontiers.get(name):
-            self._frontiers[name] = frontier
+        if consumption is not None and consumption != self._consumptions.get(name):
+            self._consumptions[name] = consumption
             self._moved.add(name)
 
     def moved(self) -> set[PatternName]:
@@ -146,4 +146,4 @@ class PassPlans:
 
     def mark_moved(self, names: Collection[PatternName]) -> None:
         """Take over which patterns have consumed, of those that are here."""
-        self._moved.update(self._frontiers.keys() & names)
+        self._moved.update(self._consumptions.keys() & names)

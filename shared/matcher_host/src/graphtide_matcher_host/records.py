@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.any_pattern import ordered_stream
+from graphtide_core.consumption import ConsumptionCursor
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.ports.log import Message
-from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_ordering.faults import reason_of
 from graphtide_query import parse
 from graphtide_query.families import family_of
-from graphtide_query.reads import hindsight, reads_of
+from graphtide_query.reads import match_lookback, reads_of
 from graphtide_wire import control, dead_letters, headers
 from graphtide_wire import hosts as host_records
 from graphtide_wire import matches as match_events
@@ -25,7 +25,7 @@ from graphtide_wire.plans import plan_of
 from graphtide_wire.topics import MOST_ORDERED_BYTES, check_ordered
 
 from graphtide_matcher_host import tracing
-from graphtide_matcher_host.assignment import Assignment, Refusal, Standing, State
+from graphtide_matcher_host.assignment import Assignment, PlanStatus, Refusal, State
 from graphtide_matcher_host.faults import PlanFaultError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Record, TopicSpec
     from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.reports import PatternReport
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
 
 _LONGEST_REASON: Final = 1_000
@@ -127,14 +127,14 @@ class HostRecords:
             stream=stream,
             unit=unit,
             plan=found,
-            window=max(1, hindsight(pattern, unit)),
-            edges=reads.reach.edges,
+            window=max(1, match_lookback(pattern, unit)),
+            edges=reads.lookback.edges,
             forms=family_of(pattern).canonical_parts(pattern),
             limits=limits,
             start=plan.start,
             reported_to=plan.reported_to,
             came_from=self._group(plan.came_from) if isinstance(plan.came_from, control.HostName) else None,
-            frontier=_frontier(plan.frontier),
+            consumption=_consumption_cursor(plan.consumption),
             desired=_DESIRED[plan.desired],
             until=plan.until,
         )
@@ -150,7 +150,7 @@ class HostRecords:
             return Refusal(name, None, None, reason)
         return Refusal(name, head.version, head.epoch, reason)
 
-    def standing(self, record: Record) -> Standing | None:
+    def plan_status(self, record: Record) -> PlanStatus | None:
         """Return what was said of a plan, if this shard said it."""
         if record.value is None:
             return None
@@ -164,7 +164,7 @@ class HostRecords:
             return None
         if (said.service, said.shard) != (self.service, self.shard) or said.state not in _SAID:
             return None
-        return Standing(
+        return PlanStatus(
             PatternName(said.name),
             said.version,
             said.epoch,
@@ -174,24 +174,26 @@ class HostRecords:
             said.reports_from,
             said.reason or "",
             said.position,
-            _frontier(said.frontier),
+            _consumption_cursor(said.consumption),
         )
 
-    def told(self, standing: Standing, report: PatternReport | None = None, position: int | None = None) -> Message:
+    def told(self, plan_status: PlanStatus, report: PatternReport | None = None, position: int | None = None) -> Message:
         """Return what is said of a plan, with its counts and the next offset where it runs."""
         said = control.StatusRecord(
-            name=standing.name,
-            version=standing.version,
-            epoch=standing.epoch,
+            name=plan_status.name,
+            version=plan_status.version,
+            epoch=plan_status.epoch,
             service=self.service,
             shard=self.shard,
-            state=standing.state.value,
+            state=plan_status.state.value,
             at=self.clock.now(),
-            reason=standing.reason or None,
-            stream=standing.stream,
-            start=standing.start,
-            reports_from=standing.reports_from,
-            frontier=msgspec.UNSET if standing.frontier is None else control.FrontierForm(*standing.frontier),
+            reason=plan_status.reason or None,
+            stream=plan_status.stream,
+            start=plan_status.start,
+            reports_from=plan_status.reports_from,
+            consumption=msgspec.UNSET
+            if plan_status.consumption is None
+            else control.ConsumptionCursorForm(*plan_status.consumption),
             position=position,
             matches=report.matches if report is not None else 0,
             suppressed=report.suppressed if report is not None and report.suppressed else msgspec.UNSET,
@@ -207,17 +209,17 @@ class HostRecords:
         said = host_records.HostRecord(self.service, self.shard, self.clock.now(), busy, memory_bytes, tuple(streams))
         return Message(self.topics.hosts, host_records.host_key(said), host_records.encode_host(said))
 
-    def matches(self, record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch]) -> list[Message]:
+    def matches(self, record: Record, header: OrderedHeader, matches: Sequence[EncodedMatch]) -> list[Message]:
         """Return the matches that an ordered record completed, each in the trace of the edge that ended it.
 
         Raises:
             PlanFaultError: a match cannot be written.
         """
-        topic, carried = self.topics.matches, tracing.traceparents(record, figures, matches, self.topics.matches)
+        topic, carried = self.topics.matches, tracing.traceparents(record, header, matches, self.topics.matches)
         messages: list[Message] = []
         for match, traceparent in zip(matches, carried, strict=True):
             try:
-                messages.append(match_events.encode_known(topic, match.json, _head(match), figures.unit, traceparent))
+                messages.append(match_events.encode_known(topic, match.json, _head(match), header.unit, traceparent))
             except Exception as error:
                 raise PlanFaultError(match.pattern.name, reason_of(error)) from error
         return messages
@@ -250,8 +252,8 @@ def _head(of: EncodedMatch) -> match_events.MatchHead:
     )
 
 
-def _frontier(told: control.FrontierForm | msgspec.UnsetType) -> Frontier | None:
-    return Frontier(told.at, told.ties) if isinstance(told, control.FrontierForm) else None
+def _consumption_cursor(told: control.ConsumptionCursorForm | msgspec.UnsetType) -> ConsumptionCursor | None:
+    return ConsumptionCursor(told.at, told.ties) if isinstance(told, control.ConsumptionCursorForm) else None
 
 
 def _items(report: PatternReport) -> tuple[control.ItemStatus, ...]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
     from graphtide_native.reports import PatternReport
     from graphtide_native.spec import Limits
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
     from graphtide_matcher_host.assignment import Assignment, Running
     from graphtide_matcher_host.grouping import Group
@@ -97,10 +97,10 @@ class StreamPass:
         )
         self._decoder = self._stages.arrow_decoder()
         for place, each in self.plans:
-            self._matcher.wait(place, each.frontier)
+            self._matcher.wait(place, each.consumption)
         self._paused: dict[PatternName, PatternReport] = {}
         self._untold: dict[PatternName, PatternReport] = {}
-        self._granted_at: float | None = None
+        self._refilled_at: float | None = None
         self._is_stirred = False
 
     def anew(self, epoch: int, offset: int) -> StreamPass:
@@ -109,10 +109,10 @@ class StreamPass:
         Nothing taken so far has a part in its matches, and what was consumed so far is none of it.
         A plan that its limit paused stays paused, so that its host comes to say so.
         """
-        running = [each if offset < each.begins else replace(each, frontier=None) for each in self.plans.running()]
+        running = [each if offset < each.begins else replace(each, consumption=None) for each in self.plans.running()]
         begun = StreamPass(running, deletions=self.deletions)
         begun.epoch, begun.position = epoch, self.position
-        begun._granted_at = self._granted_at
+        begun._refilled_at = self._refilled_at
         begun._paused = {name: report for name, report in self.reports().items() if report.paused}
         begun._untold = dict(begun._paused)
         return begun
@@ -133,7 +133,7 @@ class StreamPass:
         """
         return self._decoded(record.value or b"")
 
-    def push(self, batch: EdgeBatch, offset: int, figures: OrderedFigures) -> Iterator[list[EncodedMatch]]:
+    def push(self, batch: EdgeBatch, offset: int, header: OrderedHeader) -> Iterator[list[EncodedMatch]]:
         """Take the edges of the record at an offset, and its watermark; yield what is to be reported in parts.
 
         Raises:
@@ -143,23 +143,23 @@ class StreamPass:
             message = f"it has edges from before the time {self.newest}, which the stream had come to, or not in order"
             raise UnreadableStreamError(message)
         self._pass_starts(offset)
-        if figures.number is not None:
-            self._count_from(figures.number)
+        if header.number is not None:
+            self._count_from(header.number)
         consumed: set[PatternName] = set()
-        for matches in self._taken(batch, figures.watermark):
+        for matches in self._taken(batch, header.watermark):
             if self.plans.reports_from <= offset:
                 reported = [match for match in matches.records() if self._reports(match.pattern.name, offset)]
                 consumed.update(each.pattern.name for each in reported if each.pattern.consumes)
                 yield reported
         for name in consumed:
-            self._note_frontier(name)
+            self._note_consumption(name)
         self.position = offset + 1
 
-    def grant(self, now: float) -> None:
+    def refill(self, now: float) -> None:
         """Grant the plans work for the seconds since the last time: a quiet stream may have heavy patterns."""
-        if self._granted_at is not None and now > self._granted_at:
-            self._matcher.grant(int((now - self._granted_at) * _RECORDS_A_SECOND))
-        self._granted_at = now
+        if self._refilled_at is not None and now > self._refilled_at:
+            self._matcher.refill(int((now - self._refilled_at) * _RECORDS_A_SECOND))
+        self._refilled_at = now
 
     @property
     def shed(self) -> frozenset[PatternName]:
@@ -230,11 +230,11 @@ class StreamPass:
         if has_begun:
             other._pass_starts(self.position - 1)
         name = running.assignment.name
-        running = replace(running, frontier=other.plans.frontier(name))
+        running = replace(running, consumption=other.plans.consumption(name))
         untold = [batch for offset, batch in selected if offset < running.start]
         told = [batch for offset, batch in selected if offset >= running.start]
         place = self._take(running, untold, told, since, has_begun=has_begun)
-        self._matcher.take_telling(place, other._matcher, other._place(name))
+        self._matcher.take_deduplication(place, other._matcher, other._place(name))
         self.mark_shed(other.shed & {name})
 
     def remove(self, name: PatternName) -> None:
@@ -327,7 +327,7 @@ class StreamPass:
             told=told,
             projected=self.coverage.attributes,
             has_begun=has_begun,
-            residue=running.frontier,
+            consumption=running.consumption,
         )
         self.plans.add(place, running, has_begun=has_begun)
         self.coverage.add(assignment, since)
@@ -367,10 +367,10 @@ class StreamPass:
         """Let plans begin whose matches count from here: nobody was told of what was found before."""
         for place in self.plans.begin(offset):
             self._matcher.begin(place)
-            self._note_frontier(self.plans.name(place))
+            self._note_consumption(self.plans.name(place))
 
-    def _note_frontier(self, name: PatternName) -> None:
-        self.plans.note(name, self._matcher.residue(self._place(name)))
+    def _note_consumption(self, name: PatternName) -> None:
+        self.plans.note(name, self._matcher.consumption(self._place(name)))
 
     def _reports(self, name: PatternName, offset: int) -> bool:
         return name not in self._paused and self.plans.reports(name, offset)

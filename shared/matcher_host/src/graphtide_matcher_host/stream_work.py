@@ -23,16 +23,16 @@ from graphtide_matcher_host.stream_pass import DeletionsBeganError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from graphtide_core.consumption import ConsumptionCursor
     from graphtide_core.ids import PatternName, StreamName
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-    from graphtide_core.residue import Frontier
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.reports import PatternReport
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
-    from graphtide_matcher_host.assignment import Running, Standing
+    from graphtide_matcher_host.assignment import PlanStatus, Running
     from graphtide_matcher_host.building import Built
     from graphtide_matcher_host.joining import Joining, Missed
 
@@ -41,7 +41,7 @@ _LOG = structlog.get_logger()
 _MOST_NEWCOMERS: Final = 64
 """Plans that read their past together."""
 
-_MOST_FIGURES: Final = 500
+_MOST_COUNTED: Final = 500
 """Plans of which counts are said at once: to say more would keep records waiting."""
 
 HANDOVER_SECONDS: Final = 10.0
@@ -203,7 +203,7 @@ class StreamWork:
         """Whether the pass has a plan of a pattern."""
         return self.built is not None and self.built.stream_pass.plans.get(name) is not None
 
-    def frontier(self, name: PatternName, version: int) -> Frontier | None:
+    def consumption(self, name: PatternName, version: int) -> ConsumptionCursor | None:
         """Return how far a version of a pattern had consumed with the last record of which its plan here reports.
 
         Returns:
@@ -212,13 +212,13 @@ class StreamWork:
         plan = None if self.built is None else self.built.stream_pass.plans.get(name)
         if self.built is None or plan is None or plan.assignment.version != version:
             return None
-        return self.built.stream_pass.plans.frontier(name)
+        return self.built.stream_pass.plans.consumption(name)
 
     def moved(self) -> set[PatternName]:
         """Return the patterns that have consumed, or begun to, since the last call."""
         return set() if self.built is None else self.built.stream_pass.plans.moved()
 
-    def over(self) -> list[Standing]:
+    def over(self) -> list[PlanStatus]:
         """Return what is to be said of the plans whose end is reached. Complexity: O(1) while there is none."""
         if self.built is None or self._next_end is None or self.position < self._next_end:
             return []
@@ -240,7 +240,7 @@ class StreamWork:
             if next(records, None) is None:
                 self.position = self.built.stream_pass.position = end
 
-    def take(self, record: Record, figures: OrderedFigures) -> list[EncodedMatch]:
+    def take(self, record: Record, header: OrderedHeader) -> list[EncodedMatch]:
         """Take the next record, whose headers say this; return the matches to report.
 
         Raises:
@@ -251,13 +251,13 @@ class StreamWork:
             return []
         self.position = record.offset + 1
         try:
-            return self.built.take(record, figures)
+            return self.built.take(record, header)
         except DeletionsBeganError:
             # From now on matches of the window are remembered, to be retracted; so is what was found before this record.
             before = self.built.stream_pass
             self.built = self._builder.build(before.plans.running_from(record.offset), record.offset, deletions=True)
             self.built.stream_pass.plans.mark_moved(before.plans.moved())
-            return self.built.take(record, figures)
+            return self.built.take(record, header)
         finally:
             self.built.stream_pass.position = self.position
             self._note_place()
@@ -290,16 +290,16 @@ class StreamWork:
 
         return failing(plans, fault) if plans else []
 
-    def grant(self, now: float) -> None:
+    def refill(self, now: float) -> None:
         """Let the plans spend work for the time since the last call."""
         if self.built is not None:
-            self.built.stream_pass.grant(now)
+            self.built.stream_pass.refill(now)
 
     def changes(self) -> dict[PatternName, PatternReport]:
         """Return counts of plans that are others than when they were returned last, of some plans; others have their turn."""
-        return {} if self.built is None else self.built.stream_pass.changes(_MOST_FIGURES)
+        return {} if self.built is None else self.built.stream_pass.changes(_MOST_COUNTED)
 
-    def judged_anew(self) -> dict[PatternName, PatternReport]:
+    def troubled_reports(self) -> dict[PatternName, PatternReport]:
         """Return the counts of all plans where each may be in another trouble than at the last call; else none.
 
         At the first, what was said before this process may not hold any more; later, that checkpoints can be saved or cannot.

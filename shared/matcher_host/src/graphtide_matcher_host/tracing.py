@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_native.match_batch import EncodedMatch
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
     from opentelemetry.trace import SpanContext
 
 _LOG = structlog.get_logger()
@@ -33,30 +33,30 @@ MOST_SPANS: Final = 100
 """Spans of matches that one ordered record brings about; further matches carry the span of the edge that ended them."""
 
 
-def matching(record: Record, figures: OrderedFigures, stream: StreamName) -> AbstractContextManager[None]:
+def matching(record: Record, header: OrderedHeader, stream: StreamName) -> AbstractContextManager[None]:
     """Make a span around the work on an ordered record, if edges in it are traced."""
-    return _matching(record, figures, stream) if figures.traces else nullcontext()
+    return _matching(record, header, stream) if header.traces else nullcontext()
 
 
-def traceparents(record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch], topic: str) -> list[str | None]:
+def traceparents(record: Record, header: OrderedHeader, matches: Sequence[EncodedMatch], topic: str) -> list[str | None]:
     """Return, for each match that an ordered record brought about, the span that its record carries.
 
     A match is in the trace of the edge or event that ended it. A result of a graph query that names no edge is in that of the
     last edge of the instant at which it was detected. Where edges of the record are traced, this costs O(edges of the record).
     Tracing never stops a match: where it fails, the matches carry no trace, and the fault is logged and counted.
     """
-    if not figures.traces or not matches:
+    if not header.traces or not matches:
         return [None] * len(matches)
     try:
-        return list(_traceparents(record, figures, matches, topic))
+        return list(_traceparents(record, header, matches, topic))
     except Exception as error:
         _LOG.exception(events.TRACING_FAILED, topic=record.topic, offset=record.offset, error=repr(error))
         add(metrics.RECORD_FAULTS, 1, {key.WORKER: record.topic, key.OUTCOME: "tracing"})
         return [None] * len(matches)
 
 
-def _traceparents(record: Record, figures: OrderedFigures, matches: Sequence[EncodedMatch], topic: str) -> Iterator[str | None]:
-    traced = figures.traces
+def _traceparents(record: Record, header: OrderedHeader, matches: Sequence[EncodedMatch], topic: str) -> Iterator[str | None]:
+    traced = header.traces
     batch = ArrowDecoder(Symbols(), [], {}).decode(record.value or b"")
     rows: dict[str, int] = {}
     instants: dict[int, int] = {}
@@ -76,9 +76,9 @@ def _traceparents(record: Record, figures: OrderedFigures, matches: Sequence[Enc
 
 
 @contextmanager
-def _matching(record: Record, figures: OrderedFigures, stream: StreamName) -> Iterator[None]:
-    attributes = of_messaging(spans.MATCH, record.topic) | {key.EDGES: figures.records, key.STREAM: stream}
-    with span(spans.MATCH, record.topic, attributes, parent=context_of(figures.traceparent)):
+def _matching(record: Record, header: OrderedHeader, stream: StreamName) -> Iterator[None]:
+    attributes = of_messaging(spans.MATCH, record.topic) | {key.EDGES: header.records, key.STREAM: stream}
+    with span(spans.MATCH, record.topic, attributes, parent=context_of(header.traceparent)):
         yield
 
 

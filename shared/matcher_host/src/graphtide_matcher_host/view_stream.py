@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import EncodedMatch
     from graphtide_native.records import EdgeBatch
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
 _LOG = structlog.get_logger()
 
@@ -66,7 +66,7 @@ class _Edge(NamedTuple):
     number: int
 
 
-class Reach(NamedTuple):
+class ViewLookback(NamedTuple):
     """How far back a stream is read: in ticks, while ts > now - ticks, one at least; and how many of the newest edges."""
 
     ticks: int
@@ -80,7 +80,7 @@ class ViewStream:
     Attributes:
         topic: of its ordered edges.
         unit: what its times count.
-        reach: of those who read it, as it was when this was made.
+        lookback: of those who read it, as it was when this was made.
         ordinal: how many records of edges there are.
         number: how many edges, deletions not counted.
         epoch: of the stream.
@@ -92,7 +92,7 @@ class ViewStream:
 
     topic: str
     unit: TimeUnit
-    reach: Reach
+    lookback: ViewLookback
     ordinal: int = 0
     number: int = 0
     epoch: int = 0
@@ -103,7 +103,7 @@ class ViewStream:
     _edges: OrderedDict[str, _Edge] = field(default_factory=OrderedDict)
 
     @classmethod
-    def read(cls, reader: LogReader, partition: TopicPartition, unit: TimeUnit, reach: Reach) -> ViewStream:
+    def read(cls, reader: LogReader, partition: TopicPartition, unit: TimeUnit, lookback: ViewLookback) -> ViewStream:
         """Return the stream as the log has it; records that somebody else wrote, and nobody can read, are passed over.
 
         Complexity: O(log records) reads, and those of the reach.
@@ -111,60 +111,60 @@ class ViewStream:
         Raises:
             TransientError: the log does not answer.
         """
-        stream = cls(partition.topic, unit, reach)
+        stream = cls(partition.topic, unit, lookback)
         end = reader.ends([partition])[partition][1]
         last = last_before(reader, partition, end)
         if last is None:
             return stream
         stream.epoch, stream.source_epoch = last.epoch, last.source_epoch
-        start = first_since(reader, partition, Instant(last.epoch, last.last_ts).back(reach.ticks), end)
-        if reach.edges and last.number is not None:
-            counted = last_numbered(reader, partition, max(0, last.number - reach.edges), 0, end)
+        start = first_since(reader, partition, Instant(last.epoch, last.last_ts).back(lookback.ticks), end)
+        if lookback.edges and last.number is not None:
+            counted = last_numbered(reader, partition, max(0, last.number - lookback.edges), 0, end)
             start = min(start, counted)
         decoder = ArrowDecoder(Symbols(), (), {}, ticks_per_second(unit))
         with closing(between(reader, partition, start, end)) as records:
             for record in records:
                 try:
-                    figures = ordered.figures(record.headers)
-                    stream._recall(figures, decoder.decode(record.value or b""))
+                    header = ordered.header(record.headers)
+                    stream._recall(header, decoder.decode(record.value or b""))
                 except (UnreadableStreamError, PoisonRecordError) as error:
                     _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         return stream
 
-    def tell(self, figures: OrderedFigures, matches: Iterable[EncodedMatch]) -> list[Message]:
+    def tell(self, header: OrderedHeader, matches: Iterable[EncodedMatch]) -> list[Message]:
         """Return the ordered records of what a record of the view's own stream brought about, which says this of itself."""
         matches = [match for match in matches if match.kind in _TOLD]
         if not matches:
             return []
-        goes_on = self.source_epoch == figures.epoch and matches[0].detected_at >= self.newest
+        goes_on = self.source_epoch == header.epoch and matches[0].detected_at >= self.newest
         if not goes_on:
             # No edge of before is in the epoch that begins with the first result.
             matches = [match for match in matches if match.kind is MatchKind.MATCH]
             if not matches:
                 return []
-            goes_on = not self._begin(figures.epoch)
+            goes_on = not self._begin(header.epoch)
         lines = [line for match in matches if (line := self._line(match)) is not None]
         if not lines:
             return []
         decoder = JsonLinesDecoder(Symbols(), (), {})
         decoder.start_at(self.ordinal)
         batch = decoder.decode(b"".join(lines))
-        watermark = max(figures.watermark, self.newest)
+        watermark = max(header.watermark, self.newest)
         stretch = Stretch(self.epoch, not goes_on, [batch], watermark, self.number - batch.edges)
-        messages, packed, too_large = self._packing(figures.epoch).pack([stretch], self.ordinal, Onward())
+        messages, packed, too_large = self._packing(header.epoch).pack([stretch], self.ordinal, Onward())
         self.ordinal += packed
         self.too_large += too_large
         self.passed = self.newest
         return messages
 
-    def pass_time(self, figures: OrderedFigures) -> list[Message]:
+    def pass_time(self, header: OrderedHeader) -> list[Message]:
         """Return what tells readers that no edge comes before the watermark of the view's own stream, if they do not know."""
-        begins = figures.epoch != self.source_epoch and self._begin(figures.epoch)
-        if not begins and figures.watermark <= self.passed:
+        begins = header.epoch != self.source_epoch and self._begin(header.epoch)
+        if not begins and header.watermark <= self.passed:
             return []
-        self.passed = figures.watermark
+        self.passed = header.watermark
         told = Told(self.epoch, self.newest, self.passed)
-        return [self._packing(figures.epoch).heartbeat(told, self.passed, self.ordinal, self.number)]
+        return [self._packing(header.epoch).heartbeat(told, self.passed, self.ordinal, self.number)]
 
     def _begin(self, source_epoch: int) -> bool:
         """Begin an epoch, since times do not go on from those before; the first is that of the view's own stream.
@@ -203,23 +203,23 @@ class ViewStream:
 
     def _is_read(self, edge: _Edge, now: int) -> bool:
         """Whether somebody may have an edge still."""
-        return edge.ts > now - self.reach.ticks or edge.number >= self.number - self.reach.edges
+        return edge.ts > now - self.lookback.ticks or edge.number >= self.number - self.lookback.edges
 
-    def _recall(self, figures: OrderedFigures, batch: EdgeBatch) -> None:
+    def _recall(self, header: OrderedHeader, batch: EdgeBatch) -> None:
         """Take what is written already."""
-        if figures.epoch != self.epoch:
+        if header.epoch != self.epoch:
             # Of an epoch before the last.
             return
-        self.number = figures.number or 0
+        self.number = header.number or 0
         for record in batch.to_records():
             self.newest = record["ts"]
             if record.get("op") == "delete":
                 self._edges.pop(record["id"][:_ID], None)
             else:
                 self._insert(_Edge(record["id"], record["ts"], self.number))
-        self.ordinal = figures.ordinal + figures.records
-        self.newest = max(self.newest, figures.last_ts)
-        self.passed = max(self.newest, figures.watermark)
+        self.ordinal = header.ordinal + header.records
+        self.newest = max(self.newest, header.last_ts)
+        self.passed = max(self.newest, header.watermark)
 
     def _packing(self, source_epoch: int) -> Packing:
         return Packing(self.topic, self.unit, source_epoch=source_epoch)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
-from graphtide_log.registered_reaches import RegisteredReaches
+from graphtide_log.registered_lookbacks import RegisteredLookbacks
 from graphtide_ordering.dead_letters import letter
 from graphtide_ordering.faults import reason_of
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS
@@ -20,7 +20,7 @@ from graphtide_wire.ordered import ARROW_STREAM
 from graphtide_wire.topics import MOST_ORDERED_BYTES
 
 from graphtide_matcher_host.faults import PlanFaultError
-from graphtide_matcher_host.view_stream import Reach, ViewStream
+from graphtide_matcher_host.view_stream import ViewLookback, ViewStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, Message
     from graphtide_native.match_batch import EncodedMatch
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
 
     from graphtide_matcher_host.assignment import Assignment
@@ -47,7 +47,7 @@ class Views:
         self._topics = topics
         self._reader = reader
         self._clock = clock
-        self._reaches: RegisteredReaches | None = None
+        self._lookbacks: RegisteredLookbacks | None = None
         self._running: dict[StreamName, dict[PatternName, Assignment]] = {}
         self._streams: dict[PatternName, ViewStream] = {}
         self._passed_at: dict[StreamName, float] = {}
@@ -64,8 +64,8 @@ class Views:
         self._running.setdefault(assignment.stream, {})[assignment.name] = assignment
         self._streams.pop(assignment.name, None)
         self._log.admin().ensure(self._topics.of_view(StreamName(assignment.name)))
-        if self._reaches is None:
-            self._reaches = RegisteredReaches(self._log, self._topics.patterns)
+        if self._lookbacks is None:
+            self._lookbacks = RegisteredLookbacks(self._log, self._topics.patterns)
 
     def end(self, name: PatternName) -> None:
         """Let a view go, if it is one: another host may write its stream."""
@@ -75,16 +75,16 @@ class Views:
 
     def poll(self) -> None:
         """Learn who reads the streams; call it where all that was written is committed."""
-        if self._reaches is None:
+        if self._lookbacks is None:
             return
-        self._reaches.poll()
+        self._lookbacks.poll()
         for views in self._running.values():
             for name, view in views.items():
                 known, longest = self._streams.get(name), self._longest(view)
-                if known is not None and (longest.ticks > known.reach.ticks or longest.edges > known.reach.edges):
+                if known is not None and (longest.ticks > known.lookback.ticks or longest.edges > known.lookback.edges):
                     del self._streams[name]
 
-    def tell(self, stream: StreamName, figures: OrderedFigures, matches: Sequence[EncodedMatch], now: float) -> list[Message]:
+    def tell(self, stream: StreamName, header: OrderedHeader, matches: Sequence[EncodedMatch], now: float) -> list[Message]:
         """Return the edges that a record of a stream, which says this, brought about by these matches; or that time has passed.
 
         Raises:
@@ -98,17 +98,17 @@ class Views:
         for match in matches:
             if match.pattern.name in views:
                 told.setdefault(match.pattern.name, []).append(match)
-        messages = [each for name, own in told.items() for each in self._told(views[name], figures, own)]
-        is_new = self._epochs.get(stream) != figures.epoch
+        messages = [each for name, own in told.items() for each in self._told(views[name], header, own)]
+        is_new = self._epochs.get(stream) != header.epoch
         if is_new or now - self._passed_at.get(stream, -math.inf) >= DEFAULT_HEARTBEAT_SECONDS:
-            self._passed_at[stream], self._epochs[stream] = now, figures.epoch
-            messages += [each for view in views.values() for each in self._stream(view).pass_time(figures)]
+            self._passed_at[stream], self._epochs[stream] = now, header.epoch
+            messages += [each for view in views.values() for each in self._stream(view).pass_time(header)]
         return messages
 
-    def _told(self, view: Assignment, figures: OrderedFigures, matches: Sequence[EncodedMatch]) -> list[Message]:
+    def _told(self, view: Assignment, header: OrderedHeader, matches: Sequence[EncodedMatch]) -> list[Message]:
         written = self._stream(view)
         try:
-            messages = written.tell(figures, matches)
+            messages = written.tell(header, matches)
         except Exception as error:
             raise PlanFaultError(view.name, reason_of(error)) from error
         too_large, written.too_large = written.too_large, []
@@ -118,8 +118,8 @@ class Views:
 
     def close(self) -> None:
         """Give back what it opened."""
-        if self._reaches is not None:
-            self._reaches.close()
+        if self._lookbacks is not None:
+            self._lookbacks.close()
 
     def _stream(self, view: Assignment) -> ViewStream:
         if view.name not in self._streams:
@@ -127,6 +127,6 @@ class Views:
             self._streams[view.name] = ViewStream.read(self._reader, place, view.unit, self._longest(view))
         return self._streams[view.name]
 
-    def _longest(self, view: Assignment) -> Reach:
-        ticks, edges = (0, 0) if self._reaches is None else self._reaches.longest(StreamName(view.name), view.unit)
-        return Reach(max(ticks, view.window), edges)
+    def _longest(self, view: Assignment) -> ViewLookback:
+        ticks, edges = (0, 0) if self._lookbacks is None else self._lookbacks.longest(StreamName(view.name), view.unit)
+        return ViewLookback(max(ticks, view.window), edges)

@@ -48,7 +48,7 @@ class ArrowDecoder(Decoder):
         *,
         types: Mapping[str, str] | None = None,
     ) -> ArrowDecoder: ...
-    def judge(self, schema: object) -> None:
+    def check_columns(self, schema: object) -> None:
         """Judge the columns of record batches to come: anything with `__arrow_c_schema__`.
 
         Raises:
@@ -130,7 +130,7 @@ class Decoder:
         Decoders of JSON Lines look if they shall `discover`, those of raw batches always, others never.
         """
 
-    def unfit(self) -> list[tuple[str, str, int, int]]:
+    def unusable_values(self) -> list[tuple[str, str, int, int]]:
         """Return wanted attributes of which good records had values that no attribute can have, so that they are missing.
 
         That is: name, what the values are instead, how many records had one, the line of the first.
@@ -408,7 +408,7 @@ class Matcher:
         adaptive: bool,
         traced: int | None,
         work: int | None,
-        turn_seconds: float,
+        slice_seconds: float,
     ) -> Matcher: ...
     def push(self, batch: EdgeBatch, start: int, most: int, budget: int | None) -> bool:
         """Begin to take records from `start`; say whether that is done, else let it go on."""
@@ -436,7 +436,7 @@ class Matcher:
     def stop(self) -> None:
         """End the work under way; its answer says how far it came."""
 
-    def grant(self, records: int) -> None:
+    def refill(self, records: int) -> None:
         """Grant the work that so many records are worth."""
 
     def totals(self) -> dict[str, int]:
@@ -448,7 +448,7 @@ class Matcher:
         untold: Sequence[EdgeBatch],
         told: Sequence[EdgeBatch],
         has_begun: bool,
-        residue: tuple[int, int] | None,
+        consumption: tuple[int, int] | None,
     ) -> bool:
         """Begin to add a pattern with its past, of which nobody or somebody was told; say whether that is done."""
 
@@ -509,16 +509,16 @@ class Matcher:
     def selected_by_queries(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the records of the batch that was pushed last that the state of graph queries can depend on."""
 
-    def wait(self, number: int, residue: tuple[int, int] | None) -> None:
+    def wait(self, number: int, consumption: tuple[int, int] | None) -> None:
         """Let a pattern's matches not count until it begins; it had consumed so much, if it consumes and that is known."""
 
     def begin(self, number: int) -> bool:
         """Begin to let a pattern's matches count; say whether that is done."""
 
-    def take_telling(self, number: int, other: Matcher, of: int) -> None:
+    def take_deduplication(self, number: int, other: Matcher, of: int) -> None:
         """Let a pattern go on from what another matcher, which stands where this one stands, told of one of its own."""
 
-    def residue(self, number: int) -> tuple[int, int] | None:
+    def consumption(self, number: int) -> tuple[int, int] | None:
         """Return how far a pattern has consumed, if it consumes and has begun."""
 
     def pass_time(self, watermark: int, most: int) -> bool:

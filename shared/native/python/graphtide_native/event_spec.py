@@ -77,18 +77,18 @@ def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ..
         "events": [(event.name, event.repeat is not None) for event in positive_events(pattern.root)],
         "branches": _branches(pattern, branches),
         "fields": [each.name for each in pattern.fields],
-        "once": None if pattern.one_per is None else once(pattern.one_per, pattern.hindsight(unit), unit),
+        "once": None if pattern.one_per is None else once(pattern.one_per, pattern.match_lookback(unit), unit),
     }
 
 
-def once(one_per: OnePer, reach: int, unit: TimeUnit) -> dict[str, object]:
+def once(one_per: OnePer, lookback: int, unit: TimeUnit) -> dict[str, object]:
     """Return how often one match is told for each key; it may be retracted for as long as the reach."""
     interval = one_per.every.ticks(unit)
     # Past some centuries a part of a tick is nothing.
     is_exact = interval.numerator <= MAX_EVENT_TIME
     whole = min(one_per.every.ticks_at_least(unit), MAX_EVENT_TIME)
     every = (interval.numerator, interval.denominator) if is_exact else (whole, 1)
-    return {"every": every, "reach": min(max(1, reach), MAX_EVENT_TIME)}
+    return {"every": every, "lookback": min(max(1, lookback), MAX_EVENT_TIME)}
 
 
 def _branches(pattern: EventPattern, branches: tuple[Branch, ...]) -> list[dict[str, object]]:
@@ -108,7 +108,7 @@ def _pattern(
     return {
         "branches": [branch.vertex for branch in branches],
         "report": pattern.report.value,
-        "reach": min(pattern.reach(unit), MAX_EVENT_TIME),
+        "lookback": min(pattern.lookback(unit), MAX_EVENT_TIME),
         "tells_timeouts": pattern.tells_timeouts,
         "distinct": [_in_order_of_text(pattern, branch) for branch in branches] if pattern.is_distinct else [],
         "returns": _returns(pattern, branches, columns),

@@ -64,7 +64,7 @@ def _input(scan: ScanOperator, unit: TimeUnit, writer: _EdgeWriter) -> dict[str,
         "source_label": scan.source_label,
         "target_label": scan.target_label,
         "conditions": [writer.write(condition) for condition in scan.conditions],
-        "length": max(slide, min(scan.window.reach(unit), MAX_EVENT_TIME)),
+        "length": max(slide, min(scan.window.lookback(unit), MAX_EVENT_TIME)),
         "slide": slide,
     }
 

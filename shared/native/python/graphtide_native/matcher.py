@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from graphtide_core.consumption import ConsumptionCursor
 from graphtide_core.errors import CutShortError, LimitExceededError
 from graphtide_core.plans import EventPlan, GraphPlan, Plan
-from graphtide_core.residue import Frontier
 from graphtide_core.time import TimeUnit
 
 from graphtide_native import _native
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
 
-TURN_SECONDS = 0.02
+SLICE_SECONDS = 0.02
 """How long work goes on before Python has the word."""
 
 
@@ -62,7 +62,7 @@ class Matcher:
         limits: Limits | Sequence[Limits] | None = None,
         concurrency: Concurrency | None = None,
         work: int | None = None,
-        turn_seconds: float = TURN_SECONDS,
+        slice_seconds: float = SLICE_SECONDS,
     ) -> None:
         """Make the engines of the plans.
 
@@ -79,7 +79,7 @@ class Matcher:
             limits: bounds on the state and the work of each pattern: the same for all, or one for each.
             concurrency: threads for each pattern under `timing`.
             work: steps of work a record that all patterns share; where they are spent, the pattern that spent most is limited.
-            turn_seconds: how long work goes on before Python has the word.
+            slice_seconds: how long work goes on before Python has the word.
         """
         self._plans: Sequence[AnyPlan] = tuple(plans)
         self._unit, self._projected, self._concurrency = unit, tuple(projected), concurrency or Concurrency()
@@ -87,7 +87,7 @@ class Matcher:
             limits = [limits or Limits()] * len(self._plans)
         self._limits = list(limits)
         encoded = encode(self._plans, unit, self._projected, self._limits, self._concurrency)
-        self._native = _native.Matcher(encoded, symbols, deletions, adaptive, traced, work, turn_seconds)
+        self._native = _native.Matcher(encoded, symbols, deletions, adaptive, traced, work, slice_seconds)
         self._asked = tuple(dict.fromkeys(asked))
         self._unclaimed: list[MatchBatch] = []
         if self._asked:
@@ -151,9 +151,9 @@ class Matcher:
         """Take it that so many edges of the stream came before the next record, deletions not counted."""
         self._native.count_from(number)
 
-    def grant(self, records: int) -> None:
+    def refill(self, records: int) -> None:
         """Grant every pattern the work that so many records are worth, for time that passed without them."""
-        self._native.grant(records)
+        self._native.refill(records)
 
     def replan(self, number: int, plan: Plan) -> bool:
         """Match a pattern by another plan from the next record on; no match is lost and none comes twice.
@@ -209,7 +209,7 @@ class Matcher:
         told: Sequence[EdgeBatch],
         projected: Sequence[str] | None = None,
         has_begun: bool = True,
-        residue: Frontier | None = None,
+        consumption: ConsumptionCursor | None = None,
     ) -> int:
         """Match one more pattern from the next record on, with the state that it would have if it had been there all along.
 
@@ -224,7 +224,7 @@ class Matcher:
             told: the records after those, likewise. The matches that they complete count as reported: they may be retracted.
             projected: the attributes of batches from now on, and of these; they begin with those before. None where they stay.
             has_begun: whether its matches count from the next record on, or counted with those told; else it waits for `begin`.
-            residue: how far it has consumed, where it consumes and has begun before, here or elsewhere.
+            consumption: how far it has consumed, where it consumes and has begun before, here or elsewhere.
 
         Returns:
             The number of the pattern, which may be that of one that was removed.
@@ -234,7 +234,7 @@ class Matcher:
         """
 
         def add_edges(own: Plan) -> int:
-            return self._add_edges(own, limits, untold, told, projected, has_begun=has_begun, residue=residue)
+            return self._add_edges(own, limits, untold, told, projected, has_begun=has_begun, consumption=consumption)
 
         def add_events(own: EventPlan) -> int:
             return self.add_unit(own.unit, limits, untold=untold, told=told, projected=projected)[0]
@@ -256,11 +256,11 @@ class Matcher:
         projected: Sequence[str] | None,
         *,
         has_begun: bool,
-        residue: Frontier | None,
+        consumption: ConsumptionCursor | None,
     ) -> int:
         self._projected = self._projected if projected is None else tuple(projected)
         encoded = encode_one(plan, self._unit, self._projected, limits, self._concurrency)
-        if not self._native.add(encoded, untold, told, has_begun, residue):
+        if not self._native.add(encoded, untold, told, has_begun, consumption):
             self._finish()
         number = self._native.added()
         self._limits[number : number + 1] = [limits]
@@ -410,21 +410,21 @@ class Matcher:
         """Return the records of the batch pushed last that the state of graph queries can depend on; see `selected`."""
         return self._native.selected_by_queries(batch)
 
-    def wait(self, number: int, residue: Frontier | None = None) -> None:
+    def wait(self, number: int, consumption: ConsumptionCursor | None = None) -> None:
         """Let a pattern wait for `begin`: what it finds until then counts for nothing. Call it before the first `push`.
 
         Args:
             number: the pattern's place among the plans.
-            residue: how far it had consumed, where it consumes and that is known: it is to begin where that was so.
+            consumption: how far it had consumed, where it consumes and that is known: it is to begin where that was so.
         """
-        self._native.wait(number, residue)
+        self._native.wait(number, consumption)
 
-    def take_telling(self, number: int, other: Matcher, of: int) -> None:
+    def take_deduplication(self, number: int, other: Matcher, of: int) -> None:
         """Let a pattern that tells one match for each key go on from what another matcher told of its pattern `of`.
 
         That one stands where this one stands. Of other patterns there is nothing to take.
         """
-        self._native.take_telling(number, other._native, of)
+        self._native.take_deduplication(number, other._native, of)
 
     def begin(self, number: int) -> None:
         """Let a pattern's matches count from the next record on: those before are never retracted, for nobody was told of them.
@@ -435,10 +435,10 @@ class Matcher:
         if not self._native.begin(number):
             self._finish()
 
-    def residue(self, number: int) -> Frontier | None:
+    def consumption(self, number: int) -> ConsumptionCursor | None:
         """Return how far a pattern has consumed; None if it does not consume, or waits and was not told."""
-        residue = self._native.residue(number)
-        return None if residue is None else Frontier(*residue)
+        consumption = self._native.consumption(number)
+        return None if consumption is None else ConsumptionCursor(*consumption)
 
     def mark_shed(self, number: int) -> None:
         """Mark a pattern's matches as incomplete from now on, as they were where its state comes from."""

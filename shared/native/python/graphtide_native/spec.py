@@ -164,9 +164,9 @@ def _spec(plan: Plan, unit: TimeUnit, places: Mapping[str, int], limits: Limits,
         "vertices_may_coincide": pattern.morphism is Morphism.EDGE_ISOMORPHISM,
         "report": None if pattern.report is Report.ALL else pattern.report.value,
         "returns": _returns(pattern, writer),
-        "telling": {
+        "deduplication": {
             "is_distinct": pattern.is_distinct,
-            "once": None if pattern.one_per is None else once(pattern.one_per, pattern.reach(unit), unit),
+            "once": None if pattern.one_per is None else once(pattern.one_per, pattern.lookback(unit), unit),
         },
         "plan": _plan(plan, concurrency),
         "limits": _limits(limits),

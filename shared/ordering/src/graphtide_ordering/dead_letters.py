@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Message
 
     from graphtide_ordering.raw_decoding import Refused
-    from graphtide_ordering.stream_sequencer import PutAside
+    from graphtide_ordering.stream_sequencer import RejectedPart
 
 _LONGEST_HEADER: Final = 1_000
 
@@ -44,14 +44,14 @@ def letter(
     )
 
 
-def letter_of(topic: str, aside: PutAside, clock: Clock) -> Message:
+def letter_of(topic: str, rejected: RejectedPart, clock: Clock) -> Message:
     """Return the message of what was put aside of a raw record."""
-    record, origin = aside.piece.record, aside.piece.origin
+    record, origin = rejected.piece.record, rejected.piece.origin
     return letter(
         topic,
-        aside.refused,
+        rejected.refused,
         clock,
-        source=Source(record.topic, record.partition, record.offset, aside.refused.line),
+        source=Source(record.topic, record.partition, record.offset, rejected.refused.line),
         content_type=None if origin is None else origin.format.value,
         producer=None if origin is None else origin.producer,
         traceparent=None if origin is None else origin.traceparent,

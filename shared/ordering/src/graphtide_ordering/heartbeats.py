@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.ports.log import Message
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
     from graphtide_ordering.ordered_records import Packing
 
@@ -41,9 +41,9 @@ class Told(msgspec.Struct, frozen=True):
     passed: int
 
     @classmethod
-    def by(cls, figures: OrderedFigures) -> Told:
+    def by(cls, header: OrderedHeader) -> Told:
         """Return what a record told. A watermark past the record's edges is told again by a heartbeat."""
-        return cls(figures.epoch, figures.last_ts, figures.last_ts if figures.records else figures.watermark)
+        return cls(header.epoch, header.last_ts, header.last_ts if header.records else header.watermark)
 
 
 class Passing(Protocol):
@@ -95,7 +95,7 @@ class Heartbeats:
     def after(self, messages: Sequence[Message], stream: Passing, now: float) -> list[Message]:
         """Return the heartbeat that goes out after these ordered records, the last so far; mostly none is due."""
         if messages:
-            self.told, self.at = Told.by(ordered.figures(messages[-1].headers)), now
+            self.told, self.at = Told.by(ordered.header(messages[-1].headers)), now
         watermark = stream.watermark
         if self.told is None or watermark is None or not self.is_due(stream, now):
             return []

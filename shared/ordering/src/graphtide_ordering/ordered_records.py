@@ -18,7 +18,7 @@ from graphtide_telemetry import attributes as key
 from graphtide_telemetry import metrics
 from graphtide_telemetry.instruments import record
 from graphtide_wire import ordered
-from graphtide_wire.ordered import OrderedFigures
+from graphtide_wire.ordered import OrderedHeader
 from graphtide_wire.topics import MOST_ORDERED_BYTES
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_ordering.heartbeats import Told
     from graphtide_ordering.tracing import Onward
 
-_Aside = TypeVar("_Aside")
+_Rejected = TypeVar("_Rejected")
 """What is put aside."""
 
 DEFAULT_MOST_EDGES: Final = 8_192
@@ -57,18 +57,18 @@ class Stretch:
 
 
 @dataclass(slots=True)
-class GoingOut(Generic[_Aside]):
+class GoingOut(Generic[_Rejected]):
     """What is to go out in one transaction; there is always a stretch.
 
     Attributes:
         stretches: the edges, by epochs.
-        put_aside: for the dead letters.
+        rejected: for the dead letters.
         edges: how many go out.
         records: that were read for it.
     """
 
     stretches: list[Stretch] = field(default_factory=lambda: [Stretch()])
-    put_aside: list[_Aside] = field(default_factory=list)
+    rejected: list[_Rejected] = field(default_factory=list)
     edges: int = 0
     records: int = 0
 
@@ -80,7 +80,7 @@ class GoingOut(Generic[_Aside]):
     @property
     def is_empty(self) -> bool:
         """Whether nothing is to be written."""
-        return not self.put_aside and not any(stretch.begins or stretch.batches for stretch in self.stretches)
+        return not self.rejected and not any(stretch.begins or stretch.batches for stretch in self.stretches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +112,16 @@ class Packing:
         for stretch in stretches:
             if stretch.begins:
                 messages.append(self._beginning(stretch, ordinal + packed))
-            found, edges, aside = self._packed(stretch, ordinal + packed, onward)
+            found, edges, rejected = self._packed(stretch, ordinal + packed, onward)
             messages += found
-            too_large += aside
+            too_large += rejected
             packed += edges
         return messages, packed, too_large
 
     def heartbeat(self, told: Told, watermark: int, ordinal: int, number: int) -> Message:
         """Return the message that tells how far the watermark is, before an edge of this ordinal and number."""
         newest = EventTime(told.newest)
-        figures = OrderedFigures(
+        header = OrderedHeader(
             newest,
             newest,
             0,
@@ -132,7 +132,7 @@ class Packing:
             number=number,
             source_epoch=self.source_epoch,
         )
-        return ordered.encode(self.topic, figures, _no_edges())
+        return ordered.encode(self.topic, header, _no_edges())
 
     def _beginning(self, stretch: Stretch, ordinal: int) -> Message:
         return ordered.encode_beginning(self.topic, stretch.epoch, ordinal, self.unit, _no_edges(), number=stretch.number)
@@ -151,7 +151,7 @@ class Packing:
             times = part.ts
             # Of the stretch's edges, those of its other records follow.
             watermark = times[-1] if left or stretch.watermark is None else stretch.watermark
-            figures = OrderedFigures(
+            header = OrderedHeader(
                 first_ts=EventTime(times[0]),
                 last_ts=EventTime(times[-1]),
                 records=len(times),
@@ -164,7 +164,7 @@ class Packing:
                 number=first,
                 source_epoch=self.source_epoch,
             )
-            messages.append(ordered.encode(self.topic, figures, body))
+            messages.append(ordered.encode(self.topic, header, body))
             packed += len(times)
             record(metrics.ORDERED_SIZE, len(times), {key.MESSAGING_DESTINATION: self.topic})
         return messages, packed, too_large

@@ -20,7 +20,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import MOST_METADATA_BYTES, Position
 from msgspec import Meta
 
-from graphtide_ordering.stream_figures import Counted, StreamFigures
+from graphtide_ordering.stream_progress import Counted, StreamProgress
 
 FORM: Final = 1
 """Number of the form of what is remembered while a stream is in its first epoch."""
@@ -43,7 +43,7 @@ class Remembered(msgspec.Struct, frozen=True):
         sources: how far the partition's sources are; the slowest, as many as there is room for.
         form: see `FORM`.
         epoch: of the stream.
-        newest: as in `StreamFigures`, likewise what follows.
+        newest: as in `StreamProgress`, likewise what follows.
         numbered: edges of the stream that went out or would have, deletions not counted.
     """
 
@@ -62,9 +62,9 @@ class Remembered(msgspec.Struct, frozen=True):
     left_out: _Count = 0
 
     @property
-    def figures(self) -> StreamFigures:
+    def stream_progress(self) -> StreamProgress:
         """How the stream stood."""
-        return StreamFigures(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness, self.left_out)
+        return StreamProgress(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness, self.left_out)
 
 
 class _Waiting(NamedTuple):
@@ -105,24 +105,24 @@ class PartitionPosition:
         """Forget all records: an epoch is over, and all that waited has gone out."""
         self._waiting.clear()
 
-    def position(self, figures: StreamFigures, ordered: int, numbered: int, sources: dict[str, int]) -> Position:
+    def position(self, stream_progress: StreamProgress, ordered: int, numbered: int, sources: dict[str, int]) -> Position:
         """Return where to go on, now that the stream stands so."""
-        self.forget(figures.watermark)
+        self.forget(stream_progress.watermark)
         first = self._waiting[0] if self._waiting else _Waiting(self.next, 0, self.ordinal)
         remembered = Remembered(
             next=self.next,
             ordinal=first.ordinal,
-            watermark=figures.watermark,
+            watermark=stream_progress.watermark,
             ordered=ordered,
             sources=sources,
-            form=FORM_OF_EPOCHS if figures.epoch else FORM,
-            epoch=figures.epoch,
-            newest=figures.newest,
-            counted=figures.counted,
-            recent=figures.recent,
+            form=FORM_OF_EPOCHS if stream_progress.epoch else FORM,
+            epoch=stream_progress.epoch,
+            newest=stream_progress.newest,
+            counted=stream_progress.counted,
+            recent=stream_progress.recent,
             numbered=numbered,
-            lateness=figures.lateness,
-            left_out=figures.left_out,
+            lateness=stream_progress.lateness,
+            left_out=stream_progress.left_out,
         )
         return Position(first.offset, _fitting(remembered))
 

@@ -50,7 +50,7 @@ from graphtide_ordering.positions import PartitionPosition
 from graphtide_ordering.progress import FrozenProgress, Progress
 from graphtide_ordering.raw_decoding import Ahead, RawDecoder, Refused
 from graphtide_ordering.raw_groups import UnreadableRecord, grouped
-from graphtide_ordering.stream_figures import Counted, StreamFigures
+from graphtide_ordering.stream_progress import Counted, StreamProgress
 from graphtide_ordering.traces import Traces
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True)
-class PutAside:
+class RejectedPart:
     """A part of a raw record for the dead letters."""
 
     piece: Piece
@@ -99,7 +99,7 @@ class PutAside:
 
 
 @dataclass(slots=True)
-class Output(GoingOut[PutAside]):
+class Output(GoingOut[RejectedPart]):
     """What goes out of a sequencer.
 
     Attributes:
@@ -125,7 +125,7 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
         bound: what the watermark counts with at most; None if with the times as they are.
         ordered: edges that went out.
         epoch: of the stream.
-        counted: edges of the epoch, as in `StreamFigures`.
+        counted: edges of the epoch, as in `StreamProgress`.
         recent: the last of them.
         numbered: edges of the stream that were let go, deletions not counted.
     """
@@ -197,10 +197,10 @@ class StreamSequencer:
         return self._epoch
 
     @property
-    def figures(self) -> StreamFigures:
+    def stream_progress(self) -> StreamProgress:
         """How the stream stands."""
         lateness = self._ordering.lateness
-        return StreamFigures(
+        return StreamProgress(
             self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness, self._decoder.left_out
         )
 
@@ -290,7 +290,7 @@ class StreamSequencer:
 
     def take_decoded(self, decoded: Decoded, now: float) -> None:
         """Do as `take` with records that were decoded before, from the ordinal on that `ordinal_of` told."""
-        aside = [PutAside(piece, refused) for piece in decoded.pieces for refused in piece.refused]
+        rejected = [RejectedPart(piece, refused) for piece in decoded.pieces for refused in piece.refused]
         read = sum(piece.ordinals for piece in decoded.pieces)
         self._output.records += len(decoded.pieces)
         self._output.read += read
@@ -304,11 +304,11 @@ class StreamSequencer:
         while taken < len(decoded.pieces):
             together = self._together(decoded, taken, row)
             pieces = decoded.pieces[taken : taken + together]
-            aside += self._take(decoded, pieces, row, now)
+            rejected += self._take(decoded, pieces, row, now)
             taken, row = taken + together, pieces[-1].end
-        self._count(read, aside)
+        self._count(read, rejected)
         # A record's letters stand together, whatever it was read with.
-        self._output.put_aside += sorted(aside, key=lambda each: each.piece.record.offset)
+        self._output.rejected += sorted(rejected, key=lambda each: each.piece.record.offset)
 
     def look_around(self, as_of: float, *, at_end: bool) -> None:
         """Let time pass: forget idle sources; `at_end` tells that all that was there at `as_of` has been read.
@@ -336,7 +336,7 @@ class StreamSequencer:
         """Return what to commit with the output."""
         return {
             topic_partitions[number]: place.position(
-                self.figures, self._ordered, self._numbered, self._progress.of_partition(number)
+                self.stream_progress, self._ordered, self._numbered, self._progress.of_partition(number)
             )
             for number, place in self._partitions.items()
         }
@@ -387,9 +387,9 @@ class StreamSequencer:
         taken.stretches[-1].watermark = self.watermark
         return taken
 
-    def _count(self, read: int, aside: list[PutAside]) -> None:
+    def _count(self, read: int, rejected: list[RejectedPart]) -> None:
         """Count edges, with what became of them so far as it hangs on their times."""
-        codes = [each.refused.code for each in aside]
+        codes = [each.refused.code for each in rejected]
         more = Counted(read, codes.count(ErrorCode.LATE), codes.count(ErrorCode.FUTURE))
         self._counted, self._recent = self._counted.plus(more), self._recent.recently(more)
 
@@ -443,7 +443,7 @@ class StreamSequencer:
             together += 1
         return together
 
-    def _take(self, decoded: Decoded, pieces: list[Piece], row: int, now: float) -> list[PutAside]:
+    def _take(self, decoded: Decoded, pieces: list[Piece], row: int, now: float) -> list[RejectedPart]:
         """Take records whose edges begin at a row of the group's; return what was late."""
         newest = self._note(pieces)
         if newest is None or decoded.edges is None:
@@ -490,12 +490,12 @@ class StreamSequencer:
             self._bound = bound
             self._release(self._sequencer.advance(bound))
 
-    def _late(self, pieces: list[Piece]) -> list[PutAside]:
+    def _late(self, pieces: list[Piece]) -> list[RejectedPart]:
         """Return what came too late, by the records that it was in."""
-        late: list[PutAside] = []
+        late: list[RejectedPart] = []
         for letter in take_dead_letters(self._sequencer):
             piece = pieces[bisect_right(pieces, letter.line, key=_first_line) - 1]
-            late.append(PutAside(piece, Refused(ErrorCode.LATE, letter.reason, letter.raw, piece.sent_line(letter.line))))
+            late.append(RejectedPart(piece, Refused(ErrorCode.LATE, letter.reason, letter.raw, piece.sent_line(letter.line))))
         return late
 
     def _release(self, batch: EdgeBatch | None) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, overload
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.estimates.crowd import ALONE
-from graphtide_query.families import FAMILIES, Wish, family_of, refuse_other_family
+from graphtide_query.estimates.colocation import NO_OTHERS
+from graphtide_query.families import FAMILIES, PlannerOptions, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext
 
 if TYPE_CHECKING:
@@ -19,46 +19,46 @@ if TYPE_CHECKING:
     from graphtide_core.plans import AnyPlan, Plan
     from graphtide_core.statistics import StatisticsSnapshot
 
-    from graphtide_query.estimates.crowd import Crowd
+    from graphtide_query.estimates.colocation import ColocatedLoad
 
 
 @overload
 def plan(
     pattern: SubgraphPattern,
-    wish: Wish | str,
+    planner_options: PlannerOptions | str,
     *,
     unit: TimeUnit = ...,
     statistics: StatisticsSnapshot | None = ...,
-    crowd: Crowd = ...,
+    colocated: ColocatedLoad = ...,
     budget: PlanningBudget = ...,
 ) -> Plan: ...
 @overload
 def plan(
     pattern: AnyPattern,
-    wish: Wish | str,
+    planner_options: PlannerOptions | str,
     *,
     unit: TimeUnit = ...,
     statistics: StatisticsSnapshot | None = ...,
-    crowd: Crowd = ...,
+    colocated: ColocatedLoad = ...,
     budget: PlanningBudget = ...,
 ) -> AnyPlan: ...
 def plan(
     pattern: AnyPattern,
-    wish: Wish | str,
+    planner_options: PlannerOptions | str,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
-    crowd: Crowd = ALONE,
+    colocated: ColocatedLoad = NO_OTHERS,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> AnyPlan:
     """Plan a pattern of any family for an engine, or for the cheapest.
 
     Args:
         pattern: the pattern.
-        wish: an engine of its family, or `AUTO`, with the variants that are wished; or the engine's name alone.
+        planner_options: an engine of its family, or `AUTO`, with the variants that are wished; or the engine's name alone.
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream.
-        crowd: the patterns that are matched in the same pass.
+        colocated: the patterns that are matched in the same pass.
         budget: how much work planning may do.
 
     Raises:
@@ -68,19 +68,19 @@ def plan(
         CutShortError: the budget says that nobody waits for the plan any more.
     Complexity: as the searches say, and never more than the budget.
     """
-    wish = Wish(wish) if isinstance(wish, str) else wish
-    refuse_other_family(pattern, wish.engine)
-    (found,) = family_of(pattern).plan((pattern,), wish, PlanningContext(unit, statistics, crowd, budget))
+    planner_options = PlannerOptions(planner_options) if isinstance(planner_options, str) else planner_options
+    refuse_other_family(pattern, planner_options.engine)
+    (found,) = family_of(pattern).plan((pattern,), planner_options, PlanningContext(unit, statistics, colocated, budget))
     return found
 
 
 def plan_all(
     patterns: Sequence[AnyPattern],
-    wish: Wish,
+    planner_options: PlannerOptions,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
-    crowd: Crowd = ALONE,
+    colocated: ColocatedLoad = NO_OTHERS,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - as above
 ) -> tuple[AnyPlan, ...]:
     """Plan patterns of any family, those of one family together.
@@ -93,11 +93,11 @@ def plan_all(
     """
     places: dict[str, list[int]] = {}
     for place, pattern in enumerate(patterns):
-        refuse_other_family(pattern, wish.engine)
+        refuse_other_family(pattern, planner_options.engine)
         places.setdefault(pattern.family, []).append(place)
-    context = PlanningContext(unit, statistics, crowd, budget)
+    context = PlanningContext(unit, statistics, colocated, budget)
     plans: dict[int, AnyPlan] = {}
     for name, own in places.items():
-        found = FAMILIES[name].plan([patterns[place] for place in own], wish, context)
+        found = FAMILIES[name].plan([patterns[place] for place in own], planner_options, context)
         plans.update(zip(own, found, strict=True))
     return tuple(plans[place] for place in range(len(patterns)))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 
-def hindsight(pattern: AnyPattern, unit: TimeUnit) -> int:
+def match_lookback(pattern: AnyPattern, unit: TimeUnit) -> int:
     """Return how many ticks before a report a record can have a say in it: while ts > detected_at - hindsight.
 
     Of an event pattern that may be more than its reach, as of one that tells a match for each key; 0 where edges are counted.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
-_FIGURES: Final = CollectorRegistry()
+_METRICS: Final = CollectorRegistry()
 _DONE = threading.Event()
 
 
@@ -62,7 +62,7 @@ def set_up(service: str, settings: TelemetrySettings) -> None:
         logs = LoggerProvider(resource)
         logs.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
         _logs.set_logger_provider(logs)
-    readers: list[MetricReader] = [PrometheusMetricReader(scope_info_enabled=False, registry=_FIGURES)]
+    readers: list[MetricReader] = [PrometheusMetricReader(scope_info_enabled=False, registry=_METRICS)]
     if _is_exported("METRICS"):
         readers.append(PeriodicExportingMetricReader(OTLPMetricExporter()))
     metrics.set_meter_provider(MeterProvider(readers, resource))
@@ -72,7 +72,7 @@ def set_up(service: str, settings: TelemetrySettings) -> None:
 
 def exposition() -> bytes:
     """Return the figures of this process in the text form that Prometheus reads; none before `set_up`."""
-    return generate_latest(_FIGURES)
+    return generate_latest(_METRICS)
 
 
 def _is_exported(signal: str) -> bool:

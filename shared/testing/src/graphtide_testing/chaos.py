@@ -382,8 +382,8 @@ class Chaos:
                 )
             case _:
                 form = self.rng.choice(list(ENGINES))
-                wish = {"text": _text(name, window, form), "engine": self.rng.choice(ENGINES[form])}
-                self._ask("PUT", f"/api/v1/patterns/{name}", wish, only_if=self.rng.choice(["*", None]))
+                planner_options = {"text": _text(name, window, form), "engine": self.rng.choice(ENGINES[form])}
+                self._ask("PUT", f"/api/v1/patterns/{name}", planner_options, only_if=self.rng.choice(["*", None]))
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, only_if: str | None = "*") -> int | None:
         """Ask the API for something; return the status of its answer. Whether it heard is read in the topic of patterns."""

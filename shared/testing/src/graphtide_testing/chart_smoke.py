@@ -37,7 +37,7 @@ from graphtide_testing.cluster.possible import why_not
 from graphtide_testing.images.building import Builder, Image, this_machine, this_python
 from graphtide_testing.images.context import Context
 from graphtide_testing.servers import KafkaServer, RedisServer
-from graphtide_testing.servers.allowances import allowances
+from graphtide_testing.servers.access_rules import access_rules
 from graphtide_testing.servers.security import PASSWORD, USER, Security
 from graphtide_testing.waiting import wait_until
 
@@ -117,7 +117,7 @@ class Smoke:
     def run(self) -> list[str]:
         """Bring everything up, let it do its round trip, and end it; return what was wrong."""
         begun = time.monotonic()
-        security = Security(self.folder / "certificates", (KAFKA, REDIS), allowances(ROOT / "k8s/kafka/user.yaml", USER))
+        security = Security(self.folder / "certificates", (KAFKA, REDIS), access_rules(ROOT / "k8s/kafka/user.yaml", USER))
         kafka = KafkaServer(self.folder / "kafka", security, "0.0.0.0", KAFKA)  # noqa: S104 - in a network of its own
         redis = RedisServer(self.folder / "redis", security, "0.0.0.0")  # noqa: S104 - in a network of its own
         kubelet = None

@@ -19,7 +19,7 @@ from graphtide_matcher_host.host import HostSettings, MatcherHost
 from graphtide_matcher_host.records import HostRecords
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_query import print_pattern
-from graphtide_query.families import Wish, family_of
+from graphtide_query.families import PlannerOptions, family_of
 from graphtide_query.families.family import PlanningContext
 from graphtide_serving.clock import SystemClock
 from graphtide_wire import control, ordered, ordered_body
@@ -98,7 +98,7 @@ class World:
         decoder = JsonLinesDecoder(self.symbols, ATTRIBUTES, {})
         decoder.start_at(len(self.sent))
         batch = decoder.decode(b"".join(_line(each) for each in edges))
-        figures = ordered.OrderedFigures(
+        header = ordered.OrderedHeader(
             first_ts=edges[0].ts,
             last_ts=edges[-1].ts,
             records=len(edges),
@@ -113,12 +113,12 @@ class World:
         self.sent += [(self.end(), self.stream_epoch, edge) for edge in edges]
         if passes is not None:
             self.passed.append((self.end(), self.stream_epoch, passes))
-        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, batch.to_arrow())])
+        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), header, batch.to_arrow())])
 
     def pass_time(self, watermark: int) -> None:
         """Write a heartbeat: no edge before a time follows."""
         newest = max(edge.ts for _, epoch, edge in self.sent if epoch == self.stream_epoch)
-        figures = ordered.OrderedFigures(
+        header = ordered.OrderedHeader(
             first_ts=newest,
             last_ts=newest,
             records=0,
@@ -129,7 +129,7 @@ class World:
             number=self.number,
         )
         self.passed.append((self.end(), self.stream_epoch, watermark))
-        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, ordered_body.NO_EDGES)])
+        self.writer.write([ordered.encode(TOPICS.ordered(self.stream), header, ordered_body.NO_EDGES)])
 
     def begin_epoch(self, *, told: bool = True) -> None:
         """Let the stream's times begin anew; `told` by a record without edges."""
@@ -327,4 +327,4 @@ def _line(record: Edge | Event) -> bytes:
 
 def planned(pattern: AnyPattern, engine: str) -> AssignedPlan:
     """Return how an engine matches a pattern, as the planner would say."""
-    return family_of(pattern).assign(pattern, Wish(engine), PlanningContext()).physical
+    return family_of(pattern).assign(pattern, PlannerOptions(engine), PlanningContext()).physical

@@ -15,7 +15,7 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
 from graphtide_core.plans import AssignedPlan, Candidate, Plan, SearchPlan
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_query.explanation import Explanation, Seen
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.language import ast  # noqa: TC002 - beside what else is of the language
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import Duration, TimeUnit
     from graphtide_query.explanation import UnitFunnel
     from graphtide_query.families.family import Family, PlanningContext, ReplanPolicy
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
 
 ENGINE: Final = "label-scan"
 
@@ -67,9 +67,9 @@ class LabelPattern:
 
     def extent(self, unit: TimeUnit) -> int:
         """Return the window in ticks."""
-        return self.reach(unit)
+        return self.lookback(unit)
 
-    def reach(self, unit: TimeUnit) -> int:
+    def lookback(self, unit: TimeUnit) -> int:
         """Return the window in ticks."""
         return self.window.ticks_at_least(unit)
 
@@ -163,11 +163,11 @@ class LabelFamily:
 
     def reads(self, pattern: LabelPattern, /) -> Reads:
         """Return the edges of its label."""
-        return Reads(pattern.streams, Reach(pattern.window), (pattern.label,), ())
+        return Reads(pattern.streams, Lookback(pattern.window), (pattern.label,), ())
 
     def lookback(self, pattern: LabelPattern, unit: TimeUnit, /) -> int:
         """Return its window."""
-        return pattern.reach(unit)
+        return pattern.lookback(unit)
 
     def canonical(self, _pattern: LabelPattern, /) -> None:
         """Return None: each is matched by itself."""
@@ -218,14 +218,16 @@ class LabelFamily:
     def burst(self, _pattern: LabelPattern, _known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> None:
         """Return None: an edge completes one match at most."""
 
-    def plan(self, patterns: Sequence[LabelPattern], wish: Wish, context: PlanningContext, /) -> tuple[LabelPlan, ...]:
+    def plan(
+        self, patterns: Sequence[LabelPattern], planner_options: PlannerOptions, context: PlanningContext, /
+    ) -> tuple[LabelPlan, ...]:
         """Plan each by itself."""
-        return tuple(self.assign(pattern, wish, context) for pattern in patterns)
+        return tuple(self.assign(pattern, planner_options, context) for pattern in patterns)
 
-    def assign(self, pattern: LabelPattern, wish: Wish, context: PlanningContext, /) -> LabelPlan:
+    def assign(self, pattern: LabelPattern, planner_options: PlannerOptions, context: PlanningContext, /) -> LabelPlan:
         """Return its one plan."""
         refuse_shorter_than_a_tick(pattern, context.unit)
-        wish.variant_among(ENGINE, ())
+        planner_options.variant_among(ENGINE, ())
         edges = context.known.edges
         own = sum(count for kind, count in context.known.types.items() if kind.label == pattern.label)
         physical = LabelScan(own / edges if edges else 1.0)
@@ -241,7 +243,7 @@ class LabelFamily:
         """Return the plan as it is."""
         return self.assigned(pattern, physical, considered)
 
-    def company(self, _plan: LabelPlan, /) -> None:
+    def unit_key(self, _plan: LabelPlan, /) -> None:
         """Return None: each is matched by itself."""
 
     def united(self, plans: Sequence[LabelPlan], _unit: TimeUnit, /) -> tuple[LabelPlan, ...]:
@@ -288,7 +290,12 @@ class LabelFamily:
         return (*plans[:place], *plans[place + 1 :])
 
     def improved(
-        self, _running: Mapping[int, LabelPlan], _wish: Wish, _context: PlanningContext, _policy: ReplanPolicy, /
+        self,
+        _running: Mapping[int, LabelPlan],
+        _planner_options: PlannerOptions,
+        _context: PlanningContext,
+        _policy: ReplanPolicy,
+        /,
     ) -> Iterator[Mapping[int, LabelPlan]]:
         """Yield nothing: there is one plan."""
         return iter(())

@@ -76,7 +76,7 @@ class Members:
         if plan.pattern.one_per is not None:
             beside = Matcher([plan], self.symbols, self.columns, deletions=self.deletions, adaptive=True)
             take_past(beside, untold, told)
-            self.matcher.take_telling(number, beside, 0)
+            self.matcher.take_deduplication(number, beside, 0)
         return number
 
     def push(self, count: int = 1) -> list[Found]:

@@ -14,8 +14,8 @@ from graphtide_ingestion.application.merging_worker import Merging, MergingWorke
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols
 from graphtide_wire import dead_letters, ordered, ordered_body
-from graphtide_wire.ordered import OrderedFigures, TracedRows
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.ordered import OrderedHeader, TracedRows
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from graphtide_wire.topics import Topics
 
 from graphtide_testing.clock import ManualClock
@@ -86,7 +86,7 @@ class Source:
         writer.close()
 
     def _write(self, records: int, first: int, watermark: int, body: bytes, traces: tuple[TracedRows, ...] = ()) -> None:
-        figures = OrderedFigures(
+        header = OrderedHeader(
             EventTime(first),
             EventTime(self.newest),
             records,
@@ -98,7 +98,7 @@ class Source:
             traces=traces,
             traceparent=TRACE if traces else None,
         )
-        message = ordered.encode(TOPICS.ordered(self.name), figures, body)
+        message = ordered.encode(TOPICS.ordered(self.name), header, body)
         self.write(message.value, message.headers)
 
 
@@ -130,9 +130,9 @@ class Stage:
         self.register("all", FOREVER)
         self.restart()
 
-    def register(self, name: str, reach: str, **more: Any) -> None:
+    def register(self, name: str, lookback: str, **more: Any) -> None:
         """Register a pattern that reads all streams so far back."""
-        reads = ReadsForm(tuple(self.names), ReachForm(reach), None, ())
+        reads = ReadsForm(tuple(self.names), LookbackForm(lookback), None, ())
         text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {self.names[0]} WINDOW 1"
         writer = self.log.writer()
         writer.write([registering(TOPICS, registration(text, self.clock.now(), reads=reads, **more))])
@@ -190,25 +190,25 @@ class Stage:
         found: list[Out] = []
         epoch, passed, edges = 0, MIN_EVENT_TIME, 0
         for record in self.records():
-            figures = ordered.figures(record.headers)
-            assert figures.ordinal == len(found)
-            assert edges <= (figures.number or 0) <= edges + left_out
+            header = ordered.header(record.headers)
+            assert header.ordinal == len(found)
+            assert edges <= (header.number or 0) <= edges + left_out
             decoder = ArrowDecoder(Symbols(), [], {})
             batch = decoder.decode(record.value or b"")
-            assert len(batch) == figures.records
-            if not figures.records and figures.epoch > epoch:
-                epoch, passed = figures.epoch, MIN_EVENT_TIME
+            assert len(batch) == header.records
+            if not header.records and header.epoch > epoch:
+                epoch, passed = header.epoch, MIN_EVENT_TIME
                 continue
-            assert figures.epoch == epoch
-            if not figures.records:
-                assert figures.watermark > passed, "it tells that time has passed"
-                assert figures.last_ts == found[-1].ts
-                passed = figures.watermark
+            assert header.epoch == epoch
+            if not header.records:
+                assert header.watermark > passed, "it tells that time has passed"
+                assert header.last_ts == found[-1].ts
+                passed = header.watermark
                 continue
-            assert passed <= figures.first_ts <= figures.last_ts <= figures.watermark
+            assert passed <= header.first_ts <= header.last_ts <= header.watermark
             rows = batch.to_records()
-            assert (figures.first_ts, figures.last_ts) == (rows[0]["ts"], rows[-1]["ts"])
-            passed = figures.last_ts
+            assert (header.first_ts, header.last_ts) == (rows[0]["ts"], rows[-1]["ts"])
+            passed = header.last_ts
             found += [Out(epoch, each["ts"], each["stream"], each["id"]) for each in rows]
             edges += batch.edges
         return found

@@ -23,5 +23,5 @@ def ordered_records(topic: str, edges: Sequence[Edge], most: int = 40) -> Iterat
     for start in range(0, len(edges), most):
         part = edges[start : start + most]
         first, last = part[0].ts, part[-1].ts
-        figures = ordered.OrderedFigures(first, last, len(part), start, EventTime(last), TimeUnit.MILLISECOND, number=start)
-        yield ordered.encode(topic, figures, decoder.decode(to_json_lines(part)).to_arrow())
+        header = ordered.OrderedHeader(first, last, len(part), start, EventTime(last), TimeUnit.MILLISECOND, number=start)
+        yield ordered.encode(topic, header, decoder.decode(to_json_lines(part)).to_arrow())

@@ -21,7 +21,7 @@ from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registration
 
 if TYPE_CHECKING:
-    from graphtide_planner.application.board import Board
+    from graphtide_planner.application.replica_exchange import ReplicaExchange
 
 TOPICS = Topics("test")
 AT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -67,9 +67,9 @@ def even() -> StatisticsSnapshot:
     return replace(snapshot("k"), types=counts)
 
 
-def consumed_at(end: int) -> control.FrontierForm:
+def consumed_at(end: int) -> control.ConsumptionCursorForm:
     """Return how far a plan had consumed that ended at an offset, as hosts say here."""
-    return control.FrontierForm(end, 1)
+    return control.ConsumptionCursorForm(end, 1)
 
 
 @dataclass
@@ -80,7 +80,7 @@ class World:
     fuse: Fuse = field(default_factory=Fuse)
     planner: Planner | None = None
     policy: PlanningPolicy = POLICY
-    board: Board | None = None
+    replica_exchange: ReplicaExchange | None = None
     offset: int = 20
     hosts: dict[tuple[str, int], dict[str, control.StatusRecord]] = field(default_factory=dict)
     begun: dict[tuple[str, int, str], int] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class World:
     def new_planner(self) -> Planner:
         """Return a planner that the fuse may kill."""
         mortal: Any = Mortal(self.log, self.fuse)
-        return Planner(mortal, TOPICS, SystemClock(), self.policy, FAST, board=self.board)
+        return Planner(mortal, TOPICS, SystemClock(), self.policy, FAST, replica_exchange=self.replica_exchange)
 
     def plan(self, rounds: int = 8) -> None:
         """Let the planner do rounds; where it is killed, another takes its place."""
@@ -185,9 +185,9 @@ class World:
         self, plan: control.PlanRecord, state: Literal["running", "paused", "stopped", "failed"], start: int | None
     ) -> None:
         """Say as a host what a plan does."""
-        frontier = msgspec.UNSET if start is None or state == "running" else consumed_at(start)
+        consumption = msgspec.UNSET if start is None or state == "running" else consumed_at(start)
         status = control.StatusRecord(
-            plan.name, plan.version, plan.epoch, plan.service, plan.shard, state, AT, None, start, frontier=frontier
+            plan.name, plan.version, plan.epoch, plan.service, plan.shard, state, AT, None, start, consumption=consumption
         )
         if status != self.hosts.setdefault((plan.service, plan.shard), {}).get(plan.name):
             self.hosts[plan.service, plan.shard][plan.name] = status

@@ -59,27 +59,27 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
     edges: list[Edge] = []
     watermark, number = (0, -(2**63)), 0
     for record in records_of(log, topics.ordered(stream)):
-        figures = ordered.figures(record.headers)
+        header = ordered.header(record.headers)
         table = ordered_body.decode(record.value or b"")
         decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in _COLUMNS], {})
         found = decoder.decode(record.value or b"").to_records()
         has_events = ordered_body.EVENT in table.column_names
         events = table.column(ordered_body.EVENT).to_pylist() if has_events else [False] * len(found)
-        assert (figures.ordinal, figures.records) == (len(edges), len(found))
-        reached = figures.epoch, figures.watermark
+        assert (header.ordinal, header.records) == (len(edges), len(found))
+        reached = header.epoch, header.watermark
         if not found:
             newest = (edges[-1].epoch, edges[-1].ts) if edges else None
-            is_heartbeat = reached >= watermark and (figures.epoch, figures.last_ts) == newest
+            is_heartbeat = reached >= watermark and (header.epoch, header.last_ts) == newest
             assert is_heartbeat or reached[0] == watermark[0] + 1, "a record without edges tells of a new epoch, or of time"
         else:
-            assert figures.number is not None
-            assert figures.number >= number
+            assert header.number is not None
+            assert header.number >= number
             counted = (not is_event and each["op"] == "insert" for each, is_event in zip(found, events, strict=True))
-            number = figures.number + sum(counted)
-            assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
-            assert reached >= max(watermark, (watermark[0], figures.last_ts))
+            number = header.number + sum(counted)
+            assert (header.first_ts, header.last_ts) == (found[0]["ts"], found[-1]["ts"])
+            assert reached >= max(watermark, (watermark[0], header.last_ts))
         watermark = reached
-        edges += [_edge(each, figures.epoch, is_event) for each, is_event in zip(found, events, strict=True)]
+        edges += [_edge(each, header.epoch, is_event) for each, is_event in zip(found, events, strict=True)]
     times = [(edge.epoch, edge.ts) for edge in edges]
     assert times == sorted(times)
     return edges

@@ -140,28 +140,28 @@ class Stage:
         edges: list[dict[str, Any]] = []
         begun, passed = 0, MIN_EVENT_TIME
         for record in self.read(TOPICS.ordered(FLOWS)):
-            figures = ordered.figures(record.headers)
+            header = ordered.header(record.headers)
             table = ordered_body.decode(record.value or b"")
             decoder = ArrowDecoder(Symbols(), [name for name in table.column_names if name not in COLUMNS], {})
-            decoder.start_at(figures.ordinal)
+            decoder.start_at(header.ordinal)
             found = decoder.decode(record.value or b"").to_records()
-            assert (figures.ordinal, figures.records) == (len(edges), len(found))
-            assert figures.number == sum(each["op"] == "insert" for each in edges)
-            if not found and figures.epoch == begun:
+            assert (header.ordinal, header.records) == (len(edges), len(found))
+            assert header.number == sum(each["op"] == "insert" for each in edges)
+            if not found and header.epoch == begun:
                 assert edges[-1]["epoch"] == begun
-                assert (figures.first_ts, figures.last_ts) == (edges[-1]["ts"], edges[-1]["ts"])
-                assert figures.watermark > passed, "it tells that time has passed"
-                passed = figures.watermark
+                assert (header.first_ts, header.last_ts) == (edges[-1]["ts"], edges[-1]["ts"])
+                assert header.watermark > passed, "it tells that time has passed"
+                passed = header.watermark
                 continue
             if not found:
-                assert figures.epoch == begun + 1, "it tells of a new epoch"
+                assert header.epoch == begun + 1, "it tells of a new epoch"
                 begun, passed = begun + 1, MIN_EVENT_TIME
                 continue
-            assert (figures.first_ts, figures.last_ts) == (found[0]["ts"], found[-1]["ts"])
-            assert passed <= figures.first_ts <= figures.last_ts <= figures.watermark
-            assert figures.epoch == begun
-            passed = figures.last_ts
-            edges += [each | {"epoch": figures.epoch} for each in found]
+            assert (header.first_ts, header.last_ts) == (found[0]["ts"], found[-1]["ts"])
+            assert passed <= header.first_ts <= header.last_ts <= header.watermark
+            assert header.epoch == begun
+            passed = header.last_ts
+            edges += [each | {"epoch": header.epoch} for each in found]
         times = [(each["epoch"], each["ts"]) for each in edges]
         assert times == sorted(times)
         return edges

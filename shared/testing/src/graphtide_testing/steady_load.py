@@ -55,7 +55,7 @@ PATTERNS: Final = {
 
 KINDS: Final = len(PATTERNS)
 _PRODUCERS: Final = 3
-_TURN_SECONDS: Final = 0.25
+_SLICE_SECONDS: Final = 0.25
 _MOST_IN_A_TURN: Final = 600
 _PATIENCE: Final = 240.0
 _TRACED: Final = 3
@@ -107,7 +107,7 @@ class SteadyLoad:
             AssertionError: edges are not taken for long, or are refused.
         """
         begun = time.monotonic()
-        while not is_over.wait(_TURN_SECONDS):
+        while not is_over.wait(_SLICE_SECONDS):
             # What could not be sent meanwhile follows.
             due = int((time.monotonic() - begun) * self.rate)
             end = min(due, self.sent + _MOST_IN_A_TURN)

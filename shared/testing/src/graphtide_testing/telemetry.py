@@ -54,7 +54,7 @@ class Seen:
         return f"00-{self.trace_id}-{self.span_id}-01"
 
 
-def figures(text: str) -> dict[str, float]:
+def metrics_of(text: str) -> dict[str, float]:
     """Return the samples of an exposition by name and labels: `edges_total{outcome="read"}`, sorted and none empty."""
     found: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
@@ -64,7 +64,7 @@ def figures(text: str) -> dict[str, float]:
     return found
 
 
-def count_figures() -> None:
+def count_metrics() -> None:
     """Let this process count from now on; figures go on through its tests, so that one looks at differences."""
     set_up("tests", TelemetrySettings())
 

@@ -53,7 +53,7 @@ from graphtide_wire import (
     stream_schema,
 )
 from graphtide_wire.plans import form_of
-from graphtide_wire.reads_form import ReachForm, ReadsForm
+from graphtide_wire.reads_form import LookbackForm, ReadsForm
 from msgspec import structs
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ OVER = (
     b'"first_ts":1704120796793,"last_ts":1704120796793,"events":{"a":"f1"}}'
 )
 RETRACTED = BODY.replace(b'"kind":"match"', b'"kind":"retract"')
-FIGURES = ordered.OrderedFigures(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
+FIGURES = ordered.OrderedHeader(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
 LATER_FIGURES = replace(FIGURES, epoch=3)
 RESET = raw.Reset(2, "operator")
 TRACED = (ordered.TracedRows(0, 1, TRACE), ordered.TracedRows(1, 1, TRACE.replace("4bf9", "5cfa")))
@@ -125,7 +125,7 @@ PATTERN = control.PatternRecord(
     created_at=AT,
     updated_at=AT,
     etag="2-9f",
-    reads=ReadsForm(("flows",), ReachForm("10m"), None, ()),
+    reads=ReadsForm(("flows",), LookbackForm("10m"), None, ()),
     limits=control.LimitsForm(partial_matches=1000, policy="shed"),
     start=4711,
     registration=1,
@@ -172,7 +172,7 @@ PLANS["moved"] = structs.replace(PLANS["timing"], came_from=control.HostName("ma
 PLANS["reasoned"] = structs.replace(
     PLANS["timing"], plan=form_of(PHYSICAL["timing"], tuple(replace(each, reason=REASON) for each in CONSIDERED))
 )
-PLANS["consumed"] = structs.replace(PLANS["moved"], frontier=control.FrontierForm(1_704_067_200_000, 2))
+PLANS["consumed"] = structs.replace(PLANS["moved"], consumption=control.ConsumptionCursorForm(1_704_067_200_000, 2))
 STATUS = control.StatusRecord(
     name="exfiltration",
     version=2,
@@ -191,7 +191,9 @@ STATUS = control.StatusRecord(
     stream="flows",
     reports_from=4720,
 )
-STATUS_CONSUMED = structs.replace(STATUS, state="running", reason=None, frontier=control.FrontierForm(1_704_067_200_000, 2))
+STATUS_CONSUMED = structs.replace(
+    STATUS, state="running", reason=None, consumption=control.ConsumptionCursorForm(1_704_067_200_000, 2)
+)
 HTTP, DNS = EdgeType("ip", "http", "ip"), EdgeType(None, "dns", None, 3)
 SNAPSHOT = statistics.StatisticsRecord(
     "flows",
@@ -263,18 +265,18 @@ EXAMPLES = [
     ),
     Example("retraction", matches.encode("t", RETRACTED, 2, None), match_event(RETRACTED, MatchKind.RETRACT), matches.decode),
     Example("timeout", matches.encode("t", OVER, 2, None), match_event(OVER, MatchKind.TIMEOUT), matches.decode),
-    Example("ordered-headers", ordered.encode("t", FIGURES, b"any"), FIGURES, lambda record: ordered.figures(record.headers)),
+    Example("ordered-headers", ordered.encode("t", FIGURES, b"any"), FIGURES, lambda record: ordered.header(record.headers)),
     Example(
         "ordered-epoch",
         ordered.encode("t", LATER_FIGURES, b"any"),
         LATER_FIGURES,
-        lambda record: ordered.figures(record.headers),
+        lambda record: ordered.header(record.headers),
     ),
     Example(
         "ordered-traces",
         ordered.encode("t", TRACED_FIGURES, b"any"),
         TRACED_FIGURES,
-        lambda record: ordered.figures(record.headers),
+        lambda record: ordered.header(record.headers),
     ),
     Example(
         "pattern",

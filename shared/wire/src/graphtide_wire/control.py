@@ -113,7 +113,7 @@ class HostName(msgspec.Struct, frozen=True):
     shard: Count
 
 
-class FrontierForm(msgspec.Struct, frozen=True):
+class ConsumptionCursorForm(msgspec.Struct, frozen=True):
     """How far a pattern has consumed its stream, under `REPORT INSTANCES`.
 
     Edges before `at`, and the first `ties` of its time that the pattern could use, take no part in matches any more.
@@ -123,13 +123,13 @@ class FrontierForm(msgspec.Struct, frozen=True):
     ties: Count
 
 
-class PlanRecord(msgspec.Struct, frozen=True):
+class PlanRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}):
     """How a pattern is to be matched, and by whom.
 
     `start` is the offset of the first ordered record whose matches are reported; null is from now on. `reported_to` is the
     offset below which another host has reported them, where the plan moved, and `came_from` is that host. `until` belongs to
     `stopped`: the plan ends at that offset, or where its host is if that is later; null is at once. `registration` is that of
-    the pattern. `frontier` is how far the pattern had consumed where others have reported to.
+    the pattern. `consumption` is how far the pattern had consumed where others have reported to.
     """
 
     name: Name
@@ -149,7 +149,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     registration: Count = 0
     format: Count = PLAN_FORMAT
     came_from: HostName | msgspec.UnsetType = msgspec.UNSET
-    frontier: FrontierForm | msgspec.UnsetType = msgspec.UNSET
+    consumption: ConsumptionCursorForm | msgspec.UnsetType = msgspec.UNSET
 
 
 class ItemStatus(msgspec.Struct, frozen=True):
@@ -161,13 +161,13 @@ class ItemStatus(msgspec.Struct, frozen=True):
     created: Count
 
 
-class StatusRecord(msgspec.Struct, frozen=True):
+class StatusRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}):
     """What a host says of a plan: how far it is, and how large its state.
 
     `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
     first whose are not. `reports_from` is, where it runs, the offset from which this host reports them: past `start` where
     others did before. `position` is the offset that the host reads next. `items` tells of what the plan stores, item by item.
-    `frontier` is how far the pattern has consumed, at the position committed with this, or where the plan ended. `suppressed`
+    `consumption` is how far the pattern has consumed, at the position committed with this, or where the plan ended. `suppressed`
     counts matches that were not told since one of their key was, if there are some.
     """
 
@@ -188,7 +188,7 @@ class StatusRecord(msgspec.Struct, frozen=True):
     items: tuple[ItemStatus, ...] = ()
     stream: str = ""
     reports_from: Count | None = None
-    frontier: FrontierForm | msgspec.UnsetType = msgspec.UNSET
+    consumption: ConsumptionCursorForm | msgspec.UnsetType = msgspec.UNSET
     suppressed: Count | msgspec.UnsetType = msgspec.UNSET
 
 

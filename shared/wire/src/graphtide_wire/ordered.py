@@ -62,7 +62,7 @@ class TracedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedFigures:
+class OrderedHeader:
     """What the headers of a record of ordered edges say.
 
     Attributes:
@@ -93,22 +93,22 @@ class OrderedFigures:
     source_epoch: int | None = None
 
 
-def encode(topic: str, figures: OrderedFigures, body: bytes) -> Message:
+def encode(topic: str, header: OrderedHeader, body: bytes) -> Message:
     """Return the message that carries the edges, for the topic's one partition."""
-    named = ",".join(f"{each.first}+{each.rows}={each.traceparent}" for each in figures.traces[:MOST_TRACES])
+    named = ",".join(f"{each.first}+{each.rows}={each.traceparent}" for each in header.traces[:MOST_TRACES])
     headers = names.given(
         (CONTENT_TYPE, ARROW_STREAM),
-        (FIRST_TS, figures.first_ts),
-        (LAST_TS, figures.last_ts),
-        (RECORDS, figures.records),
-        (ORDINAL, figures.ordinal),
-        (NUMBER, figures.number),
-        (WATERMARK, figures.watermark),
-        (UNIT, figures.unit.value),
-        (TRACEPARENT, figures.traceparent),
+        (FIRST_TS, header.first_ts),
+        (LAST_TS, header.last_ts),
+        (RECORDS, header.records),
+        (ORDINAL, header.ordinal),
+        (NUMBER, header.number),
+        (WATERMARK, header.watermark),
+        (UNIT, header.unit.value),
+        (TRACEPARENT, header.traceparent),
         (TRACES, named or None),
-        (EPOCH, figures.epoch or None),
-        (SOURCE_EPOCH, figures.source_epoch),
+        (EPOCH, header.epoch or None),
+        (SOURCE_EPOCH, header.source_epoch),
     )
     return Message(topic, None, body, headers, partition=0)
 
@@ -118,11 +118,11 @@ def encode_beginning(
 ) -> Message:
     """Return the message that tells that an epoch has begun, before the edge of this ordinal; `body` is one without edges."""
     first = MIN_EVENT_TIME
-    begun = OrderedFigures(first, first, records=0, ordinal=ordinal, watermark=first, unit=unit, epoch=epoch, number=number)
+    begun = OrderedHeader(first, first, records=0, ordinal=ordinal, watermark=first, unit=unit, epoch=epoch, number=number)
     return encode(topic, begun, body)
 
 
-def figures(given: Headers) -> OrderedFigures:
+def header(given: Headers) -> OrderedHeader:
     """Return what the headers say; the body is not needed. Where that of traces is damaged there are none: edges matter more.
 
     Raises:
@@ -137,7 +137,7 @@ def figures(given: Headers) -> OrderedFigures:
     if unit not in _UNITS:
         reason = f"the header {UNIT} is no unit of time: {unit[:40]!r}"
         raise PoisonRecordError(reason)
-    found = OrderedFigures(
+    found = OrderedHeader(
         first_ts=EventTime(names.required_integer(headers, FIRST_TS)),
         last_ts=EventTime(names.required_integer(headers, LAST_TS)),
         records=names.required_integer(headers, RECORDS),

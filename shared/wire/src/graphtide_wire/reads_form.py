@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 from graphtide_core.ids import StreamName
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_core.time import DURATION_UNITS, Duration
 from graphtide_core.window import MOST_EDGES, EdgeCount
 from msgspec import Meta
@@ -19,8 +19,8 @@ Edges = Annotated[int, Meta(ge=1, le=MOST_EDGES)]
 Streams = Annotated[tuple[Name, ...], Meta(min_length=1)]
 
 
-class ReachForm(msgspec.Struct, frozen=True):
-    """A `Reach`. It keeps the unit it was written in: how long a tick is, only the stream knows.
+class LookbackForm(msgspec.Struct, frozen=True):
+    """A `Lookback`. It keeps the unit it was written in: how long a tick is, only the stream knows.
 
     Where so many `edges` are read, the length is 0; where the reach is a time, the field is not there. `rounded_up` is true
     where a part of a tick counts as a whole one, and not there elsewhere.
@@ -32,30 +32,30 @@ class ReachForm(msgspec.Struct, frozen=True):
     rounded_up: bool | msgspec.UnsetType = msgspec.UNSET
 
 
-class ReadsForm(msgspec.Struct, frozen=True):
+class ReadsForm(msgspec.Struct, frozen=True, rename={"lookback": "reach"}):
     """A `Reads`; `labels` null is every label."""
 
     streams: Streams
-    reach: ReachForm
+    lookback: LookbackForm
     labels: tuple[str, ...] | None
     attributes: tuple[str, ...]
 
 
 def form_of(reads: Reads) -> ReadsForm:
     """Return what is read in its wire form."""
-    length = reads.reach.length
+    length = reads.lookback.length
     if isinstance(length, EdgeCount):
-        reach = ReachForm("0", reads.reach.is_closed, length.edges)
+        lookback = LookbackForm("0", reads.lookback.is_closed, length.edges)
     else:
-        rounded_up = reads.reach.is_rounded_up or msgspec.UNSET
-        reach = ReachForm(str(length), reads.reach.is_closed, rounded_up=rounded_up)
-    return ReadsForm(reads.streams, reach, reads.labels, reads.attributes)
+        rounded_up = reads.lookback.is_rounded_up or msgspec.UNSET
+        lookback = LookbackForm(str(length), reads.lookback.is_closed, rounded_up=rounded_up)
+    return ReadsForm(reads.streams, lookback, reads.labels, reads.attributes)
 
 
 def reads_of(form: ReadsForm) -> Reads:
     """Return what the form says."""
     streams = tuple(StreamName(stream) for stream in form.streams)
-    edges = form.reach.edges
-    length = Duration.of(form.reach.length) if edges is msgspec.UNSET else EdgeCount(edges)
-    reach = Reach(length, form.reach.closed, form.reach.rounded_up is True)
-    return Reads(streams, reach, form.labels, form.attributes)
+    edges = form.lookback.edges
+    length = Duration.of(form.lookback.length) if edges is msgspec.UNSET else EdgeCount(edges)
+    lookback = Lookback(length, form.lookback.closed, form.lookback.rounded_up is True)
+    return Reads(streams, lookback, form.labels, form.attributes)

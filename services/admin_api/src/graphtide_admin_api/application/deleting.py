@@ -8,7 +8,7 @@ import structlog
 from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import sources
 from graphtide_core.ports.log import Message
-from graphtide_ordering.standing import sequencer_of
+from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_telemetry import events
 from graphtide_wire.stream_schema import SOURCES, schema_key
 

@@ -202,7 +202,7 @@ def _edges(records: Iterable[Record], ids: frozenset[str], budget: _Budget) -> I
 
     for record in records:
         try:
-            if not budget.take(ordered.figures(record.headers).records):
+            if not budget.take(ordered.header(record.headers).records):
                 return
             rows = ordered_body.rows(record.value or b"", ids)
         except PoisonRecordError:

@@ -66,6 +66,6 @@ class FirstLook:
         decoder, counted = ArrowDecoder(symbols, [], {}), StreamStatistics(symbols, 2**62, deletions=True)
         reader.assign({place: start})
         for record in reader.poll(_PATIENCE, _MOST_RECORDS):
-            if ordered.figures(record.headers).records:
+            if ordered.header(record.headers).records:
                 counted.push(decoder.decode(record.value or b""))
         return SeenNames.of(counted.snapshot())

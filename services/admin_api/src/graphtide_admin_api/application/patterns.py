@@ -11,7 +11,16 @@ from graphtide_core.merged_streams import is_merged, sources
 from graphtide_core.ports.log import TopicPartition
 
 from graphtide_admin_api.domain.problems import ProblemError, no_pattern
-from graphtide_admin_api.domain.registration import Moment, Wish, changed, check_match, read, registered, renewed, without_view
+from graphtide_admin_api.domain.registration import (
+    Moment,
+    PatternRequest,
+    changed,
+    check_match,
+    read,
+    registered,
+    renewed,
+    without_view,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
 
     from graphtide_admin_api.application.registry import Change, Registry
     from graphtide_admin_api.application.view import View
-    from graphtide_admin_api.domain.standing import Standing
+    from graphtide_admin_api.domain.pattern_status import PatternStatus
 
 _ANY: Final = "*"
 _PAUSES: Final = (0.1, 0.2, 0.4, 0.8)
@@ -40,30 +49,32 @@ class Patterns:
         self._view = view
         self._registry = registry
 
-    def get(self, name: str) -> tuple[PatternRecord, Standing]:
+    def get(self, name: str) -> tuple[PatternRecord, PatternStatus]:
         """Return a pattern and how it stands."""
         record = self._view.pattern(name)
         if record is None:
             raise no_pattern(name)
-        return record, self._view.standing(record)
+        return record, self._view.pattern_status(record)
 
-    def register(self, wish: Wish) -> PatternRecord:
+    def register(self, request: PatternRequest) -> PatternRecord:
         """Register a pattern under a name that is free."""
-        pattern = read(wish.text or "")
+        pattern = read(request.text or "")
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is not None:
                 raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
-            return registered(wish, self._view.last_version(pattern.name) + 1, self._moment(ordered_stream(pattern)))
+            return registered(request, self._view.last_version(pattern.name) + 1, self._moment(ordered_stream(pattern)))
 
         return self._changed(pattern.name, change)
 
-    def put(self, name: str, wish: Wish, if_match: str | None, *, force: bool = False) -> tuple[PatternRecord, bool]:
+    def put(
+        self, name: str, request: PatternRequest, if_match: str | None, *, force: bool = False
+    ) -> tuple[PatternRecord, bool]:
         """Register or replace a pattern; what the wish leaves out becomes the default. Says whether it is new.
 
         Where a view goes by that which patterns read, `force` lets these fail; else it is refused, as in `patch` and `delete`.
         """
-        pattern = read(wish.text or "")
+        pattern = read(request.text or "")
         if pattern.name != name:
             raise ProblemError(422, "name-differs", f"the text is of pattern {pattern.name!r}, not of {name!r}")
         was_there = False
@@ -72,35 +83,35 @@ class Patterns:
             nonlocal was_there
             was_there = old is not None
             moment = self._moment(ordered_stream(pattern))
-            fresh = registered(wish, self._view.last_version(name) + 1, moment)
+            fresh = registered(request, self._view.last_version(name) + 1, moment)
             if old is None:
                 if if_match is not None:
                     raise ProblemError(412, "precondition-failed", f"there is no pattern {name!r} yet")
                 return fresh
             check_match(old, if_match)
-            whole = Wish(wish.text, fresh.limits, fresh.options.engine, fresh.state)
+            whole = PatternRequest(request.text, fresh.limits, fresh.options.engine, fresh.state)
             return changed(old, whole, self._next_version(old), moment)
 
         return self._changed(name, change, force=force), not was_there
 
-    def patch(self, name: str, wish: Wish, if_match: str | None, *, force: bool = False) -> PatternRecord:
+    def patch(self, name: str, request: PatternRequest, if_match: str | None, *, force: bool = False) -> PatternRecord:
         """Change a part of a pattern."""
-        stream = ordered_stream(read(wish.text)) if wish.text is not None else self.get(name)[0].stream
+        stream = ordered_stream(read(request.text)) if request.text is not None else self.get(name)[0].stream
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is None:
                 raise no_pattern(name)
             check_match(old, if_match)
-            return changed(old, wish, self._next_version(old), self._moment(stream))
+            return changed(old, request, self._next_version(old), self._moment(stream))
 
         return self._changed(name, change, force=force)
 
     def resume(self, name: str, if_match: str | None) -> PatternRecord:
         """Let a pattern go on; one that a limit ended goes on as its next version."""
-        record, standing = self.get(name)
+        record, pattern_status = self.get(name)
         seen = _ANY if if_match is None else if_match
-        if record.state == "paused" or not standing.is_ended:
-            return self.patch(name, Wish(state="active"), seen)
+        if record.state == "paused" or not pattern_status.is_ended:
+            return self.patch(name, PatternRequest(state="active"), seen)
 
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is None:

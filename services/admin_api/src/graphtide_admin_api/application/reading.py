@@ -11,7 +11,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.merged_streams import is_merged
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.window_log import edges_between
-from graphtide_ordering.standing import standing_of
+from graphtide_ordering.progress_reports import progress_of
 from graphtide_wire import dead_letters
 from graphtide_wire.place import Place, Places
 
@@ -19,7 +19,7 @@ from graphtide_admin_api.application.pages import Extent, Page, page_of
 
 if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogReader, Record
-    from graphtide_ordering.stream_figures import StreamFigures
+    from graphtide_ordering.stream_progress import StreamProgress
     from graphtide_wire.dead_letters import DeadLetterRecord
     from graphtide_wire.topics import Topics
 
@@ -44,10 +44,10 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NotedProgress:
     """How far a stream was put in order, and what is odd about it, if anything is."""
 
-    figures: StreamFigures
+    stream_progress: StreamProgress
     note: str | None
 
 
@@ -81,7 +81,7 @@ class Streams:
         finally:
             reader.close()
 
-    def one(self, name: str) -> tuple[Stream, Standing | None] | None:
+    def one(self, name: str) -> tuple[Stream, NotedProgress | None] | None:
         """Return a stream, and how it stands where it was put in order; None if there is no such stream."""
         if name not in self.names():
             return None
@@ -90,8 +90,8 @@ class Streams:
             stream = self._stream(reader, StreamName(name))
         finally:
             reader.close()
-        figures = standing_of(self._log, self._topics, StreamName(name))
-        return stream, None if figures is None else Standing(figures, figures.note(name))
+        stream_progress = progress_of(self._log, self._topics, StreamName(name))
+        return stream, None if stream_progress is None else NotedProgress(stream_progress, stream_progress.note(name))
 
     def edges_from(self, name: str, position: int) -> int:
         """Return how many ordered edges a stream has from an offset on.

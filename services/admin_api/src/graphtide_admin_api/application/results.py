@@ -20,9 +20,9 @@ from graphtide_core.time_text import instant_of, nanoseconds_of
 from graphtide_core.valid_results import ValidResults
 from graphtide_query import parse
 from graphtide_query.families import family_of
-from graphtide_query.reads import hindsight
+from graphtide_query.reads import match_lookback
 
-from graphtide_admin_api.application.eras import era_of, told_from
+from graphtide_admin_api.application.stream_epochs import stream_epoch_of, told_from
 from graphtide_admin_api.application.told import Most, Stretch, Told, told_in
 from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord
     from graphtide_wire.topics import Topics
 
-    from graphtide_admin_api.application.eras import Era
     from graphtide_admin_api.application.matches import RecentMatches
-    from graphtide_admin_api.domain.standing import Standing
+    from graphtide_admin_api.application.stream_epochs import StreamEpoch
+    from graphtide_admin_api.domain.pattern_status import PatternStatus
 
 _MOST_AT_ONCE: Final = 4
 """Answers that are worked out side by side."""
@@ -116,7 +116,7 @@ class Results:
         self._most = most or Most()
         self._seats = BoundedSemaphore(_MOST_AT_ONCE)
 
-    def valid(self, record: PatternRecord, standing: Standing, asked: Asked) -> ValidAt:
+    def valid(self, record: PatternRecord, pattern_status: PatternStatus, asked: Asked) -> ValidAt:
         """Return the results of a registered query that are valid at an instant.
 
         Complexity: O(matches of all patterns in the stretch that is read, log n of those after it), within bounds.
@@ -130,28 +130,28 @@ class Results:
             detail = f"what is valid is being worked out {_MOST_AT_ONCE} times already"
             raise ProblemError(429, "too-many-results", detail, headers={"Retry-After": "1"})
         try:
-            return self._valid(record, standing, asked)
+            return self._valid(record, pattern_status, asked)
         finally:
             self._seats.release()
 
-    def _valid(self, record: PatternRecord, standing: Standing, asked: Asked) -> ValidAt:
+    def _valid(self, record: PatternRecord, pattern_status: PatternStatus, asked: Asked) -> ValidAt:
         (query, stays), version = _query(record), _version(record, asked)
         reader = self._log.reader(None)
         try:
             # Before the stream is looked at: then no match is later than its newest edge.
             ends = self._ends(reader, record.name)
-            status = standing.status if version == record.version else None
+            status = pattern_status.status if version == record.version else None
             stream = TopicPartition(self._topics.ordered(StreamName(record.stream)), 0)
-            era = era_of(reader, stream, None if status is None else status.position)
-            unit = _unit(era, standing)
+            stream_epoch = stream_epoch_of(reader, stream, None if status is None else status.position)
+            unit = _unit(stream_epoch, pattern_status)
             at = _instant(asked, unit)
-            reach = None if version != record.version or stays else hindsight(query, unit or TimeUnit.MILLISECOND)
-            wanted = Stretch(record.name, version, record.created_at, era, at, reach)
+            lookback = None if version != record.version or stays else match_lookback(query, unit or TimeUnit.MILLISECOND)
+            wanted = Stretch(record.name, version, record.created_at, stream_epoch, at, lookback)
             told = told_in(reader, ends, wanted, self._most)
             flaws = [*told.flaws, *_ahead(told, is_current=version == record.version)]
-            if version == record.version and era is not None and told.at is not None:
-                began = told_from(reader, stream, record.start or 0, era.epoch)
-                flaws += _began(began, told.at, reach)
+            if version == record.version and stream_epoch is not None and told.at is not None:
+                began = told_from(reader, stream, record.start or 0, stream_epoch.epoch)
+                flaws += _began(began, told.at, lookback)
         finally:
             reader.close()
         return _page(told, version, asked, flaws)
@@ -190,11 +190,11 @@ def _version(record: PatternRecord, asked: Asked) -> int:
     return version
 
 
-def _unit(era: Era | None, standing: Standing) -> TimeUnit | None:
+def _unit(stream_epoch: StreamEpoch | None, pattern_status: PatternStatus) -> TimeUnit | None:
     """Return what a tick of the stream is; None where nobody knows yet."""
-    if era is not None:
-        return era.unit
-    return None if standing.plan is None else TimeUnit(standing.plan.unit)
+    if stream_epoch is not None:
+        return stream_epoch.unit
+    return None if pattern_status.plan is None else TimeUnit(pattern_status.plan.unit)
 
 
 def _instant(asked: Asked, unit: TimeUnit | None) -> EventTime | None:
@@ -232,9 +232,9 @@ def _ahead(told: Told, *, is_current: bool) -> list[str]:
     return []
 
 
-def _began(began: EventTime | None, at: EventTime, reach: int | None) -> list[str]:
+def _began(began: EventTime | None, at: EventTime, lookback: int | None) -> list[str]:
     """Say whether results may be missing since the query did not tell in all of the stretch."""
-    if began is None or (reach is not None and at - reach >= began):
+    if began is None or (lookback is not None and at - lookback >= began):
         return []
     return [f"the query tells what changed after {began}: what was valid before is missing where it was not extended since"]
 

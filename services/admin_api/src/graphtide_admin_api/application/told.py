@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
     from graphtide_core.time import EventTime
 
-    from graphtide_admin_api.application.eras import Era
+    from graphtide_admin_api.application.stream_epochs import StreamEpoch
 
 _LOG = structlog.get_logger()
 
@@ -61,17 +61,17 @@ class Stretch:
         name: of the query.
         version: of the query; others count for nothing.
         created_at: when the name was registered; nothing was told of it before.
-        era: the epoch of the stream that is read; None where the stream has no edges.
+        stream_epoch: the epoch of the stream that is read; None where the stream has no edges.
         at: the instant; None is the time up to which the query is known to have read.
-        reach: how many ticks before the instant something can have been told that matters, exclusively; None is all.
+        lookback: how many ticks before the instant something can have been told that matters, exclusively; None is all.
     """
 
     name: str
     version: int
     created_at: datetime
-    era: Era | None
+    stream_epoch: StreamEpoch | None
     at: EventTime | None
-    reach: int | None
+    lookback: int | None
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ def told_in(reader: LogReader, ends: Mapping[TopicPartition, tuple[int, int]], w
     Raises:
         TransientError: the log does not answer.
     """
-    told = Told(wanted.at, None if wanted.era is None else wanted.era.read_to)
+    told = Told(wanted.at, None if wanted.stream_epoch is None else wanted.stream_epoch.read_to)
     reading = _Reading(reader, wanted, most, told)
     for place, (first, end) in ends.items():
         reading.read(place, first, end)
@@ -149,8 +149,12 @@ class _Reading:
 
     def _take(self, found: IntervalMatch, size: int) -> bool:
         """Take what was told before all that was taken, if it is of the stretch; return whether to go on."""
-        told_at, era = found.detected_at, self._wanted.era
-        if era is not None and era.epoch > 0 and (not era.has(told_at) or (self._seen is not None and told_at > self._seen)):
+        told_at, stream_epoch = found.detected_at, self._wanted.stream_epoch
+        if (
+            stream_epoch is not None
+            and stream_epoch.epoch > 0
+            and (not stream_epoch.has(told_at) or (self._seen is not None and told_at > self._seen))
+        ):
             # Times of an epoch do not go back: it is of an epoch before.
             return False
         told = self._told
@@ -161,7 +165,7 @@ class _Reading:
         self._seen = told_at
         if told_at > at:
             return True
-        if self._wanted.reach is not None and told_at <= at - self._wanted.reach:
+        if self._wanted.lookback is not None and told_at <= at - self._wanted.lookback:
             return False
         told.records.append(found)
         self._bytes += size
@@ -173,8 +177,10 @@ class _Reading:
 
     def _end(self, place: TopicPartition, first: int, end: int) -> int:
         """Return an offset from which on all that the query told was told after the instant."""
-        at, era = self._wanted.at, self._wanted.era
-        if at is None or (era is not None and (era.epoch > 0 or era.read_to is None or at >= era.read_to)):
+        at, stream_epoch = self._wanted.at, self._wanted.stream_epoch
+        if at is None or (
+            stream_epoch is not None and (stream_epoch.epoch > 0 or stream_epoch.read_to is None or at >= stream_epoch.read_to)
+        ):
             return end
         low, high = first, end
         while high - low > _AT_ONCE:

@@ -22,7 +22,7 @@ from graphtide_wire import control, hosts, match_counts, statistics, stream_sche
 from graphtide_wire.control import PlanRecord
 from graphtide_wire.hosts import HostRecord
 
-from graphtide_admin_api.domain.standing import Standing, standing_of
+from graphtide_admin_api.domain.pattern_status import PatternStatus, pattern_status_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,15 +142,15 @@ class Known:
         except PoisonRecordError as error:
             _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
 
-    def standing(self, record: PatternRecord) -> Standing:
+    def pattern_status(self, record: PatternRecord) -> PatternStatus:
         """Return how a pattern stands."""
         plan, said = self.plans.get(record.name), self.said.get(record.name, {})
         status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
-        standing = standing_of(record, plan, status, said.get(f"{_PLANNER}.0"))
-        if standing.state == "running" and (idle := self._idle_view(record)) is not None:
-            standing = replace(standing, reason="; ".join(filter(None, (standing.reason, idle))))
+        pattern_status = pattern_status_of(record, plan, status, said.get(f"{_PLANNER}.0"))
+        if pattern_status.state == "running" and (idle := self._idle_view(record)) is not None:
+            pattern_status = replace(pattern_status, reason="; ".join(filter(None, (pattern_status.reason, idle))))
         counts = self.counts.get(record.name)
-        return standing if counts is None else replace(standing, reported=counts.since(record.registration)[0])
+        return pattern_status if counts is None else replace(pattern_status, reported=counts.since(record.registration)[0])
 
     def _idle_view(self, record: PatternRecord) -> str | None:
         """Return which view that a pattern reads reports nothing, and why; None if each does.
@@ -160,7 +160,7 @@ class Known:
         for name in record.reads.streams:
             view = self.patterns.get(name)
             if view is not None and view.view is True and name != record.name:
-                state = self.standing(view).state
+                state = self.pattern_status(view).state
                 if state in {"paused", "failed"}:
                     return f"nothing comes from the view {name!r}, which is {state}"
         return None
@@ -257,12 +257,16 @@ class View:
         with self._changed:
             return self._known().patterns.get(name)
 
-    def standing(self, record: PatternRecord) -> Standing:
+    def pattern_status(self, record: PatternRecord) -> PatternStatus:
         """Return how a pattern stands; one that runs says since when its host has been silent, if it has."""
         with self._changed:
-            standing = self._known().standing(record)
-            silent = self._silent_host(standing)
-        return standing if silent is None else replace(standing, reason="; ".join(filter(None, (standing.reason, silent))))
+            pattern_status = self._known().pattern_status(record)
+            silent = self._silent_host(pattern_status)
+        return (
+            pattern_status
+            if silent is None
+            else replace(pattern_status, reason="; ".join(filter(None, (pattern_status.reason, silent))))
+        )
 
     def statistics(self, stream: str) -> StatisticsRecord | None:
         """Return the newest snapshot of a stream."""
@@ -310,7 +314,7 @@ class View:
     def warnings(self, record: PatternRecord) -> list[str]:
         """Return what may be misspelt in a pattern, or take very many matches, as far as the newest snapshots tell."""
         # What a pattern has matched was there, though it may be rare.
-        is_seen = self.standing(record).reported > 0
+        is_seen = self.pattern_status(record).reported > 0
         form = _Form(record.text, _by_text(record.text))
         return self._warnings(form, asked_names(record.text), record.stream, are_names_seen=is_seen)
 
@@ -364,7 +368,7 @@ class View:
         """Return how many patterns are in each state."""
         with self._changed:
             known = self._known()
-            return Counter(known.standing(record).state for record in known.patterns.values())
+            return Counter(known.pattern_status(record).state for record in known.patterns.values())
 
     def wait_for(self, name: str, etag: str | None, timeout: float) -> bool:
         """Return once a pattern is seen with this ETag (None: deleted); False if it is not within `timeout` seconds."""
@@ -393,11 +397,11 @@ class View:
             self._known().take(record)
             self._changed.notify_all()
 
-    def _silent_host(self, standing: Standing) -> str | None:
+    def _silent_host(self, pattern_status: PatternStatus) -> str | None:
         """Return since when the host of a plan that is to run has said nothing; None if it speaks, or never did."""
-        if self._clock is None or standing.state != "running" or standing.plan is None:
+        if self._clock is None or pattern_status.state != "running" or pattern_status.plan is None:
             return None
-        host = self._known().hosts.get(hosts.shard_key(standing.plan.service, standing.plan.shard))
+        host = self._known().hosts.get(hosts.shard_key(pattern_status.plan.service, pattern_status.plan.shard))
         if host is None or (self._clock.now() - host.at).total_seconds() < _SILENT_SECONDS:
             return None
         since = host.at.isoformat(timespec="seconds")

@@ -50,7 +50,7 @@ ACTIONS: Final = (":pause", ":resume", ":backfill")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PatternRequest:
     """What a user asks a pattern to be; None leaves a member as it is, or takes the default."""
 
     text: str | None = None
@@ -140,11 +140,11 @@ def check_burst(pattern: AnyPattern, limits: LimitsForm) -> None:
         raise ProblemError(422, "too-many-matches", f"{detail}: {burst.text}")
 
 
-def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
+def registered(request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a new pattern.
 
     Args:
-        wish: what it shall be; the text is needed.
+        request: what it shall be; the text is needed.
         version: one that no pattern of the name had.
         moment: when.
 
@@ -152,11 +152,11 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
         ProblemError: the text is no pattern, or has a window of edges, or there is no such engine,
             or its first match is more than its limit of work.
     """
-    text = wish.text or ""
+    text = request.text or ""
     pattern = read(text)
-    options = PatternOptions(wish.engine or AUTO)
+    options = PatternOptions(request.engine or AUTO)
     check_engine(options.engine, pattern)
-    limits = wish.limits or LimitsForm()
+    limits = request.limits or LimitsForm()
     check_burst(pattern, limits)
     stream = ordered_stream(pattern)
     return _marked(
@@ -165,7 +165,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
             version=version,
             text=text,
             stream=stream,
-            state=wish.state or "active",
+            state=request.state or "active",
             created_at=moment.now,
             updated_at=moment.now,
             etag="",
@@ -180,7 +180,7 @@ def registered(wish: Wish, version: int, moment: Moment) -> PatternRecord:
     )
 
 
-def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> PatternRecord:
+def changed(record: PatternRecord, request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
     """Return the record with a wish fulfilled; `version` is the next one, for a new text.
 
     Raises:
@@ -188,27 +188,29 @@ def changed(record: PatternRecord, wish: Wish, version: int, moment: Moment) -> 
             or its first match is more than its limit of work.
     """
     new = record
-    if wish.text is not None:
-        pattern = read(wish.text)
+    if request.text is not None:
+        pattern = read(request.text)
         if pattern.name != record.name:
             detail = f"the text is of pattern {pattern.name!r}, not of {record.name!r}"
             raise ProblemError(422, "name-differs", detail)
         new = replace(new, reads=form_of(reads_of(pattern)), view=pattern.is_view or UNSET)
-        if wish.text != record.text:
+        if request.text != record.text:
             stream = ordered_stream(pattern)
             ends = _source_ends(pattern, moment)
-            new = replace(new, text=wish.text, stream=stream, version=version, start=moment.ends.get(stream), source_ends=ends)
-    if wish.limits is not None:
-        new = replace(new, limits=wish.limits)
-    if wish.engine is not None:
-        new = replace(new, options=PatternOptions(wish.engine))
+            new = replace(
+                new, text=request.text, stream=stream, version=version, start=moment.ends.get(stream), source_ends=ends
+            )
+    if request.limits is not None:
+        new = replace(new, limits=request.limits)
+    if request.engine is not None:
+        new = replace(new, options=PatternOptions(request.engine))
     if (new.options, new.text) != (record.options, record.text):
         check_engine(new.options.engine, read(new.text))
     if (new.limits, new.text) != (record.limits, record.text):
         check_burst(read(new.text), new.limits)
-    if wish.state is not None:
-        starts = record.state == "paused" and wish.state == "active"
-        new = replace(new, state=wish.state, start=moment.ends.get(new.stream) if starts else new.start)
+    if request.state is not None:
+        starts = record.state == "paused" and request.state == "active"
+        new = replace(new, state=request.state, start=moment.ends.get(new.stream) if starts else new.start)
         new = replace(new, lost=UNSET) if starts else new
     return record if new == record else _marked(replace(new, updated_at=moment.now))
 

@@ -11,12 +11,12 @@ from graphtide_query import print_pattern
 from graphtide_query.families import family_of
 from graphtide_wire.bodies import TIME
 from graphtide_wire.bodies.matches import MATCH
-from graphtide_wire.bodies.patterns import Figures, Limits, Pattern, Placement
+from graphtide_wire.bodies.patterns import Limits, Pattern, Placement, PlanCounts
 from graphtide_wire.control import PatternRecord
 from pydantic import BaseModel, Field, JsonValue
 
 from graphtide_admin_api.application.edges import Edge, Shown
-from graphtide_admin_api.domain.standing import Standing
+from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.entrypoints.forms import TEXT, like
 
 _EDGE: Final = {
@@ -109,7 +109,7 @@ class BadEdge(BaseModel):
     reason: str
 
 
-class SimulationOut(BaseModel):
+class DryRunOut(BaseModel):
     """What was found; `truncated` if a bound ended the search."""
 
     matches: list[JsonValue]
@@ -193,9 +193,9 @@ class TicketOut(BaseModel):
     expires_at: datetime
 
 
-def pattern_of(record: PatternRecord, standing: Standing, warnings: list[str]) -> Pattern:
+def pattern_of(record: PatternRecord, pattern_status: PatternStatus, warnings: list[str]) -> Pattern:
     """Return what is shown of a pattern."""
-    plan, held = standing.plan, record.limits.effective
+    plan, held = pattern_status.plan, record.limits.effective
     return Pattern(
         name=record.name,
         version=record.version,
@@ -204,25 +204,25 @@ def pattern_of(record: PatternRecord, standing: Standing, warnings: list[str]) -
         engine=record.options.engine,
         limits=Limits(held.partial_matches, held.state_bytes, held.policy, held.steps),
         wanted=record.state,
-        state=standing.state,
-        reason=standing.reason,
+        state=pattern_status.state,
+        reason=pattern_status.reason,
         start=record.start,
         created_at=record.created_at,
         updated_at=record.updated_at,
         etag=record.etag,
         placement=None if plan is None else Placement(plan.engine, plan.service, plan.shard, plan.epoch),
-        figures=figures_of(standing),
+        figures=counts_of(pattern_status),
         warnings=tuple(warnings),
     )
 
 
-def figures_of(standing: Standing) -> Figures | None:
+def counts_of(pattern_status: PatternStatus) -> PlanCounts | None:
     """Return what was counted."""
-    status = standing.status
+    status = pattern_status.status
     if status is None:
         return None
-    return Figures(
-        matches=standing.reported,
+    return PlanCounts(
+        matches=pattern_status.reported,
         partial_matches=status.partial_matches,
         state_bytes=status.state_bytes,
         work=None if isinstance(status.work, msgspec.UnsetType) else status.work,

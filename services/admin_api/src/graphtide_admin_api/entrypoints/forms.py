@@ -12,7 +12,7 @@ from graphtide_wire.control import LimitsForm
 from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, MOST_ATTRIBUTES
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from graphtide_admin_api.domain.registration import MOST_TEXT, Wish
+from graphtide_admin_api.domain.registration import MOST_TEXT, PatternRequest
 from graphtide_admin_api.entrypoints.parameters import MOST
 
 _Count = Annotated[int, Field(ge=0, le=MOST)]
@@ -77,9 +77,9 @@ class PatternIn(Strict):
     limits: Limits = Field(default_factory=Limits)
     state: State = "active"
 
-    def wish(self) -> Wish:
+    def request(self) -> PatternRequest:
         """Return what is asked."""
-        return Wish(self.text, self.limits.form(), self.engine, self.state)
+        return PatternRequest(self.text, self.limits.form(), self.engine, self.state)
 
 
 class PatternChange(Strict):
@@ -92,9 +92,9 @@ class PatternChange(Strict):
     limits: Limits | None = None
     state: State | None = None
 
-    def wish(self) -> Wish:
+    def request(self) -> PatternRequest:
         """Return what is asked."""
-        return Wish(self.text, self.limits.form() if self.limits is not None else None, self.engine, self.state)
+        return PatternRequest(self.text, self.limits.form() if self.limits is not None else None, self.engine, self.state)
 
 
 class TextIn(Strict):

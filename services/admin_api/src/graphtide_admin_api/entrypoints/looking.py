@@ -16,10 +16,10 @@ from graphtide_serving.routes import StrictRoute
 from graphtide_wire.bodies.patterns import PatternStatistics
 from graphtide_wire.plans import plan_of
 
+from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import read
-from graphtide_admin_api.domain.standing import Standing
-from graphtide_admin_api.entrypoints.answers import figures_of
+from graphtide_admin_api.entrypoints.answers import counts_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
 _TYPES = {"json": "application/json", "text": "text/plain; charset=utf-8", "dot": "text/vnd.graphviz"}
@@ -33,27 +33,27 @@ def router(parts: Parts) -> APIRouter:
     @routes.get("/plan", dependencies=reads, response_class=Response)
     def get_plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
         """Explain the plan that was published last: its steps with their estimates, and what its host has counted."""
-        _, standing = parts.patterns.get(name)
-        return Response(_explained(name, standing, format), media_type=_TYPES[format])
+        _, pattern_status = parts.patterns.get(name)
+        return Response(_explained(name, pattern_status, format), media_type=_TYPES[format])
 
     @routes.get("/statistics", dependencies=reads)
     def get_pattern_statistics(name: str) -> PatternStatistics:
         """Return what the pattern's host has counted, and how far it is behind its stream."""
-        record, standing = parts.patterns.get(name)
-        figures = figures_of(standing)
+        record, pattern_status = parts.patterns.get(name)
+        figures = counts_of(pattern_status)
         behind = None
         if figures is not None and figures.position is not None:
             behind = parts.streams.edges_from(record.stream, figures.position)
-        return PatternStatistics(state=standing.state, reason=standing.reason, figures=figures, behind=behind)
+        return PatternStatistics(state=pattern_status.state, reason=pattern_status.reason, figures=figures, behind=behind)
 
     return routes
 
 
-def _explained(name: str, standing: Standing, format: str) -> str:
-    if standing.plan is None:
-        raise ProblemError(404, "no-plan", f"pattern {name!r} has no plan: it is {standing.state}")
-    pattern = read(standing.plan.pattern.text)
-    status = standing.status
+def _explained(name: str, pattern_status: PatternStatus, format: str) -> str:
+    if pattern_status.plan is None:
+        raise ProblemError(404, "no-plan", f"pattern {name!r} has no plan: it is {pattern_status.state}")
+    pattern = read(pattern_status.plan.pattern.text)
+    status = pattern_status.status
     counts = (
         {"matches": status.matches, "partial_matches": status.partial_matches, "state_bytes": status.state_bytes}
         if status is not None
@@ -62,8 +62,8 @@ def _explained(name: str, standing: Standing, format: str) -> str:
     if status is not None and status.suppressed:
         counts["suppressed"] = status.suppressed
     actuals = {item.name: Actual(item.peak, item.created, item.alive) for item in status.items} if status is not None else {}
-    physical, considered = plan_of(standing.plan.plan)
-    seen, unit = Seen(actuals, counts), TimeUnit(standing.plan.unit)
+    physical, considered = plan_of(pattern_status.plan.plan)
+    seen, unit = Seen(actuals, counts), TimeUnit(pattern_status.plan.unit)
     try:
         explanation = family_of(pattern).explain_assigned(pattern, physical, considered, seen, unit)
     except InvalidQueryError as error:

@@ -18,15 +18,15 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 from starlette.convertors import Convertor, register_url_convertor
 
-from graphtide_admin_api.application.simulating import Simulated, simulate
+from graphtide_admin_api.application.dry_run import DryRun, dry_run
 from graphtide_admin_api.domain.problems import ProblemError
-from graphtide_admin_api.domain.registration import ACTIONS, Wish, read_all
-from graphtide_admin_api.entrypoints.answers import BadEdge, Flaw, PatternSummary, SimulationOut, Validity, pattern_of
+from graphtide_admin_api.domain.registration import ACTIONS, PatternRequest, read_all
+from graphtide_admin_api.entrypoints.answers import BadEdge, DryRunOut, Flaw, PatternSummary, Validity, pattern_of
+from graphtide_admin_api.entrypoints.dry_run_form import DRY_RUN, edge_of, simulation_of
+from graphtide_admin_api.entrypoints.dry_runs import DryRuns
 from graphtide_admin_api.entrypoints.forms import PatternChange, PatternIn, TextIn
 from graphtide_admin_api.entrypoints.parameters import AnyStreamQuery
 from graphtide_admin_api.entrypoints.parts import Parts
-from graphtide_admin_api.entrypoints.simulation_form import SIMULATION, edge_of, simulation_of
-from graphtide_admin_api.entrypoints.simulations import Simulations
 
 _ONE: Final = "/patterns/{name:pattern}"
 
@@ -59,7 +59,7 @@ def router(parts: Parts) -> APIRouter:
     """Return the routes."""
     register_url_convertor("pattern", _PatternName())
     bounds = parts.bounds
-    simulations = Simulations(bounds.most_simulations, bounds.most_simulations_a_caller, bounds.simulation_seconds)
+    dry_runs = DryRuns(bounds.most_simulations, bounds.most_simulations_a_caller, bounds.simulation_seconds)
     routes = APIRouter(prefix="/api/v1", tags=["patterns"], route_class=JsonRoute)
     reads, writes = [Depends(parts.requires(READ_PATTERNS))], [Depends(parts.requires(WRITE_PATTERNS))]
 
@@ -78,7 +78,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.post("/patterns", status_code=201, dependencies=writes)
     def register_pattern(wanted: PatternIn, response: Response) -> Pattern:
         """Register a pattern; its matches are reported from the end of its stream on."""
-        record = parts.patterns.register(wanted.wish())
+        record = parts.patterns.register(wanted.request())
         response.headers["Location"] = f"/api/v1/patterns/{quote(record.name, safe='')}"
         return shown_at_first(record, response)
 
@@ -102,17 +102,17 @@ def router(parts: Parts) -> APIRouter:
         warnings = [f"pattern {each.name!r}: {text}" for each in patterns for text in parts.view.warnings_before(each)]
         return Validity(valid=True, patterns=[PatternSummary.of(each) for each in patterns], warnings=warnings)
 
-    @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=SIMULATION)
-    async def simulate_patterns(request: Request) -> SimulationOut:
+    @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=DRY_RUN)
+    async def dry_run_patterns(request: Request) -> DryRunOut:
         """Match patterns over a few edges, without registering anything."""
         caller, given = caller_of(request.scope), await simulation_of(request)
 
-        def work(is_unwanted: Callable[[], bool]) -> Simulated:
+        def work(is_unwanted: Callable[[], bool]) -> DryRun:
             edges = [edge_of(number, edge) for number, edge in enumerate(given.edges, start=1)]
-            return simulate(given.text, edges, given.engine, TimeUnit(given.time_unit), is_unwanted)
+            return dry_run(given.text, edges, given.engine, TimeUnit(given.time_unit), is_unwanted)
 
-        found = await simulations.run(caller.name if caller is not None else "", request, work)
-        return SimulationOut(
+        found = await dry_runs.run(caller.name if caller is not None else "", request, work)
+        return DryRunOut(
             matches=[msgspec.json.decode(match) for match in found.matches],
             engines=found.engines,
             rejected=[BadEdge(number=letter.line, reason=letter.reason) for letter in found.dead_letters],
@@ -129,7 +129,7 @@ def router(parts: Parts) -> APIRouter:
         name: str, wanted: PatternIn, response: Response, if_match: IfMatch = None, *, force: Force = False
     ) -> Pattern:
         """Register a pattern under a name, or replace it; another text is a new version."""
-        record, is_new = parts.patterns.put(name, wanted.wish(), if_match, force=force)
+        record, is_new = parts.patterns.put(name, wanted.request(), if_match, force=force)
         response.status_code = 201 if is_new else 200
         return shown_at_first(record, response)
 
@@ -138,7 +138,7 @@ def router(parts: Parts) -> APIRouter:
         name: str, wanted: PatternChange, response: Response, if_match: IfMatch = None, *, force: Force = False
     ) -> Pattern:
         """Change a part of a pattern."""
-        return shown_at_first(parts.patterns.patch(name, wanted.wish(), if_match, force=force), response)
+        return shown_at_first(parts.patterns.patch(name, wanted.request(), if_match, force=force), response)
 
     @routes.delete(_ONE, status_code=204, dependencies=writes)
     def delete_pattern(name: str, if_match: IfMatch = None, *, force: Force = False) -> None:
@@ -148,7 +148,9 @@ def router(parts: Parts) -> APIRouter:
     @routes.post("/patterns/{name}:pause", dependencies=writes)
     def pause_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
         """Let a pattern rest; what completes meanwhile is never reported."""
-        return shown(parts.patterns.patch(name, Wish(state="paused"), "*" if if_match is None else if_match), response)
+        return shown(
+            parts.patterns.patch(name, PatternRequest(state="paused"), "*" if if_match is None else if_match), response
+        )
 
     @routes.post("/patterns/{name}:resume", dependencies=writes)
     def resume_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
@@ -159,4 +161,4 @@ def router(parts: Parts) -> APIRouter:
 
 
 def _shown(parts: Parts, record: PatternRecord) -> Pattern:
-    return pattern_of(record, parts.view.standing(record), parts.view.warnings(record))
+    return pattern_of(record, parts.view.pattern_status(record), parts.view.warnings(record))

@@ -55,8 +55,8 @@ def router(parts: Parts) -> APIRouter:
 
         They follow from what was reported in the longest window before it, which is read from the log for each page.
         """
-        record, standing = parts.patterns.get(name)
-        found = parts.results.valid(record, standing, Asked(version, at, _begin_of(cursor), limit))
+        record, pattern_status = parts.patterns.get(name)
+        found = parts.results.valid(record, pattern_status, Asked(version, at, _begin_of(cursor), limit))
         return ResultsPage(
             version=found.version,
             at=found.at,

@@ -12,7 +12,7 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.dead_letters import DeadLetter, DeadLettersPage
-from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamsPage, StreamStanding
+from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamProgressOut, StreamsPage
 from graphtide_wire.control import PatternRecord
 from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
@@ -48,15 +48,15 @@ def router(parts: Parts) -> APIRouter:
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
         standing = None
         if found[1] is not None:
-            figures, counted = found[1].figures, found[1].figures.counted
-            standing = StreamStanding(
-                epoch=figures.epoch,
-                watermark=figures.watermark,
-                newest=figures.newest,
+            stream_progress, counted = found[1].stream_progress, found[1].stream_progress.counted
+            standing = StreamProgressOut(
+                epoch=stream_progress.epoch,
+                watermark=stream_progress.watermark,
+                newest=stream_progress.newest,
                 read=counted.read,
                 late=counted.late,
                 future=counted.future,
-                lateness=figures.lateness,
+                lateness=stream_progress.lateness,
                 note=found[1].note,
             )
         return StreamDetails(**msgspec.structs.asdict(_stream(found[0], patterns)), standing=standing)

@@ -48,13 +48,13 @@ class TopicPiece:
         reader = self.log().reader(None)
         try:
             for record in between(reader, TopicPartition(self.topic, 0), self.start, self.end):
-                figures = ordered.figures(record.headers)
-                if figures.unit is not reading.unit:
-                    message = f"{self.topic} counts times in {figures.unit.value}, not in {reading.unit.value}"
+                header = ordered.header(record.headers)
+                if header.unit is not reading.unit:
+                    message = f"{self.topic} counts times in {header.unit.value}, not in {reading.unit.value}"
                     raise UnreadableStreamError(message)
                 decoder.start_at(reading.ordinal + records)
                 batch = decoder.decode(record.value or b"")
-                records += figures.records
+                records += header.records
                 if len(batch):
                     yield batch
         except (PoisonRecordError, TransientError) as error:
@@ -102,7 +102,7 @@ class OrderedTopic:
         reader = self.log().reader(None)
         try:
             for record in between(reader, TopicPartition(self.topic, 0), first, end):
-                return ordered.figures(record.headers).unit
+                return ordered.header(record.headers).unit
         except (PoisonRecordError, TransientError) as error:
             message = f"{self.topic}: {error}"
             raise UnreadableStreamError(message) from error

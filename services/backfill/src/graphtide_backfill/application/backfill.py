@@ -198,7 +198,7 @@ class Backfill:
             end, tick = prepared.slices[-1].end, lambda: self._tick(prepared)
             if self._history.may_repeat and reading.has_ids and not self._asked.unique_ids:
                 before = reading.within(-(2**63), end)
-                duplicates = self._cluster.duplicates(before, task.unit, task.reach, tick)
+                duplicates = self._cluster.duplicates(before, task.unit, task.lookback, tick)
                 self._duplicates = len(duplicates)
             pieces = reading.within(missing[0].start - task.window + 1, end)
             job = Job(task, missing, reading.deletions)

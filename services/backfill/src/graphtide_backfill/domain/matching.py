@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from graphtide_core.match import MatchKind
 from graphtide_native.sampling import sample
 from graphtide_native.stages import Stages
-from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import Wish, family_of
+from graphtide_query.estimates.colocation import ColocatedLoad
+from graphtide_query.families import PlannerOptions, family_of
 from graphtide_query.planner import plan_all
 
 from graphtide_backfill.domain.task import Outcome, is_uncuttable
@@ -139,8 +139,8 @@ class SliceMatching:
     def _planned(self, first: EdgeBatch) -> Matcher:
         task = self._task
         known = sample(first, self._stages.symbols)
-        crowd = Crowd.of(len(task.patterns))
-        plans = plan_all(task.patterns, Wish(task.engine), unit=task.unit, statistics=known, crowd=crowd)
+        colocated = ColocatedLoad.of(len(task.patterns))
+        plans = plan_all(task.patterns, PlannerOptions(task.engine), unit=task.unit, statistics=known, colocated=colocated)
         matcher = self._stages.matcher(plans, deletions=self._deletions, limits=task.limits)
         for number in self._uncuttable:
             matcher.wait(number)

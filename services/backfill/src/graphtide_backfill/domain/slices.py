@@ -1,7 +1,7 @@
 """Slices of time, and which edges each of them needs.
 
 A slice [a, b) reports what is detected at a <= ts < b. It needs the records with a - window < ts < b, where `window` is the
-longest `graphtide_query.reads.hindsight` of the patterns: their window, and more where more may have a say than matches hold,
+longest `graphtide_query.reads.match_lookback` of the patterns: their window, and more where more may have a say than matches hold,
 as of event patterns, of graph queries, and of matches that are told once for each key in an interval. That is enough, and
 every match, extension and retraction is reported by one slice alone:
 

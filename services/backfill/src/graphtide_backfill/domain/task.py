@@ -11,7 +11,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_native.spec import Limits, columns
 from graphtide_query.families import family_of, refuse_other_family
-from graphtide_query.reads import hindsight
+from graphtide_query.reads import match_lookback
 
 from graphtide_backfill.domain.slices import LONGEST
 
@@ -58,12 +58,12 @@ class Task:
     @property
     def window(self) -> int:
         """Ticks before a report in which records can have a say in it, the most of all patterns."""
-        return min(LONGEST, max(hindsight(pattern, self.unit) for pattern in self.patterns))
+        return min(LONGEST, max(match_lookback(pattern, self.unit) for pattern in self.patterns))
 
     @property
-    def reach(self) -> int:
+    def lookback(self) -> int:
         """Ticks in which an id that comes again is a duplicate: those of the longest reach."""
-        return min(LONGEST, max(pattern.reach(self.unit) for pattern in self.patterns))
+        return min(LONGEST, max(pattern.lookback(self.unit) for pattern in self.patterns))
 
     @property
     def attributes(self) -> tuple[str, ...]:

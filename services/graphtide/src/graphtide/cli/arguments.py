@@ -11,7 +11,7 @@ from graphtide_core.errors import InvalidPatternError, InvalidQueryError, Unread
 from graphtide_core.formats import COMPRESSED_SUFFIXES, FORMATS, one_of
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse, parse_subgraphs
-from graphtide_query.families import AUTO, VARIANTS, Wish
+from graphtide_query.families import AUTO, VARIANTS, PlannerOptions
 
 from graphtide.record import RECORD_COLUMNS
 from graphtide.wording import refuse_unless_one_of
@@ -123,18 +123,18 @@ def engine_name(text: str) -> str:
     return choice(text, {name: name for name in (AUTO, *VARIANTS)}, "--engine")
 
 
-def wish(engine: str, plan: str | None) -> Wish:
+def planner_options(engine: str, plan: str | None) -> PlannerOptions:
     """Read an engine and the variant of its plan."""
     name = engine_name(engine)
     if plan is None:
-        return Wish(name)
+        return PlannerOptions(name)
     if name == AUTO or plan not in VARIANTS[name]:
         owner = next((engine for engine, variants in VARIANTS.items() if plan in variants), None)
         if owner is not None:
             message = f"{plan} is a variant of the engine {owner}: add --engine {owner}"
             raise typer.BadParameter(message, param_hint="--plan")
         choice(plan, {variant: variant for variants in VARIANTS.values() for variant in variants}, "--plan")
-    return Wish.of(name, plan)
+    return PlannerOptions.of(name, plan)
 
 
 def duration(text: str, option: str) -> Duration:

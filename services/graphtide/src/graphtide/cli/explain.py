@@ -22,10 +22,10 @@ from graphtide.cli.arguments import (
     Token,
     Type,
     choice,
+    planner_options,
     read_any_patterns,
     refuse_shared_files,
     time_unit,
-    wish,
     with_source,
 )
 from graphtide.cli.signals import status_of_interrupt
@@ -109,8 +109,8 @@ def explain(
     if server is not None:
         typer.echo(_running(str(patterns), form, server, api_key, token).rstrip())
         return
-    wished = wish(engine, plan)
-    options = of_stream(lateness, column, time_unit(unit), type, schema).with_wish(wished)
+    chosen_options = planner_options(engine, plan)
+    options = of_stream(lateness, column, time_unit(unit), type, schema).with_planner_options(chosen_options)
     reading = reading_of(
         options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
     )
@@ -154,7 +154,7 @@ def explain(
     typer.echo(FORMATS[form](explained(run)))
     if run.interrupt is not None:
         raise typer.Exit(status_of_interrupt(run.interrupt))
-    if run.put_aside.is_all(run.reader.records):
+    if run.rejections.is_all(run.reader.records):
         raise typer.Exit(UNREADABLE_STREAM)
 
 

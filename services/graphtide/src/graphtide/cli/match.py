@@ -27,10 +27,10 @@ from graphtide.cli.arguments import (
     TimeUnitOption,
     Type,
     choice,
+    planner_options,
     read_any_patterns,
     refuse_shared_files,
     time_unit,
-    wish,
     with_source,
 )
 from graphtide.cli.output import edge_lines, match_file, refuse_unwritable, valid_results, write_text
@@ -120,9 +120,9 @@ def match(
     keep_pages()
     patterns = read_any_patterns(pattern_file)
     stream = stream_of(patterns, stream_file, input)
-    wished = wish(engine, plan)
+    chosen_options = planner_options(engine, plan)
     options = replace(
-        of_stream(lateness, column, time_unit(unit), type, schema).with_wish(wished),
+        of_stream(lateness, column, time_unit(unit), type, schema).with_planner_options(chosen_options),
         limits=Limits(
             limit_partial_matches,
             limit_state_bytes,

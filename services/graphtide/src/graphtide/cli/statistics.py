@@ -91,14 +91,14 @@ def statistics(
         try:
             snapshots = list(counting.snapshots())
         finally:
-            for text in counting.put_aside.told(reader.records, reader.place, shown_by(dead_letters)):
+            for text in counting.rejections.told(reader.records, reader.place, shown_by(dead_letters)):
                 say(text)
     try:
         text = _rendered(snapshots, form, top, options.time_unit, charts=chart or DRAWN, series=series or ())
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--series") from error
     _write(text, output)
-    if counting.put_aside.is_all(reader.records):
+    if counting.rejections.is_all(reader.records):
         raise typer.Exit(UNREADABLE_STREAM)
 
 

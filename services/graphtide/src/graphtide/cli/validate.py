@@ -79,12 +79,12 @@ def _check(
     patterns: Sequence[AnyPattern], pattern_file: Path, stream: str, options: MatchOptions, reading: ReaderOptions
 ) -> StatisticsSnapshot | None:
     try:
-        return _refuse_unfit(patterns, stream, options, reading)
+        return _refuse_unusable(patterns, stream, options, reading)
     except InvalidPatternError as error:
         raise with_source(error, pattern_file) from error
 
 
-def _refuse_unfit(
+def _refuse_unusable(
     patterns: Sequence[AnyPattern], stream: str, options: MatchOptions, reading: ReaderOptions
 ) -> StatisticsSnapshot | None:
     """Refuse patterns that read what the stream does not have; say what of its first records could not be used.
@@ -101,23 +101,23 @@ def _refuse_unfit(
     from graphtide_query.known_attributes import refuse_unknown_attributes  # noqa: PLC0415
 
     from graphtide.pipeline import Pipeline  # noqa: PLC0415
-    from graphtide.put_aside import PutAside  # noqa: PLC0415
     from graphtide.readers import open_stream  # noqa: PLC0415
+    from graphtide.rejections import Rejections  # noqa: PLC0415
     from graphtide.run import tuned  # noqa: PLC0415
 
     pipeline = Pipeline(patterns, options)
     reader = open_stream(stream, tuned(reading, pipeline, options))
-    put_aside = PutAside()
+    rejections = Rejections()
     try:
         batch = next(iter(reader.batches()), None)
         sequencer = Sequencer(int(options.lateness.ticks(options.time_unit)), options.max_pending)
         if batch is not None:
             sequencer.push(batch)
-        put_aside.add([*reader.take_dead_letters(), *take_dead_letters(sequencer)])
+        rejections.add([*reader.take_dead_letters(), *take_dead_letters(sequencer)])
         known = reader.columns
     finally:
         reader.close()
-    for text in put_aside.told(reader.records, reader.place, "these are the stream's first records"):
+    for text in rejections.told(reader.records, reader.place, "these are the stream's first records"):
         say(text)
     if known is not None:
         refuse_unknown_attributes(patterns, known)

@@ -6,7 +6,7 @@ from graphtide.readers.dead_letters import DeadLetterFile
 from graphtide.readers.memory import from_edges, from_table
 from graphtide.readers.merged import MergedReader, Ordering
 from graphtide.readers.opening import open_stream
-from graphtide.readers.reader import Reader, ReaderOptions, Settled, Unfit
+from graphtide.readers.reader import Reader, ReaderOptions, Settled, UnusableValues
 
 __all__ = [
     "DeadLetterFile",
@@ -16,7 +16,7 @@ __all__ = [
     "ReaderOptions",
     "Settled",
     "StreamFormat",
-    "Unfit",
+    "UnusableValues",
     "from_edges",
     "from_table",
     "open_stream",

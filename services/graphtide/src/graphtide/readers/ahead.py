@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.records import EdgeBatch
 
-    from graphtide.readers.reader import Reader, Settled, Unfit
+    from graphtide.readers.reader import Reader, Settled, UnusableValues
 
 _MOST_WAITING: Final = 2
 
@@ -33,7 +33,7 @@ class _Told(NamedTuple):
     columns: list[str] | None
     has_ids: bool
     has_operations: bool
-    unfit: list[Unfit]
+    unusable_values: list[UnusableValues]
     settled: list[Settled]
     bytes_read: int
 
@@ -154,9 +154,9 @@ class AheadReader:
         return self._reader.is_live
 
     @property
-    def unfit(self) -> list[Unfit]:
-        """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
-        return self._now.unfit
+    def unusable_values(self) -> list[UnusableValues]:
+        """Wanted attributes whose values are missing because none can have them; see `Reader.unusable_values`."""
+        return self._now.unusable_values
 
     @property
     def settled(self) -> list[Settled]:
@@ -189,7 +189,7 @@ def _told(reader: Reader) -> _Told:
         reader.columns,
         reader.has_ids,
         reader.has_operations,
-        reader.unfit,
+        reader.unusable_values,
         reader.settled,
         reader.bytes_read,
     )

@@ -113,7 +113,7 @@ def _reader(
         known = _wanted(schema, options)
         judged = pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema])
         try:
-            decoder.judge(judged)
+            decoder.check_columns(judged)
         except UnreadableStreamError as error:
             message = f"{name}: {error}"
             raise UnreadableStreamError(message) from error

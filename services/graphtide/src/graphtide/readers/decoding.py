@@ -14,7 +14,7 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 
-from graphtide.readers.reader import Settled, Unfit
+from graphtide.readers.reader import Settled, UnusableValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -172,9 +172,9 @@ class DecodingReader:
         return self._is_live
 
     @property
-    def unfit(self) -> list[Unfit]:
-        """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
-        return [Unfit(*told) for told in self._decoder.unfit()]
+    def unusable_values(self) -> list[UnusableValues]:
+        """Wanted attributes whose values are missing because none can have them; see `Reader.unusable_values`."""
+        return [UnusableValues(*told) for told in self._decoder.unusable_values()]
 
     @property
     def settled(self) -> list[Settled]:

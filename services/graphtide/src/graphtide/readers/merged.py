@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from graphtide_native.records import Symbols
 
-    from graphtide.readers.reader import Reader, Settled, Unfit
+    from graphtide.readers.reader import Reader, Settled, UnusableValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class Ordering:
     Attributes:
         lateness: ticks that a record may be late in its stream.
         max_pending: records of a stream that wait at once.
-        reaches: of each stream: ticks within which two records of one id are duplicates.
+        lookbacks: of each stream: ticks within which two records of one id are duplicates.
     """
 
     lateness: int
     max_pending: int
-    reaches: Mapping[str, int]
+    lookbacks: Mapping[str, int]
 
 
 class _Stream:
@@ -43,7 +43,7 @@ class _Stream:
         self.name = name
         self.reader = reader
         self._sequencer = Sequencer(ordering.lateness, ordering.max_pending)
-        self._reach = ordering.reaches[name]
+        self._lookback = ordering.lookbacks[name]
         self._duplicates: Duplicates | None = None
         self.letters: list[DeadLetter] = []
         self._ordered = self._in_order()
@@ -87,7 +87,7 @@ class _Stream:
         self.newest = self.newest if batch.last_ts is None else batch.last_ts
         # A format without columns may turn out to give ids at any record.
         if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
-            self._duplicates = Duplicates(self._reach)
+            self._duplicates = Duplicates(self._lookback)
         return batch if self._duplicates is None else self._duplicates.filter(batch)
 
     def _collect(self) -> None:
@@ -199,9 +199,9 @@ class MergedReader:
         return any(stream.reader.is_live for stream in self._streams)
 
     @property
-    def unfit(self) -> list[Unfit]:
-        """Wanted attributes whose values are missing because none can have them; see `Reader.unfit`."""
-        return [unfit for stream in self._streams for unfit in stream.reader.unfit]
+    def unusable_values(self) -> list[UnusableValues]:
+        """Wanted attributes whose values are missing because none can have them; see `Reader.unusable_values`."""
+        return [unusable_values for stream in self._streams for unusable_values in stream.reader.unusable_values]
 
     @property
     def settled(self) -> list[Settled]:

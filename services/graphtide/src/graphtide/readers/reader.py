@@ -64,7 +64,7 @@ class ReaderOptions:
         return ticks_per_second(self.time_unit)
 
 
-class Unfit(NamedTuple):
+class UnusableValues(NamedTuple):
     """A wanted attribute that good records had a value of which none can have, so that it is missing.
 
     That is: its name, what the values are instead, how many records had one, the line of the first.
@@ -133,7 +133,7 @@ class Reader(Protocol):
         ...
 
     @property
-    def unfit(self) -> list[Unfit]:
+    def unusable_values(self) -> list[UnusableValues]:
         """Wanted attributes whose values are missing because no attribute can have them, as far as is known."""
         ...
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphtide_core.ports.log import LogReader, Record, TopicPartition
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
 
 _LOG = structlog.get_logger()
 _MOST: Final = 16
@@ -48,10 +48,10 @@ def known_duplicates(reader: LogReader, place: TopicPartition, windows: tuple[in
         start = _start(reader, place, windows, last, end)
     decoder = ArrowDecoder(Symbols(), [], {})
     for record in _tail(reader, place, start, edges):
-        figures = ordered.figures(record.headers)
-        if figures.epoch != epoch:
+        header = ordered.header(record.headers)
+        if header.epoch != epoch:
             continue
-        decoder.start_at(figures.ordinal)
+        decoder.start_at(header.ordinal)
         try:
             duplicates.filter(decoder.decode(record.value or b""))
         except UnreadableStreamError as error:
@@ -60,7 +60,7 @@ def known_duplicates(reader: LogReader, place: TopicPartition, windows: tuple[in
     return duplicates
 
 
-def _start(reader: LogReader, place: TopicPartition, windows: tuple[int, int], last: OrderedFigures, end: int) -> int:
+def _start(reader: LogReader, place: TopicPartition, windows: tuple[int, int], last: OrderedHeader, end: int) -> int:
     """Return where the windows begin that end with the last record below an offset; no window reaches behind its epoch."""
     ticks, edges = windows
     start = first_since(reader, place, Instant(last.epoch, last.last_ts).back(ticks), end)
@@ -82,12 +82,12 @@ def _tail(reader: LogReader, place: TopicPartition, start: int, edges: int) -> I
         while records:
             for record in records:
                 try:
-                    figures = ordered.figures(record.headers)
+                    header = ordered.header(record.headers)
                 except PoisonRecordError as error:
                     _LOG.warning(events.ORDERED_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
                     continue
                 yield record
-                following = figures.ordinal + figures.records
+                following = header.ordinal + header.records
                 # What says otherwise was written by somebody else.
                 reached = max(reached, following) if following <= edges else reached
             if reached >= edges:

@@ -16,15 +16,15 @@ from graphtide_core.errors import TransientError
 from graphtide_core.merged_streams import sources
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
-from graphtide_log.doubts import Doubts
+from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.window_log import Instant, first_since, last_before, newest_before
 from graphtide_ordering.dead_letters import letter
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
 from graphtide_ordering.merging.merged_position import MergedPosition, merged_position
 from graphtide_ordering.merging.stream_merger import StreamMerger
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.raw_decoding import Refused
-from graphtide_ordering.standing import sequencer_of
 from graphtide_ordering.tracing import sequencing
 from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
@@ -35,7 +35,7 @@ from graphtide_wire.topics import MOST_ORDERED_BYTES
 from msgspec import UnsetType
 
 from graphtide_ingestion.application.commit_timer import CommitTimer
-from graphtide_ingestion.application.merger_figures import MergerFigures
+from graphtide_ingestion.application.merger_metrics import MergerMetrics
 from graphtide_ingestion.application.registered_merges import readers_of
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
-    from graphtide_ordering.merging.source_stream import PutAside
+    from graphtide_ordering.merging.source_stream import RejectedRecord
     from graphtide_wire.control import PatternRecord
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
@@ -103,7 +103,7 @@ class MergingWorker:
         self._transactor: LogTransactor | None = None
         self._merger = StreamMerger(sources(stream), options.unit)
         self._paused: set[StreamName] = set()
-        self._figures = MergerFigures(self._id, stream, options.unit)
+        self._figures = MergerMetrics(self._id, stream, options.unit)
         self._timer = CommitTimer(clock)
         self._write_to(topics.ordered(stream))
 
@@ -150,7 +150,7 @@ class MergingWorker:
         self._packing = Packing(topic, options.unit, options.most_edges, options.most_bytes)
         self._merged_place = TopicPartition(topic, 0)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
-        self._doubts = Doubts(self._id, self._merged_place)
+        self._committed_offset_check = CommittedOffsetCheck(self._id, self._merged_place)
 
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
@@ -174,7 +174,7 @@ class MergingWorker:
         self._reader = self._transactor = None
         self._figures.close()
 
-    def _restore(self, reader: LogReader, transactor: LogTransactor, last: OrderedFigures | None) -> None:
+    def _restore(self, reader: LogReader, transactor: LogTransactor, last: OrderedHeader | None) -> None:
         """Bring the merger to the last commit, of which the last merged record tells."""
         committed = self._committed(reader, last, transactor)
         found = {name: _known(committed[place]) for name, place in self._places.items()}
@@ -188,7 +188,7 @@ class MergingWorker:
             self._begin(reader, last)
 
     def _committed(
-        self, reader: LogReader, last: OrderedFigures | None, transactor: LogTransactor
+        self, reader: LogReader, last: OrderedHeader | None, transactor: LogTransactor
     ) -> Mapping[TopicPartition, Position | None]:
         """Return the positions, unless one of them says less than the merged stream, which is committed with them.
 
@@ -204,9 +204,9 @@ class MergingWorker:
                     return f"knows of {known} edges that went out by its position in {place.topic}, of {went_out} that did"
             return None
 
-        return self._doubts.settled(reader, list(self._places.values()), contradiction, transactor)
+        return self._committed_offset_check.settled(reader, list(self._places.values()), contradiction, transactor)
 
-    def _begin(self, reader: LogReader, last: OrderedFigures | None) -> None:
+    def _begin(self, reader: LogReader, last: OrderedHeader | None) -> None:
         """Begin where nothing was ever committed: a reach of the patterns before they came, or where the merged stream ends.
 
         What came since the first of them was registered is merged, however late this is.
@@ -218,16 +218,16 @@ class MergingWorker:
         else:
             patterns = readers_of(self._log, self._topics, self._stream)
             ends = {name: min([end, *_ends_at_registration(patterns, name)]) for name, end in ends.items()}
-            reach = max((reads_of(each.reads).reach.ticks(self._options.unit) for each in patterns), default=0)
-            instant = self._reach_begins(reader, ends, max(1, reach))
+            lookback = max((reads_of(each.reads).lookback.ticks(self._options.unit) for each in patterns), default=0)
+            instant = self._lookback_begins(reader, ends, max(1, lookback))
         for name, place in self._places.items():
             self._merger.start_at(name, 0 if instant is None else first_since(reader, place, instant, ends[name]))
 
-    def _reach_begins(self, reader: LogReader, ends: Mapping[StreamName, int], reach: int) -> Instant | None:
+    def _lookback_begins(self, reader: LogReader, ends: Mapping[StreamName, int], lookback: int) -> Instant | None:
         """Return where a reach begins that ends where the stream ends that is least far; None if all are empty so far."""
         found = (newest_before(reader, self._places[name], end) for name, end in ends.items())
         newest = min((each for each in found if each is not None), default=None)
-        return None if newest is None else newest.back(reach)
+        return None if newest is None else newest.back(lookback)
 
     def _assign(self, reader: LogReader) -> None:
         """Read each stream from where it goes on; from its first record where that has been let go."""
@@ -265,7 +265,7 @@ class MergingWorker:
             messages += self._heartbeats.after(messages, merger, self._clock.monotonic())
             transactor.begin()
             transactor.write(messages)
-            letters = [self._letter(each) for each in output.put_aside] + [self._too_large(edge) for edge in too_large]
+            letters = [self._letter(each) for each in output.rejected] + [self._too_large(edge) for edge in too_large]
             transactor.write(letters)
             positions = merger.positions()
             transactor.commit(self._id, {self._places[name]: position for name, position in positions.items()})
@@ -275,11 +275,11 @@ class MergingWorker:
                 _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)
         self._timer.stop()
 
-    def _letter(self, aside: PutAside) -> Message:
-        record = aside.record
+    def _letter(self, rejected: RejectedRecord) -> Message:
+        record = rejected.record
         source = Source(record.topic, record.partition, record.offset)
         topic = self._topics.dead_letters(self._stream)
-        return letter(topic, aside.refused, self._clock, source=source, content_type=ARROW_STREAM)
+        return letter(topic, rejected.refused, self._clock, source=source, content_type=ARROW_STREAM)
 
     def _too_large(self, edge: bytes) -> Message:
         reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"

@@ -13,16 +13,16 @@ import structlog
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_core.time import TimeUnit
-from graphtide_log.doubts import Doubts
-from graphtide_log.registered_reaches import RegisteredReaches
+from graphtide_log.committed_offset_check import CommittedOffsetCheck
+from graphtide_log.registered_lookbacks import RegisteredLookbacks
 from graphtide_log.window_log import between, last_before
 from graphtide_ordering.dead_letters import letter, letter_of
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.positions import remembered
+from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.raw_decoding import Refused
 from graphtide_ordering.raw_groups import grouped
-from graphtide_ordering.standing import sequencer_of
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_ordering.tracing import sequencing
 from graphtide_serving.opened import close_all, opened
@@ -31,7 +31,7 @@ from graphtide_wire.dead_letters import ErrorCode
 
 from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
-from graphtide_ingestion.application.sequencer_figures import SequencerFigures
+from graphtide_ingestion.application.sequencer_metrics import SequencerMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
-    from graphtide_wire.ordered import OrderedFigures
+    from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
@@ -96,15 +96,15 @@ class SequencingWorker:
         self._id = sequencer_of(topics, stream)
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
-        self._registered: RegisteredReaches | None = None
+        self._registered: RegisteredLookbacks | None = None
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._windows = (0, 0)
-        self._figures = SequencerFigures(self._id, stream, options.unit)
+        self._figures = SequencerMetrics(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
         self._patterns_at = 0.0
-        self._doubts = Doubts(self._id, TopicPartition(self._packing.topic, 0))
+        self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(self._packing.topic, 0))
 
     @property
     def name(self) -> str:
@@ -130,7 +130,7 @@ class SequencingWorker:
         if not self._places:
             message = f"there is no topic {self._topics.raw(self._stream)}"
             raise TransientError(message)
-        self._registered = RegisteredReaches(self._log, self._topics.patterns)
+        self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
         self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._stream_sequencer.read(self._registered.attributes(self._stream))
@@ -186,7 +186,7 @@ class SequencingWorker:
         return starts, {place.partition for place, start in starts.items() if max(start, ends[place][0]) < ends[place][1]}
 
     def _committed(
-        self, reader: LogReader, last: OrderedFigures | None, transactor: LogTransactor
+        self, reader: LogReader, last: OrderedHeader | None, transactor: LogTransactor
     ) -> Mapping[TopicPartition, Position | None]:
         """Return the positions, unless they say less than the ordered stream, which is committed with them.
 
@@ -201,7 +201,7 @@ class SequencingWorker:
                 return None
             return f"knows of {known} edges that went out, and {self._packing.topic} has {went_out}"
 
-        return self._doubts.settled(reader, list(self._places.values()), contradiction, transactor)
+        return self._committed_offset_check.settled(reader, list(self._places.values()), contradiction, transactor)
 
     def _know_duplicates(self, reader: LogReader, starts: dict[TopicPartition, int]) -> None:
         place = TopicPartition(self._packing.topic, 0)
@@ -233,7 +233,7 @@ class SequencingWorker:
             messages += self._heartbeats.after(messages, sequencer, self._clock.monotonic())
             transactor.begin()
             transactor.write(messages)
-            letters = [letter_of(self._topics.dead_letters(self._stream), each, self._clock) for each in output.put_aside]
+            letters = [letter_of(self._topics.dead_letters(self._stream), each, self._clock) for each in output.rejected]
             transactor.write(letters + [self._too_large(raw) for raw in too_large])
             transactor.commit(self._id, sequencer.positions(self._places))
         sequencer.traces.forget(sequencer.watermark)

@@ -11,7 +11,7 @@ from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
-from graphtide_log.registered_reaches import RegisteredReaches
+from graphtide_log.registered_lookbacks import RegisteredLookbacks
 from graphtide_serving.opened import close_all, opened
 from graphtide_telemetry import events
 from graphtide_wire import stream_schema
@@ -43,7 +43,7 @@ class StreamSchemas:
         self._changed = Condition()
         self._known: dict[str, StreamTypes] | None = None
         self._follower: Follower | None = None
-        self._reaches: RegisteredReaches | None = None
+        self._lookbacks: RegisteredLookbacks | None = None
         self._full: set[str] = set()
 
     @property
@@ -97,30 +97,30 @@ class StreamSchemas:
         """
         self._log.admin().ensure(self._topics.of_deployment())
         self._follower = Follower(self._log, self._topics.schemas)
-        reaches = RegisteredReaches(self._log, self._topics.patterns)
+        lookbacks = RegisteredLookbacks(self._log, self._topics.patterns)
         known: dict[str, StreamTypes] = {}
         for record in self._follower.to_the_end():
             self._take(known, record)
         with self._changed:
-            self._known, self._reaches = known, reaches
+            self._known, self._lookbacks = known, lookbacks
             self._changed.notify_all()
 
     def step(self) -> None:
         """Take what is new."""
-        follower, reaches = opened(self._follower, self.name), opened(self._reaches, self.name)
+        follower, lookbacks = opened(self._follower, self.name), opened(self._lookbacks, self.name)
         with self._changed:
-            reaches.poll()
+            lookbacks.poll()
         for record in follower.poll(_WAIT_SECONDS):
             with self._changed:
                 self._take(self._known if self._known is not None else {}, record)
 
     def close(self) -> None:
         """Give back the reader; what was read stays."""
-        close_all([self._follower, self._reaches])
-        self._follower = self._reaches = None
+        close_all([self._follower, self._lookbacks])
+        self._follower = self._lookbacks = None
 
     def _read(self, stream: str) -> frozenset[str]:
-        return frozenset() if self._reaches is None else self._reaches.attributes(StreamName(stream))
+        return frozenset() if self._lookbacks is None else self._lookbacks.attributes(StreamName(stream))
 
     def _take(self, known: dict[str, StreamTypes], record: Record) -> None:
         told = stream_schema.source_of(record.key)

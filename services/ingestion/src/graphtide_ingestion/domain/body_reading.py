@@ -252,7 +252,7 @@ class BodyReader:
     def _taken(self, batch: EdgeBatch, *, is_whole: bool) -> tuple[list[Passage], list[Refused]]:
         """Return passages of what was decoded, which is all that the text has if it `is_whole`, and what was put aside."""
         letters = take_dead_letters(self._decoder)
-        aside = deque(each.line for each in letters)
+        rejected = deque(each.line for each in letters)
         refused = [
             Refused(code_of(each.reason), each.reason, each.raw, each.line)
             for each in letters
@@ -271,15 +271,15 @@ class BodyReader:
         parts = list(self._parts(batch))
         if too_large := [part for part in parts if self._is_too_large(part)]:
             refused += (found := [self._too_large(part) for part in too_large])
-            aside = deque(sorted([*aside, *(each.line or 0 for each in found)]))
+            rejected = deque(sorted([*rejected, *(each.line or 0 for each in found)]))
             first, *others = [part for part in parts if not self._is_too_large(part)] or [batch.part(0, 0)]
             parts = list(self._parts(first.followed_by(others)))
         passages: list[Passage] = []
         for number, part in enumerate(parts, 1):
             end = part.next_line or self._line
-            if number == len(parts) and aside:
-                end = max(end, aside[-1] + 1)
-            lines = [aside.popleft() for _ in range(len(aside)) if aside[0] < end]
+            if number == len(parts) and rejected:
+                end = max(end, rejected[-1] + 1)
+            lines = [rejected.popleft() for _ in range(len(rejected)) if rejected[0] < end]
             passages += self._passage(part, lines, end, is_whole=is_whole)
         return passages, refused
 
@@ -301,26 +301,26 @@ class BodyReader:
         yield from self._parts(batch.part(0, middle))
         yield from self._parts(batch.part(middle, len(batch)))
 
-    def _passage(self, part: EdgeBatch, aside: list[int], end: int, *, is_whole: bool) -> list[Passage]:
+    def _passage(self, part: EdgeBatch, rejected: list[int], end: int, *, is_whole: bool) -> list[Passage]:
         """Return the lines from where the last passage ended to before `end`, if there are any: edges, and those put aside."""
         edges, line, ordinal = len(part), self._line, self._ordinal
-        self._line, self._ordinal = end, ordinal + edges + len(aside)
+        self._line, self._ordinal = end, ordinal + edges + len(rejected)
         self.accepted += edges
         if is_whole and self._least_batch is not None and edges >= self._least_batch:
-            body = part.to_raw_batch(line, ordinal, edges + len(aside))
+            body = part.to_raw_batch(line, ordinal, edges + len(rejected))
             if len(body) <= _MOST_BATCH_BYTES:
                 return [Passage(body, edges, line, self._format, is_batch=True)]
-        text = _with_substitutes(part.raw_text(line), line, aside, end)
+        text = _with_substitutes(part.raw_text(line), line, rejected, end)
         return [Passage(text, edges, line, self._format, self._columns, self._told)] if text else []
 
 
-def _with_substitutes(text: bytes, first: int, aside: list[int], end: int) -> bytes:
+def _with_substitutes(text: bytes, first: int, rejected: list[int], end: int) -> bytes:
     """Return the text, which begins with a line, with substitutes for what was put aside, as far as the last of its lines."""
-    if not aside:
+    if not rejected:
         return text
     text += b"\n" * (end - first - text.count(b"\n"))
     lines = text.split(b"\n")
-    for line in aside:
+    for line in rejected:
         if first <= line and not lines[line - first]:
             lines[line - first] = SUBSTITUTE
     return b"\n".join(lines)

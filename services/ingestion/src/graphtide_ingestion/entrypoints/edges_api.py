@@ -48,8 +48,8 @@ from graphtide_ingestion.entrypoints.description import (
     StreamPath,
 )
 from graphtide_ingestion.entrypoints.fingerprint import Fingerprint
+from graphtide_ingestion.entrypoints.idempotent_answers import IdempotentAnswers
 from graphtide_ingestion.entrypoints.known_streams import known_stream, no_stream
-from graphtide_ingestion.entrypoints.once import Once
 from graphtide_ingestion.entrypoints.sending import sending
 
 _START_SECONDS: Final = 5.0
@@ -120,7 +120,7 @@ class EdgesApi:
         appender: Appender,
         streams: Streams,
         schemas: StreamSchemas,
-        once: Once[tuple[Fingerprint, Answer]],
+        idempotent_answers: IdempotentAnswers[tuple[Fingerprint, Answer]],
         limits: HttpLimits,
         least_batch: int | None,
     ) -> None:
@@ -131,7 +131,7 @@ class EdgesApi:
         self._appender = appender
         self._streams = streams
         self._schemas = schemas
-        self._once = once
+        self._idempotent_answers = idempotent_answers
         self._limits = limits
         self._least_batch = least_batch
 
@@ -174,7 +174,7 @@ class EdgesApi:
         async def take() -> tuple[Fingerprint, Answer]:
             return own, await self._take(sender, own.reading(), columns)
 
-        first, answer = await self._once.do(key, take)
+        first, answer = await self._idempotent_answers.do(key, take)
         if first is not own:
             await own.read(self._most_bytes(sender), held_by(request.scope).give_back)
             if not own.is_of(first):

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Log
-from graphtide_ordering.standing import standing_of
+from graphtide_ordering.progress_reports import progress_of
 from graphtide_serving.access.callers import WRITE_PATTERNS
 from graphtide_serving.access.guard import caller_of
 from graphtide_serving.http import Authorize, ProblemError
@@ -76,7 +76,7 @@ class ResetsApi:
         caller = caller_of(request.scope)
         whose = caller.name if caller is not None else ""
         key = bodies.idempotency_key(request)
-        standing = await asyncio.to_thread(standing_of, self._log, self._topics, stream)
+        standing = await asyncio.to_thread(progress_of, self._log, self._topics, stream)
         current = 0 if standing is None else standing.epoch
         ends = current if epoch is None else epoch
         if ends > current:

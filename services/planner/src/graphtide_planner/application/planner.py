@@ -22,8 +22,8 @@ from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import add
 
-from graphtide_planner.application.board import Answer
 from graphtide_planner.application.records import settle, take, take_own
+from graphtide_planner.application.replica_exchange import Answer
 from graphtide_planner.domain.decisions import Publish, decide, moved, refusal, restored
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Log, LogTransactor, Message
     from graphtide_wire.topics import Topics
 
-    from graphtide_planner.application.board import Board
+    from graphtide_planner.application.replica_exchange import ReplicaExchange
     from graphtide_planner.domain.decisions import Decision
     from graphtide_planner.domain.planning import PlanningPolicy
 
@@ -74,7 +74,7 @@ class Planner:
         policy: PlanningPolicy,
         rounds: Rounds | None = None,
         *,
-        board: Board | None = None,
+        replica_exchange: ReplicaExchange | None = None,
     ) -> None:
         """Prepare; nothing is opened yet. Where there is a board, it says which shards there are."""
         self._log = log
@@ -82,7 +82,7 @@ class Planner:
         self._clock = clock
         self._policy = policy
         self._rounds = rounds or Rounds()
-        self._board = board
+        self._replica_exchange = replica_exchange
         self._opened: _Opened | None = None
         self._known = Known(drift=policy.drift)
         self._due: set[str] = set()
@@ -119,8 +119,8 @@ class Planner:
             for record in follower.committed() if topic == topics.status else follower.to_the_end():
                 take(record, topics, known)
         self._due = {*known.patterns, *known.unreadable, *known.plans, *known.damaged, *known.refusals}
-        if self._board is not None:
-            self._board.opened()
+        if self._replica_exchange is not None:
+            self._replica_exchange.opened()
 
     def step(self) -> None:
         """Take what is new and publish what a few patterns need.
@@ -142,7 +142,7 @@ class Planner:
         for name in sorted(self._due)[: self._rounds.most_patterns]:
             self._due.discard(name)
             messages += [self._settled(decision) for decision in self._decided(name)]
-        self._due |= self._known.passes.crowded() | self._known.likes.stirred()
+        self._due |= self._known.passes.regrown() | self._known.shared_units.changed_groups()
         if messages:
             held.transactor.begin()
             held.transactor.write(messages)
@@ -150,19 +150,23 @@ class Planner:
 
     def _spread(self) -> list[Decision]:
         """Go by the shards that there are; where somebody asks, say what holds them, and even out their loads."""
-        board, known = self._board, self._known
-        if board is None:
+        replica_exchange, known = self._replica_exchange, self._known
+        if replica_exchange is None:
             return []
-        rooms = board.rooms()
-        policy = self._policy.within(rooms)
+        shard_counts = replica_exchange.shard_counts()
+        policy = self._policy.within(shard_counts)
         if policy.leaving != self._policy.leaving:
             self._due |= {name for name, plan in known.plans.items() if policy.leaves(HostId(plan.service, plan.shard))}
         self._policy = policy
-        if not board.is_asked():
+        if not replica_exchange.is_asked():
             return []
-        board.answer(Answer(held(known), rooms))
+        replica_exchange.answer(Answer(held(known), shard_counts))
         most = self._rounds.most_patterns
-        names = [name for service, room in sorted(rooms.items()) for name in uneven(known, service, room.given, most)]
+        names = [
+            name
+            for service, shard_count in sorted(shard_counts.items())
+            for name in uneven(known, service, shard_count.given, most)
+        ]
         return [decision for name in names for decision in moved(name, known)]
 
     def _decided(self, name: str) -> list[Decision]:
@@ -195,8 +199,8 @@ class Planner:
 
     def close(self) -> None:
         """Give back everything."""
-        if self._board is not None:
-            self._board.closed()
+        if self._replica_exchange is not None:
+            self._replica_exchange.closed()
         if self._opened is not None:
             close_all([*self._opened.followers, self._opened.own, self._opened.transactor])
             self._opened = None

@@ -27,8 +27,8 @@ from graphtide_wire import hosts
 
 from graphtide_planner.application.cluster import ConflictError, Replicas, ThrottledError
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.scaling import Aims, Bounds, Decision, History, HostFigures, Situation, decide
-from graphtide_planner.domain.spreading import Room
+from graphtide_planner.domain.scaling import Aims, Bounds, Decision, History, HostLoad, Situation, decide
+from graphtide_planner.domain.spreading import ShardCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from graphtide_telemetry.instruments import Observed
     from graphtide_wire.topics import Topics
 
-    from graphtide_planner.application.board import Answer, Board
     from graphtide_planner.application.cluster import Cluster, Leadership
+    from graphtide_planner.application.replica_exchange import Answer, ReplicaExchange
 
 _LOG = structlog.get_logger()
 
@@ -70,9 +70,9 @@ class ScalingPlan:
     every_seconds: float = 15.0
     linger_seconds: float = 0.2
 
-    def rooms(self) -> dict[str, Room]:
+    def shard_counts(self) -> dict[str, ShardCount]:
         """Return the shards that may be used before it is known how many there are: none is taken for one that is gone."""
-        return {service: Room(bounds.least, _ANY) for service, bounds in self.bounds.items()}
+        return {service: ShardCount(bounds.least, _ANY) for service, bounds in self.bounds.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Neighbours:
 
     cluster: Cluster
     leadership: Leadership
-    board: Board
+    replica_exchange: ReplicaExchange
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Scaler:
         self._clock = clock
         self._cluster = neighbours.cluster
         self._leadership = neighbours.leadership
-        self._board = neighbours.board
+        self._replica_exchange = neighbours.replica_exchange
         self._plan = plan
         self._opened: _Opened | None = None
         self._figures: dict[HostId, hosts.HostRecord] = {}
@@ -146,12 +146,12 @@ class Scaler:
         """
         self._take(opened(self._opened, "the scaler").follower.poll())
         seen = self._cluster.seen()
-        self._board.make_room(self._rooms(seen))
+        self._replica_exchange.make_room(self._shard_counts(seen))
         now = self._clock.monotonic()
         try:
             if now >= self._not_before:
-                self._lead(leads=self._board.is_open() and (self._plan.mode == "follow" or self._leadership.hold()))
-                answer = self._board.ask() if self._leads and now >= self._due else None
+                self._lead(leads=self._replica_exchange.is_open() and (self._plan.mode == "follow" or self._leadership.hold()))
+                answer = self._replica_exchange.ask() if self._leads and now >= self._due else None
                 if answer is not None:
                     self._due = now + self._plan.every_seconds
                     self._decide(seen, answer)
@@ -175,7 +175,7 @@ class Scaler:
         if leads == self._leads:
             return
         self._leads = leads
-        self._board.withdraw()
+        self._replica_exchange.withdraw()
         if leads:
             _LOG.info(events.LEADERSHIP_TAKEN, worker=self.name)
         else:
@@ -199,17 +199,17 @@ class Scaler:
             if isinstance(found, hosts.HostRecord):
                 self._figures[HostId(found.service, found.shard)] = found
 
-    def _rooms(self, seen: Mapping[str, Replicas]) -> dict[str, Room]:
+    def _shard_counts(self, seen: Mapping[str, Replicas]) -> dict[str, ShardCount]:
         """Return the shards that plans may be given to: those that are ready, and none that is to go."""
-        rooms = {}
+        shard_counts = {}
         for service, bounds in self._plan.bounds.items():
             replicas = seen.get(service)
             if replicas is None:
                 continue
             leaving = self._histories[service].draining if self._plan.mode == "on" else None
             given = max(1, min(bounds.least, replicas.asked), min(replicas.ready, replicas.asked))
-            rooms[service] = Room(given if leaving is None else min(given, leaving), replicas.asked, leaving)
-        return rooms
+            shard_counts[service] = ShardCount(given if leaving is None else min(given, leaving), replicas.asked, leaving)
+        return shard_counts
 
     def _decide(self, seen: Mapping[str, Replicas], answer: Answer) -> None:
         ends = self._ends()
@@ -238,15 +238,15 @@ class Scaler:
             service, self._clock.monotonic(), replicas.asked, replicas.ready, bounds, figures[: replicas.asked], stranded
         )
 
-    def _of_host(self, host: HostId, patterns: int, ends: Mapping[str, int]) -> HostFigures:
+    def _of_host(self, host: HostId, patterns: int, ends: Mapping[str, int]) -> HostLoad:
         said = self._figures.get(host)
         if said is None or not patterns:
             # A host without patterns says nothing.
-            return HostFigures(host.shard, 0.0 if not patterns else float("inf"), 0.0, 0.0, 0, 0, patterns)
+            return HostLoad(host.shard, 0.0 if not patterns else float("inf"), 0.0, 0.0, 0, 0, patterns)
         age = max(0.0, (self._clock.now() - said.at).total_seconds())
         lag = max((each.lag_seconds for each in said.streams), default=0.0)
         behind = max((ends.get(each.stream, 0) - each.position for each in said.streams), default=0)
-        return HostFigures(host.shard, age, said.busy, lag, max(0, behind), said.memory_bytes, patterns)
+        return HostLoad(host.shard, age, said.busy, lag, max(0, behind), said.memory_bytes, patterns)
 
     def _ends(self) -> dict[str, int]:
         """Return where the ordered streams end that hosts are in."""
@@ -294,8 +294,8 @@ class Scaler:
         """Whether no shard that would go is needed, as the planner says that gives plans to none of them any more."""
         if wanted > replicas.asked or self._plan.mode != "on":
             return True
-        room = answer.rooms[service]
-        if room.leaving is None or room.leaving > wanted:
+        shard_count = answer.shard_counts[service]
+        if shard_count.leaving is None or shard_count.leaving > wanted:
             return False
         return not any(
             host.service == service and host.shard >= wanted and plans for host, plans in answer.held.waiting.items()

@@ -115,23 +115,23 @@ def _change(record: PatternRecord, running: PlanRecord | None, known: Known, pol
     if record.registration != running.registration:
         # Whoever was asked about the other one need not answer: what was deleted owes nothing.
         return _first(record, record.start, known, policy)
-    standing = known.standing(running)
-    answered = standing is not None and standing.epoch == running.epoch and standing.state in _ENDED
+    plan_status = known.plan_status(running)
+    answered = plan_status is not None and plan_status.epoch == running.epoch and plan_status.state in _ENDED
     if running.desired != "running":
-        if not answered or standing is None:
+        if not answered or plan_status is None:
             return _followed(record, running, known)
-        return _after_the_end(record, running, standing, known, policy)
+        return _after_the_end(record, running, plan_status, known, policy)
     if record.state == "paused":
         return _told(running, "paused", known)
-    if answered and standing is not None:
-        return _revived(record, running, standing, known, policy)
+    if answered and plan_status is not None:
+        return _revived(record, running, plan_status, known, policy)
     if record.version != running.version:
         if not policy.has(HostId(running.service, running.shard)):
             return _first(record, record.start, known, policy)
         return replace(_told(running, "stopped", known), until=_until(record, running))
     if policy.leaves(HostId(running.service, running.shard)) and runs_where_it_was_told(running, known):
         return _told(running, "stopped", known)
-    return _improved(record, running, standing, known, policy)
+    return _improved(record, running, plan_status, known, policy)
 
 
 def moved(name: str, known: Known) -> list[Decision]:
@@ -167,7 +167,7 @@ def _until(record: PatternRecord, running: PlanRecord) -> int | None:
 
 
 def _after_the_end(
-    record: PatternRecord, running: PlanRecord, standing: StatusRecord, known: Known, policy: PlanningPolicy
+    record: PatternRecord, running: PlanRecord, plan_status: StatusRecord, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
     """Go on after a host has stopped or paused a plan as it was asked to."""
     if record.state == "paused":
@@ -175,31 +175,31 @@ def _after_the_end(
     if record.stream != stream_of(running):
         return _first(record, record.start, known, policy)
     if running.desired == "paused":
-        return _resumed(record, running, standing, known, policy)
+        return _resumed(record, running, plan_status, known, policy)
     if record.version != running.version:
-        is_owed = standing.state == "stopped" and running.until is None and (standing.start or 0) < (record.start or 0)
+        is_owed = plan_status.state == "stopped" and running.until is None and (plan_status.start or 0) < (record.start or 0)
         more = _followed(record, running, known) if is_owed else None
-        return more or _first(record, _latest(record.start, standing.start), known, policy)
+        return more or _first(record, _latest(record.start, plan_status.start), known, policy)
     # What was reported before may have to be retracted, so it counts as reported.
-    return _after(standing, record, running.start, known, policy)
+    return _after(plan_status, record, running.start, known, policy)
 
 
 def _revived(
-    record: PatternRecord, running: PlanRecord, standing: StatusRecord, known: Known, policy: PlanningPolicy
+    record: PatternRecord, running: PlanRecord, plan_status: StatusRecord, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
     """Start a plan that ended by itself anew, if its user has changed something."""
     if record.version != running.version:
         return _first(record, record.start, known, policy)
-    if standing.state == "stopped":
+    if plan_status.state == "stopped":
         # Nobody asked it to.
-        return _after(standing, record, running.start, known, policy)
+        return _after(plan_status, record, running.start, known, policy)
     if record.limits != running.limits or record.options.engine not in (AUTO, running.engine):
-        return _resumed(record, running, standing, known, policy)
+        return _resumed(record, running, plan_status, known, policy)
     return None
 
 
 def _improved(
-    record: PatternRecord, running: PlanRecord, standing: StatusRecord | None, known: Known, policy: PlanningPolicy
+    record: PatternRecord, running: PlanRecord, plan_status: StatusRecord | None, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
     """Change a plan whose pattern stays: for other limits, another engine asked for, or a stream that has become another."""
     first = followed(record, known, policy)
@@ -213,7 +213,7 @@ def _improved(
         return None if record.limits == running.limits else replace(_next(running, known), limits=record.limits)
     if SERVICES[new.engine] == running.service:
         return replace(_next(running, known), engine=new.engine, plan=_form(new), limits=record.limits)
-    if standing is None or standing.state != "running":
+    if plan_status is None or plan_status.state != "running":
         return None
     return _told(running, "stopped", known)
 
@@ -247,16 +247,18 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
 def _after(said: StatusRecord, record: PatternRecord, start: int | None, known: Known, policy: PlanningPolicy) -> PlanRecord:
     """Return the plan that lets a host go on where another said that it ended."""
     came_from = HostName(said.service, said.shard)
-    return replace(_first(record, start, known, policy), reported_to=said.start, came_from=came_from, frontier=said.frontier)
+    return replace(
+        _first(record, start, known, policy), reported_to=said.start, came_from=came_from, consumption=said.consumption
+    )
 
 
 def _resumed(
-    record: PatternRecord, running: PlanRecord, standing: StatusRecord, known: Known, policy: PlanningPolicy
+    record: PatternRecord, running: PlanRecord, plan_status: StatusRecord, known: Known, policy: PlanningPolicy
 ) -> PlanRecord:
     """Return the plan that begins where another ended, of this version, or of one before it that begins later."""
-    start = _latest(record.start, standing.start)
-    goes_on = record.version == running.version and start == standing.start
-    return replace(_first(record, start, known, policy), frontier=standing.frontier if goes_on else UNSET)
+    start = _latest(record.start, plan_status.start)
+    goes_on = record.version == running.version and start == plan_status.start
+    return replace(_first(record, start, known, policy), consumption=plan_status.consumption if goes_on else UNSET)
 
 
 def _host(plan: PlanRecord) -> HostName:

@@ -12,10 +12,10 @@ from graphtide_core.any_pattern import ordered_stream
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 
-from graphtide_planner.domain.likes import Likes, likeness_of
 from graphtide_planner.domain.movement import Movement
 from graphtide_planner.domain.passes import HostId, Passes, PassId
 from graphtide_planner.domain.readers import Readers
+from graphtide_planner.domain.shared_units import SharedUnits, unit_key_of
 from graphtide_planner.domain.texts import pattern_in
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Known:
         refusals: what the planner itself said last, of patterns that cannot be planned.
         statistics: the newest snapshot of each stream.
         passes: which patterns run together, by plans published last.
-        likes: which of them are equal but for their names.
+        shared_units: which of them are equal but for their names.
         drift: how far a stream must move for all plans on it to be looked at again.
     """
 
@@ -58,7 +58,7 @@ class Known:
     refusals: dict[str, StatusRecord] = field(default_factory=dict)
     statistics: dict[str, StatisticsSnapshot] = field(default_factory=dict)
     passes: Passes = field(default_factory=Passes, init=False)
-    likes: Likes = field(default_factory=Likes, init=False)
+    shared_units: SharedUnits = field(default_factory=SharedUnits, init=False)
     drift: DriftPolicy = field(default_factory=DriftPolicy)
     _readers: Readers = field(default_factory=Readers, init=False)
     _movements: dict[str, Movement] = field(default_factory=dict, init=False)
@@ -97,7 +97,7 @@ class Known:
         said, host = self.said.setdefault(status.name, {}), HostId(status.service, status.shard)
         before, said[host] = said.get(host), status
         self.note_epoch(status.name, status.epoch)
-        return before is None or _standing(before) != _standing(status)
+        return before is None or _status_key(before) != _status_key(status)
 
     def take_statistics(self, stream: str, snapshot: StatisticsSnapshot | None) -> set[str]:
         """Take a snapshot, None if the stream was deleted; return the patterns whose plans may have to change for it."""
@@ -127,36 +127,36 @@ class Known:
         """Return what is known of a stream."""
         return self.statistics.get(stream, StatisticsSnapshot())
 
-    def standing(self, plan: PlanRecord) -> StatusRecord | None:
+    def plan_status(self, plan: PlanRecord) -> StatusRecord | None:
         """Return what the plan's host said of the pattern last, if it was of this version."""
         status = self.said.get(plan.name, {}).get(HostId(plan.service, plan.shard))
         return status if status is not None and status.version == plan.version else None
 
     def load(self, host: HostId) -> int:
         """Return the estimated picoseconds an edge that a host's plans cost. Complexity: O(1)."""
-        return self.likes.load(host)
+        return self.shared_units.load(host)
 
     def _forget_plan(self, name: str) -> None:
         self.plans.pop(name, None)
-        self.likes.remove(name)
+        self.shared_units.remove(name)
         self.passes.leave(name)
 
     def _join(self, plan: PlanRecord) -> None:
         if plan.desired != "running":
             return
         try:
-            stream, likeness = ordered_stream(pattern_in(plan.pattern.text)), likeness_of(plan.pattern.text, plan.limits)
+            stream, likeness = ordered_stream(pattern_in(plan.pattern.text)), unit_key_of(plan.pattern.text, plan.limits)
         except InvalidQueryError:
             # Somebody else wrote it, and no host runs it.
-            self.likes.remove(plan.name)
+            self.shared_units.remove(plan.name)
             self.passes.leave(plan.name)
             return
         host = HostId(plan.service, plan.shard)
-        self.likes.add(plan.name, likeness, host, plan.plan.physical, load_of(plan))
+        self.shared_units.add(plan.name, likeness, host, plan.plan.physical, load_of(plan))
         self.passes.join(plan.name, PassId(stream, host), plan.engine, likeness)
 
 
-def _standing(status: StatusRecord) -> tuple[int, int, str, int | None]:
+def _status_key(status: StatusRecord) -> tuple[int, int, str, int | None]:
     """Return what decisions are made from."""
     return status.version, status.epoch, status.state, status.start
 

@@ -2,7 +2,7 @@
 
 What a plan costs depends on who runs beside it, so patterns are to be looked at again when those of their engine have become
 twice as many. So a registration leads to two looks at most, on the average, however many patterns there are.
-Patterns that one engine matches together (`likes`) count once.
+Patterns that one engine matches together (`shared_units`) count once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_query.estimates.crowd import Company
+from graphtide_query.estimates.colocation import EngineLoad
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -46,7 +46,7 @@ class Passes:
 
     _alike: dict[PassId, dict[str, _Alike]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(_Alike)))
     _places: dict[str, tuple[PassId, str, Hashable]] = field(default_factory=dict)
-    _crowded: set[str] = field(default_factory=set)
+    _regrown: set[str] = field(default_factory=set)
 
     def join(self, name: str, at: PassId, engine: str, unit: Hashable | None = None) -> None:
         """Let a pattern run in a pass, and in no other; of one unit there with others for which the same is said, if any is."""
@@ -58,11 +58,11 @@ class Passes:
         alike.units[unit] += 1
         if len(alike.units) >= 2 * alike.looked_at:
             alike.looked_at = len(alike.units)
-            self._crowded |= alike.names
+            self._regrown |= alike.names
 
     def leave(self, name: str) -> None:
         """Let a pattern run in no pass."""
-        self._crowded.discard(name)
+        self._regrown.discard(name)
         place = self._places.pop(name, None)
         if place is None:
             return
@@ -79,15 +79,15 @@ class Passes:
             if not self._alike[at]:
                 del self._alike[at]
 
-    def company(self, name: str, at: PassId, engine: str) -> Company:
+    def engine_load(self, name: str, at: PassId, engine: str) -> EngineLoad:
         """Return the company that a pattern has, or would have, by an engine in a pass. Complexity: O(engines)."""
         there = self._alike.get(at, {})
         is_in, by, _ = self._places.get(name, (None, "", None))
         others = sum(len(alike.units) for alike in there.values()) - (is_in == at)
         alike = len(there[engine].units) - (is_in == at and by == engine) if engine in there else 0
-        return Company(others + 1, alike + 1)
+        return EngineLoad(others + 1, alike + 1)
 
-    def crowded(self) -> set[str]:
+    def regrown(self) -> set[str]:
         """Return the patterns whose company has grown to twice what it was, each time once."""
-        found, self._crowded = self._crowded, set()
+        found, self._regrown = self._regrown, set()
         return found

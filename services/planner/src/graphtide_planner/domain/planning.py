@@ -10,15 +10,15 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_core.statistics import DriftPolicy
 from graphtide_core.time import TimeUnit
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.estimates.crowd import Crowd
-from graphtide_query.families import SERVICES, Wish, family_of, refuse_other_family
+from graphtide_query.estimates.colocation import ColocatedLoad
+from graphtide_query.families import SERVICES, PlannerOptions, family_of, refuse_other_family
 from graphtide_query.families.family import PlanningContext, ReplanPolicy
 from graphtide_query.reads import reads_of
 from graphtide_wire.plans import plan_of
 from graphtide_wire.reads_form import form_of
 
-from graphtide_planner.domain.likes import likeness_of
 from graphtide_planner.domain.passes import HostId, PassId
+from graphtide_planner.domain.shared_units import unit_key_of
 from graphtide_planner.domain.texts import pattern_in
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from graphtide_wire.control import PatternRecord, PlanRecord
 
     from graphtide_planner.domain.known import Known
-    from graphtide_planner.domain.spreading import Room
+    from graphtide_planner.domain.spreading import ShardCount
 
 _WELL: Final = frozenset({"pending", "warming", "running"})
 """What hosts say of a plan that others may have, too."""
@@ -66,13 +66,15 @@ class PlanningPolicy:
         first = self.leaving.get(host.service)
         return first is not None and host.shard >= first
 
-    def within(self, rooms: Mapping[str, Room]) -> PlanningPolicy:
+    def within(self, shard_counts: Mapping[str, ShardCount]) -> PlanningPolicy:
         """Return the policy where some services have other shards now."""
         return replace(
             self,
-            shards={**self.shards, **{service: room.given for service, room in rooms.items()}},
-            there={service: room.there for service, room in rooms.items()},
-            leaving={service: room.leaving for service, room in rooms.items() if room.leaving is not None},
+            shards={**self.shards, **{service: shard_count.given for service, shard_count in shard_counts.items()}},
+            there={service: shard_count.there for service, shard_count in shard_counts.items()},
+            leaving={
+                service: shard_count.leaving for service, shard_count in shard_counts.items() if shard_count.leaving is not None
+            },
         )
 
 
@@ -112,7 +114,7 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assi
     """
     pattern, engine = pattern_of(record), record.options.engine
     refuse_other_family(pattern, engine)
-    found = family_of(pattern).assign(pattern, Wish(engine), _context(pattern, known, policy))
+    found = family_of(pattern).assign(pattern, PlannerOptions(engine), _context(pattern, known, policy))
     considered = found.considered
     able = [each for each in considered if _is_served(each.physical.name, policy)]
     if not able:
@@ -138,11 +140,11 @@ def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Pla
         InvalidQueryError: see `pattern_of`.
     """
     pattern_of(record)
-    likeness = likeness_of(record.text, record.limits)
-    for name in () if likeness is None else known.likes.names(likeness):
+    likeness = unit_key_of(record.text, record.limits)
+    for name in () if likeness is None else known.shared_units.names(likeness):
         other, plan = known.patterns.get(name), known.plans[name]
-        standing = known.standing(plan)
-        is_well = plan.shard < policy.shards.get(plan.service, 0) and (standing is None or standing.state in _WELL)
+        plan_status = known.plan_status(plan)
+        is_well = plan.shard < policy.shards.get(plan.service, 0) and (plan_status is None or plan_status.state in _WELL)
         if name == record.name or (is_well and other is not None and other.options == record.options):
             return None if name == record.name else plan
     return None
@@ -163,10 +165,10 @@ def is_better(new: Assigned, running: PlanRecord, known: Known, policy: Planning
 
 def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> PlanningContext:
     snapshot = known.snapshot(ordered_stream(pattern))
-    return PlanningContext(policy.unit, snapshot, crowd_of(pattern, known, policy), policy.budget)
+    return PlanningContext(policy.unit, snapshot, colocated_load_of(pattern, known, policy), policy.budget)
 
 
-def crowd_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Crowd:
+def colocated_load_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> ColocatedLoad:
     """Return the company of a pattern by each engine of its family: where it runs, else at the least loaded shard."""
     running = known.plans.get(pattern.name)
     found, stream = {}, ordered_stream(pattern)
@@ -176,8 +178,8 @@ def crowd_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Crowd
             stays = running is not None and running.desired == "running" and running.service == service
             shard = running.shard if running is not None and stays else least_loaded(service, known, policy)
             at = PassId(stream, HostId(service, shard))
-            found[engine] = known.passes.company(pattern.name, at, engine)
-    return Crowd(found)
+            found[engine] = known.passes.engine_load(pattern.name, at, engine)
+    return ColocatedLoad(found)
 
 
 def least_loaded(service: str, known: Known, policy: PlanningPolicy) -> int:

@@ -78,7 +78,7 @@ class Aims:
 
 
 @dataclass(frozen=True, slots=True)
-class HostFigures:
+class HostLoad:
     """What one shard costs, as it was said `age_seconds` ago; `busy` is seconds of work a second.
 
     `patterns` are those that it runs.
@@ -102,7 +102,7 @@ class Situation:
     replicas: int
     ready: int
     bounds: Bounds
-    hosts: tuple[HostFigures, ...] = ()
+    hosts: tuple[HostLoad, ...] = ()
     stranded: int = 0
     """Replicas that plans need which are not there: one more than the last shard that has to come back; 0 if all are."""
 

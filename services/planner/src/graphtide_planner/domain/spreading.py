@@ -26,7 +26,7 @@ _ENDED: Final = frozenset({"paused", "stopped", "failed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ShardCount:
     """The shards of a service.
 
     Attributes:
@@ -97,13 +97,17 @@ def uneven(known: Known, service: str, shards: int, most: int) -> list[str]:
 
 def runs_where_it_was_told(plan: PlanRecord, known: Known) -> bool:
     """Whether the host has said that the newest plan runs: it is not asked to move before."""
-    standing = known.standing(plan)
-    return plan.desired == "running" and standing is not None and (standing.epoch, standing.state) == (plan.epoch, "running")
+    plan_status = known.plan_status(plan)
+    return (
+        plan.desired == "running"
+        and plan_status is not None
+        and (plan_status.epoch, plan_status.state) == (plan.epoch, "running")
+    )
 
 
 def _is_over(plan: PlanRecord, known: Known) -> bool:
-    standing = known.standing(plan)
-    return standing is not None and standing.epoch == plan.epoch and standing.state in _ENDED
+    plan_status = known.plan_status(plan)
+    return plan_status is not None and plan_status.epoch == plan.epoch and plan_status.state in _ENDED
 
 
 def _is_uneven(loads: list[int]) -> bool:
@@ -115,7 +119,7 @@ def _movable(known: Known, service: str) -> defaultdict[int, list[_Unit]]:
     for plan in known.plans.values():
         if plan.service != service or plan.desired != "running":
             continue
-        plans = [known.plans[name] for name in known.likes.beside(plan.name)]
+        plans = [known.plans[name] for name in known.shared_units.beside(plan.name)]
         if plans and plans[0] is plan and all(runs_where_it_was_told(each, known) for each in plans):
             movable[plan.shard].append(_Unit(tuple(each.name for each in plans), max(map(load_of, plans))))
     return movable

@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, Writ
 
 from graphtide_preprocess.adapters import rows
 from graphtide_preprocess.adapters.log_ranges import log_of
-from graphtide_preprocess.application.committing import TurnWriter
+from graphtide_preprocess.application.committing import MicroBatchWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Writing:
     stream: StreamName
 
 
-_WRITERS: dict[Writing, TurnWriter] = {}
+_WRITERS: dict[Writing, MicroBatchWriter] = {}
 """Writers of the process: opening one takes longer than a small batch."""
 
 
@@ -45,11 +45,11 @@ class OrderedWriter(DataSourceStreamArrowWriter):
         """Commit the turn, if the task was given one."""
         writing = self._writing
         texts = (text.as_py() for batch in iterator for text in batch.column("text"))
-        given = rows.turn_of(texts)
+        given = rows.micro_batch_of(texts)
         if given is not None:
             known = _WRITERS.get(writing)
             if known is None:
-                known = _WRITERS[writing] = TurnWriter(log_of(writing.connection), writing.topics, writing.stream)
+                known = _WRITERS[writing] = MicroBatchWriter(log_of(writing.connection), writing.topics, writing.stream)
             known.commit(*given)
         return WriterCommitMessage()
 

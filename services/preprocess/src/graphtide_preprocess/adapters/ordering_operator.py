@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from graphtide_preprocess.adapters import rows
-from graphtide_preprocess.application.turn import Arrived, StreamOrder, Task
+from graphtide_preprocess.application.micro_batch import Arrived, StreamOrder, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +79,7 @@ class OrderingOperator(StatefulProcessor):
     def handleInputRows(self, key: object, rows_of_key: Iterable[Row], timer_values: TimerValues) -> Iterator[Row]:  # noqa: ARG002 - Spark's name
         """Take the turn of a batch."""
         order = _ORDERS.setdefault(self._task, StreamOrder(self._task))
-        given = order.turn(self._kept, _arrived(rows_of_key))
+        given = order.micro_batch(self._kept, _arrived(rows_of_key))
         if given is not None:
             for place, text in rows.written(*given):
                 yield Row(place=place, text=text)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    from graphtide_preprocess.application.turn import Task
+    from graphtide_preprocess.application.micro_batch import Task
 
 
 def ordering_query(session: SparkSession, reading: Reading, task: Task, checkpoint: str) -> DataStreamWriter:
@@ -24,8 +24,8 @@ def ordering_query(session: SparkSession, reading: Reading, task: Task, checkpoi
     session.dataSource.register(source)
     session.dataSource.register(sink)
     blocks = session.readStream.format(source.name()).load()
-    turns = blocks.groupBy("stream").transformWithState(OrderingOperator(task), rows.WRITTEN, "Append", "None")
-    named = turns.writeStream.format(sink.name()).queryName(f"{task.topics.prefix}.preprocess.{task.stream}")
+    micro_batches = blocks.groupBy("stream").transformWithState(OrderingOperator(task), rows.WRITTEN, "Append", "None")
+    named = micro_batches.writeStream.format(sink.name()).queryName(f"{task.topics.prefix}.preprocess.{task.stream}")
     return named.outputMode("append").option("checkpointLocation", checkpoint)
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import FatalError
+from graphtide_core.lookbacks import Lookbacks
 from graphtide_core.ports.log import TopicPartition
-from graphtide_core.reaches import Reaches
 from graphtide_log.window_log import between
 from graphtide_wire import control
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -154,15 +154,15 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _read_by_patterns(self, stop: int) -> frozenset[str]:
         """Return the attributes that the patterns before an offset read."""
         place = TopicPartition(self._reading.topics.patterns, 0)
-        reaches = Reaches()
+        lookbacks = Lookbacks()
         # One of its own: the task is in the middle of its range with the process's reader.
         reader = log_of(self._reading.connection).reader(None)
         try:
             for record in between(reader, place, 0, stop):
-                reaches.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))
+                lookbacks.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))
         finally:
             reader.close()
-        return reaches.attributes(self._reading.stream)
+        return lookbacks.attributes(self._reading.stream)
 
     def _opened(self) -> LogReader:
         if self._reader is None:

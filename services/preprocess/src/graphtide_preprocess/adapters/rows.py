@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 from graphtide_core.ports.log import Message
 
-from graphtide_preprocess.application.turn import Turn
+from graphtide_preprocess.application.micro_batch import MicroBatch
 from graphtide_preprocess.domain.blocks import Block, BlockHead
 
 if TYPE_CHECKING:
@@ -76,17 +76,17 @@ def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:
     )
 
 
-def written(turn: Turn, messages: Iterable[Message]) -> Iterator[tuple[int, bytes]]:
+def written(micro_batch: MicroBatch, messages: Iterable[Message]) -> Iterator[tuple[int, bytes]]:
     """Yield the rows of a turn."""
-    yield 0, msgspec.msgpack.encode(turn)
+    yield 0, msgspec.msgpack.encode(micro_batch)
     for place, message in enumerate(messages, 1):
         yield place, msgspec.msgpack.encode(message)
 
 
-def turn_of(texts: Iterable[bytes]) -> tuple[Turn, list[Message]] | None:
+def micro_batch_of(texts: Iterable[bytes]) -> tuple[MicroBatch, list[Message]] | None:
     """Return the turn that rows hold, in their order; None of no rows."""
     rows = iter(texts)
     first = next(rows, None)
     if first is None:
         return None
-    return msgspec.msgpack.decode(first, type=Turn), [msgspec.msgpack.decode(each, type=Message) for each in rows]
+    return msgspec.msgpack.decode(first, type=MicroBatch), [msgspec.msgpack.decode(each, type=Message) for each in rows]

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from graphtide_core.errors import FatalError, FencedError
 from graphtide_core.ports.log import Position, TopicPartition
-from graphtide_log.doubts import recorded_positions
-from graphtide_ordering.standing import sequencer_of, turns_of
+from graphtide_log.committed_offset_check import recorded_positions
+from graphtide_ordering.progress_reports import micro_batches_of, sequencer_of
 
-from graphtide_preprocess.application.turn import Turn
+from graphtide_preprocess.application.micro_batch import MicroBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
 
 
-class TurnWriter:
+class MicroBatchWriter:
     """Writes the turns of one stream."""
 
     def __init__(self, log: Log, topics: Topics, stream: StreamName) -> None:
@@ -41,11 +41,11 @@ class TurnWriter:
         self._log = log
         self._place = TopicPartition(topics.ordered(stream), 0)
         self._id = sequencer_of(topics, stream)
-        self._group = turns_of(topics, stream)
+        self._group = micro_batches_of(topics, stream)
         self._transactor: LogTransactor | None = None
         self._last: int | None = None
 
-    def commit(self, turn: Turn, messages: Iterable[Message]) -> bool:
+    def commit(self, micro_batch: MicroBatch, messages: Iterable[Message]) -> bool:
         """Write a turn, unless it is there already; return whether it was written.
 
         Raises:
@@ -53,14 +53,14 @@ class TurnWriter:
             TransientError: the log does not answer; whether the turn is there is known when it is committed again.
         """
         given = list(messages)
-        if self._transactor is not None and self._last == turn.previous:
+        if self._transactor is not None and self._last == micro_batch.previous:
             try:
-                return self._write(turn, given)
+                return self._write(micro_batch, given)
             except FencedError:
                 self.close()
-        if self._is_there(turn):
+        if self._is_there(micro_batch):
             return False
-        return self._write(turn, given)
+        return self._write(micro_batch, given)
 
     def close(self) -> None:
         """Give back the transactor."""
@@ -68,25 +68,33 @@ class TurnWriter:
             self._transactor.close()
         self._transactor, self._last = None, None
 
-    def _is_there(self, turn: Turn) -> bool:
+    def _is_there(self, micro_batch: MicroBatch) -> bool:
         """Open the id, and look at the mark."""
         self.close()
         self._transactor = self._log.transactor(self._id)
         self._transactor.open()
         mark = self._mark()
-        if mark is not None and (mark.number, mark.read, mark.ordered) == (turn.number, turn.read, turn.ordered):
-            self._last = turn.number
+        if mark is not None and (mark.number, mark.read, mark.ordered) == (
+            micro_batch.number,
+            micro_batch.read,
+            micro_batch.ordered,
+        ):
+            self._last = micro_batch.number
             return True
         found = 0 if mark is None else mark.number
-        if found == turn.previous and (mark is None or mark.ordered == turn.before) and (mark is not None or self._is_new()):
+        if (
+            found == micro_batch.previous
+            and (mark is None or mark.ordered == micro_batch.before)
+            and (mark is not None or self._is_new())
+        ):
             return False
         message = (
             f"the checkpoint and {self._place.topic} do not belong together: the log has turn {found} of this job, the "
-            f"checkpoint goes on after turn {turn.previous}. Start with the checkpoint that wrote the topic, or with new topics"
+            f"checkpoint goes on after turn {micro_batch.previous}. Start with the checkpoint that wrote the topic, or with new topics"
         )
         raise FatalError(message)
 
-    def _mark(self) -> Turn | None:
+    def _mark(self) -> MicroBatch | None:
         reader = self._log.reader(self._group)
         try:
             position = recorded_positions(reader, [self._place])[self._place]
@@ -95,7 +103,7 @@ class TurnWriter:
         if position is None:
             return None
         try:
-            return msgspec.json.decode(position.metadata, type=Turn)
+            return msgspec.json.decode(position.metadata, type=MicroBatch)
         except msgspec.DecodeError as error:
             message = f"the mark in {self._place.topic} is none of this job: {error}"
             raise FatalError(message) from error
@@ -108,7 +116,7 @@ class TurnWriter:
         finally:
             reader.close()
 
-    def _write(self, turn: Turn, messages: list[Message]) -> bool:
+    def _write(self, micro_batch: MicroBatch, messages: list[Message]) -> bool:
         transactor = self._transactor
         if transactor is None:
             message = f"the writer of {self._place.topic} is not open"
@@ -116,6 +124,6 @@ class TurnWriter:
         self._last = None
         transactor.begin()
         transactor.write(messages)
-        transactor.commit(self._group, {self._place: Position(turn.number, msgspec.json.encode(turn).decode())})
-        self._last = turn.number
+        transactor.commit(self._group, {self._place: Position(micro_batch.number, msgspec.json.encode(micro_batch).decode())})
+        self._last = micro_batch.number
         return True

@@ -8,7 +8,7 @@ import msgspec
 from graphtide_ordering.heartbeats import Told
 from graphtide_ordering.stream_sequencer import FrozenSequencer
 
-from graphtide_preprocess.domain.registered import Wish
+from graphtide_preprocess.domain.registered import Registration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ class WaitingBlock(msgspec.Struct, frozen=True, array_like=True):
 class SentBlock(msgspec.Struct, frozen=True, array_like=True):
     """The edges of a turn: the time of the last tells when they have left the window, and the number of the edge after it."""
 
-    turn: int
+    micro_batch: int
     last_ts: int
     number: int = 0
 
@@ -96,18 +96,18 @@ class KeptWaiting(NamedTuple):
         return msgspec.msgpack.decode(text, type=cls)
 
 
-class Head(msgspec.Struct):
+class Head(msgspec.Struct, rename={"micro_batch": "turn", "registrations": "wishes"}):
     """Everything but the blocks.
 
     Attributes:
         identity: made at the first turn; copies in memory are known by it.
-        turn: number of the last turn.
+        micro_batch: number of the last turn.
         written: number of the last turn that wrote something.
         written_at: when, in milliseconds.
         sequencer: how far the stream is.
         attributes: of the stream, in the order in which they were found.
         left_out: names of attributes that found no room in the last turn.
-        wishes: of the registered patterns, by name.
+        registrations: of the registered patterns, by name.
         arrivals: blocks taken so far.
         waiting: blocks of which edges wait.
         sent: turns whose edges are in the window.
@@ -119,13 +119,13 @@ class Head(msgspec.Struct):
     """
 
     identity: str
-    turn: int = 0
+    micro_batch: int = 0
     written: int = 0
     written_at: int = 0
     sequencer: FrozenSequencer = FrozenSequencer()
     attributes: list[str] = []
     left_out: int = 0
-    wishes: dict[str, Wish] = {}
+    registrations: dict[str, Registration] = {}
     arrivals: int = 0
     waiting: list[WaitingBlock] = []
     sent: list[SentBlock] = []
@@ -136,6 +136,6 @@ class Head(msgspec.Struct):
     form: int = FORM
 
 
-def later(blocks: KeptBlocks, sent: list[SentBlock], turn: int) -> Iterator[tuple[int, bytes]]:
+def later(blocks: KeptBlocks, sent: list[SentBlock], micro_batch: int) -> Iterator[tuple[int, bytes]]:
     """Yield what went out after a turn, in its order."""
-    return ((each.turn, blocks.get(each.turn)) for each in sent if each.turn > turn)
+    return ((each.micro_batch, blocks.get(each.micro_batch)) for each in sent if each.micro_batch > micro_batch)

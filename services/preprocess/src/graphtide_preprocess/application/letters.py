@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Message
-    from graphtide_ordering.stream_sequencer import PutAside
+    from graphtide_ordering.stream_sequencer import RejectedPart
     from graphtide_wire.topics import Topics
 
 
@@ -42,7 +42,7 @@ class Letters:
         self._topic = topics.dead_letters(stream)
         self._clock = _Instant(at)
 
-    def put_aside(self, parts: Iterable[PutAside]) -> list[Message]:
+    def rejected(self, parts: Iterable[RejectedPart]) -> list[Message]:
         """Return letters of what was put aside of raw records."""
         return [letter_of(self._topic, each, self._clock) for each in parts]
 

@@ -22,7 +22,7 @@ class History:
     """The stream's recent past.
 
     Attributes:
-        turn: the last turn that it knows.
+        micro_batch: the last turn that it knows.
         window: ticks for which ids are remembered.
         edges: of the stream for which they are remembered, too.
         counted: ticks of the window that is counted; 0 if nothing is.
@@ -32,7 +32,7 @@ class History:
 
     def __init__(self, symbols: Symbols, window: int, counted: int, epoch: int = 0, edges: int = 0) -> None:
         """Start before the first turn."""
-        self.turn = 0
+        self.micro_batch = 0
         self.epoch = epoch
         self.window = window
         self.counted = counted
@@ -49,11 +49,11 @@ class History:
 
     def catch_up(self, kept: Iterable[tuple[int, bytes]]) -> None:
         """Learn what went out in later turns, of which each has its number and its packed edges."""
-        for turn, block in kept:
+        for micro_batch, block in kept:
             batch = EdgeBatch.unpack(block, self._symbols, [], 0)
             self.duplicates.filter(batch)
             self.count([batch])
-            self.turn = turn
+            self.micro_batch = micro_batch
 
     def count(self, batches: Iterable[EdgeBatch]) -> None:
         """Count what goes out."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
 
 
-class Wish(msgspec.Struct, frozen=True):
+class Registration(msgspec.Struct, frozen=True):
     """What one pattern asks for.
 
     Attributes:
@@ -33,40 +33,40 @@ class Wish(msgspec.Struct, frozen=True):
     edges: int = 0
 
 
-def wish(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Wish | None:
+def registration(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Registration | None:
     """Return what a registration asks of the stream; None if it is deleted, unreadable or on other streams."""
     reads = control.registered_reads(value)
     if reads is None or stream not in reads.streams:
         return None
     labels = None if reads.labels is None else frozenset(reads.labels)
-    return Wish(reads.reach.ticks(unit), labels, frozenset(reads.attributes), reads.reach.edges)
+    return Registration(reads.lookback.ticks(unit), labels, frozenset(reads.attributes), reads.lookback.edges)
 
 
-def longest_window(wishes: Mapping[str, Wish]) -> int:
+def longest_window(registrations: Mapping[str, Registration]) -> int:
     """Return the ticks of the longest window; 0 without patterns."""
-    return max((each.window for each in wishes.values()), default=0)
+    return max((each.window for each in registrations.values()), default=0)
 
 
-def counted_window(wishes: Mapping[str, Wish], most: int) -> int:
+def counted_window(registrations: Mapping[str, Registration], most: int) -> int:
     """Return the ticks of the window to be counted: the longest, or the most where all patterns count edges."""
-    return longest_window(wishes) or (most if most_edges(wishes) else 0)
+    return longest_window(registrations) or (most if most_edges(registrations) else 0)
 
 
-def most_edges(wishes: Mapping[str, Wish]) -> int:
+def most_edges(registrations: Mapping[str, Registration]) -> int:
     """Return the most edges that a pattern counts; 0 where none does."""
-    return max((each.edges for each in wishes.values()), default=0)
+    return max((each.edges for each in registrations.values()), default=0)
 
 
-def used_labels(wishes: Iterable[Wish]) -> frozenset[str] | None:
+def used_labels(registrations: Iterable[Registration]) -> frozenset[str] | None:
     """Return the labels that patterns use; None for all."""
     found: frozenset[str] = frozenset()
-    for each in wishes:
+    for each in registrations:
         if each.labels is None:
             return None
         found |= each.labels
     return found
 
 
-def used_attributes(wishes: Iterable[Wish]) -> frozenset[str]:
+def used_attributes(registrations: Iterable[Registration]) -> frozenset[str]:
     """Return the attributes that patterns read."""
-    return frozenset().union(*(each.attributes for each in wishes))
+    return frozenset().union(*(each.attributes for each in registrations))

@@ -194,7 +194,7 @@ class Counter:
         start = first_since(side, place, newest, end)
         for record in between(side, place, start, end):
             with suppress(PoisonRecordError):
-                ticks = opened.windows.ticks(stream, ordered.figures(record.headers).unit)
+                ticks = opened.windows.ticks(stream, ordered.header(record.headers).unit)
                 return first_since(side, place, newest.back(ticks), end)
         return 0
 
@@ -204,16 +204,16 @@ class Counter:
         opened.positions[place] = record.offset + 1
         stream = StreamName(self._topics.stream_of(record.topic) or "")
         try:
-            figures = ordered.figures(record.headers)
-            unit, epoch = figures.unit, figures.epoch
+            header = ordered.header(record.headers)
+            unit, epoch = header.unit, header.epoch
             counting = opened.countings.get(stream)
             if counting is None:
                 counting = Counting(stream, opened.windows.ticks(stream, unit), unit, epoch=epoch)
             elif counting.epoch != epoch:
                 counting = counting.anew(epoch)
-            counting.take(record.value or b"", figures.last_ts)
+            counting.take(record.value or b"", header.last_ts)
             opened.countings[stream] = counting
-            add(metrics.COUNTED_EDGES, figures.records, {key.STREAM: stream})
+            add(metrics.COUNTED_EDGES, header.records, {key.STREAM: stream})
         except DeletionsBeganError:
             ticks = opened.windows.ticks(stream, unit)
             opened.countings[stream] = Counting(stream, ticks, unit, epoch=epoch, deletions=True)

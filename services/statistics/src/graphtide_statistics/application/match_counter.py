@@ -14,7 +14,7 @@ import structlog
 from graphtide_core.errors import PoisonRecordError
 from graphtide_core.match import MatchKind
 from graphtide_core.ports.log import Message, Position, TopicPartition
-from graphtide_log.doubts import recorded_positions
+from graphtide_log.committed_offset_check import recorded_positions
 from graphtide_log.follower import Follower
 from graphtide_serving.opened import close_all
 from graphtide_serving.opened import opened as held

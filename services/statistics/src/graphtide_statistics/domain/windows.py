@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.reaches import Reaches
+from graphtide_core.lookbacks import Lookbacks
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
@@ -25,19 +25,19 @@ class Windows:
     """
 
     most: Duration
-    _reaches: Reaches = field(default_factory=Reaches)
+    _lookbacks: Lookbacks = field(default_factory=Lookbacks)
 
     def take(self, name: str, reads: Reads | None) -> None:
         """Take what a pattern reads, several streams as what they merge to; None of one that is deleted or cannot be read."""
-        self._reaches.take(name, None if reads is None else reads.of_ordered)
+        self._lookbacks.take(name, None if reads is None else reads.of_ordered)
 
     def streams(self) -> set[StreamName]:
         """Return the streams whose ordered edges patterns take."""
-        return self._reaches.streams()
+        return self._lookbacks.streams()
 
     def ticks(self, stream: StreamName, unit: TimeUnit) -> int:
         """Return the ticks of a stream's window."""
-        most, longest = self.most.ticks_at_least(unit), self._reaches.longest(stream, unit)
-        if not longest and self._reaches.most_edges(stream):
+        most, longest = self.most.ticks_at_least(unit), self._lookbacks.longest(stream, unit)
+        if not longest and self._lookbacks.most_edges(stream):
             return most
         return min(most, max(1, longest))

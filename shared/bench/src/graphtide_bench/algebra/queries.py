@@ -12,7 +12,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_query import parse
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.planning import plan_graph_query
 from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, rewritings
@@ -68,7 +68,7 @@ def plans(
         if name == "canonical":
             yield name, GraphPlan(query, compiled(query, canonical(query), engine))
         elif name == "searched":
-            yield name, plan_graph_query(query, Wish(engine.value), unit=unit, statistics=known)
+            yield name, plan_graph_query(query, PlannerOptions(engine.value), unit=unit, statistics=known)
         elif name in _OTHERS.get(query.name, ()):
             found = next(plan for plan in _reached(query) if _is_called(name, plan))
             yield name, GraphPlan(query, compiled(query, found, engine))

@@ -22,8 +22,8 @@ from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, StatisticsSnapshot
 from graphtide_core.time import Duration, EventTime
 from graphtide_query.estimates.budget import PlanningBudget
+from graphtide_query.estimates.colocation import EngineLoad
 from graphtide_query.estimates.cost_model import CostModel
-from graphtide_query.estimates.crowd import Company
 from graphtide_query.families import AUTO, FAMILIES, engine_of
 from graphtide_query.planner import plan
 
@@ -138,7 +138,7 @@ def compared(given: argparse.Namespace) -> dict[str, list[tuple[float, str]]]:
                     return ratios
                 made = [plan(pattern, engine, statistics=statistics, budget=budget) for budget in (PlanningBudget(), UNBOUNDED)]
                 bounded, unbounded = [
-                    engine_of(each.physical).cost(model, each.physical, Company()).nanoseconds for each in made
+                    engine_of(each.physical).cost(model, each.physical, EngineLoad()).nanoseconds for each in made
                 ]
                 ratios[engine].append((bounded / unbounded, case))
     raise AssertionError  # seeds do not end

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import SjTreeStrategy
 from graphtide_query import parse_subgraphs
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan
 
 from graphtide_bench.frame.kinds import Kind
@@ -80,7 +80,7 @@ def run(
         stream = load(case.workload, cache)
         known = counted(stream.batches, stream.symbols)
         (pattern,) = parse_subgraphs(case.text)
-        plans = {s.value: plan(pattern, Wish.of("sj-tree", s.value), statistics=known) for s in SjTreeStrategy}
+        plans = {s.value: plan(pattern, PlannerOptions.of("sj-tree", s.value), statistics=known) for s in SjTreeStrategy}
         plans |= {way: plan(pattern, way, statistics=known) for way in WAYS if way not in plans}
         turns = [{way: run_once([made], stream) for way, made in plans.items()} for _ in range(repeats)]
         if len({each.matches for turn in turns for each in turn.values()}) > 1:

@@ -19,7 +19,7 @@ from graphtide_core.plans import SjTreeStrategy
 from graphtide_generate import GENERATORS
 from graphtide_generate.stream import Recipe
 from graphtide_native.statistics import StreamStatistics
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan
 
 from graphtide_bench.frame.kinds import Kind
@@ -206,7 +206,7 @@ def mean_times(runs: Sequence[SelectivityRun], way: str) -> tuple[tuple[int, flo
 
 
 def _plans(pattern: SubgraphPattern, known: StatisticsSnapshot) -> dict[str, Plan]:
-    plans = {each.value: plan(pattern, Wish.of("sj-tree", each.value), statistics=known) for each in SjTreeStrategy}
+    plans = {each.value: plan(pattern, PlannerOptions.of("sj-tree", each.value), statistics=known) for each in SjTreeStrategy}
     return plans | {engine: plan(pattern, engine, statistics=known) for engine in OTHERS}
 
 

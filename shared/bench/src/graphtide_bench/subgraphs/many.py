@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError
 from graphtide_query import parse_subgraphs
-from graphtide_query.estimates.crowd import Crowd
+from graphtide_query.estimates.colocation import ColocatedLoad
 from graphtide_query.planner import plan
 
 from graphtide_bench.frame.kinds import Kind
@@ -123,7 +123,7 @@ def by_number(runs: Sequence[ManyRun]) -> Table:
 
 def _run(patterns: Sequence[SubgraphPattern], engine: str, stream: LoadedStream, repeats: int) -> ManyRun:
     started = process_time()
-    plans = [plan(p, engine, statistics=stream.statistics, crowd=Crowd.of(len(patterns))) for p in patterns]
+    plans = [plan(p, engine, statistics=stream.statistics, colocated=ColocatedLoad.of(len(patterns))) for p in patterns]
     plan_seconds = process_time() - started
     passes = run_repeatedly(plans, stream, repeats)
     return ManyRun(

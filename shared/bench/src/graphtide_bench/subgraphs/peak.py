@@ -16,7 +16,7 @@ from graphtide_core.plans import Storage
 from graphtide_core.statistics import from_json
 from graphtide_native.matcher import Matcher
 from graphtide_query import parse_subgraphs
-from graphtide_query.families import Wish
+from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan
 
 _STATUS = Path("/proc/self/status")
@@ -55,8 +55,8 @@ class PeakAnswer:
 def answer(request: PeakRequest) -> PeakAnswer:
     """Match the stream."""
     known = from_json(request.statistics)
-    wish = Wish(request.engine, {"timing": request.storage.value})
-    plans = [plan(pattern, wish, statistics=known) for pattern in parse_subgraphs(request.patterns)]
+    planner_options = PlannerOptions(request.engine, {"timing": request.storage.value})
+    plans = [plan(pattern, planner_options, statistics=known) for pattern in parse_subgraphs(request.patterns)]
     options = ReaderOptions()
     matcher = Matcher(plans, options.symbols)
     before = peak_resident_bytes()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_native.spec import Concurrency
 from graphtide_query import parse_subgraphs
-from graphtide_query.families import AUTO, FAMILIES, Wish, engine_of
+from graphtide_query.families import AUTO, FAMILIES, PlannerOptions, engine_of
 from graphtide_query.planner import plan
 
 from graphtide_bench.subgraphs.measurement import Measurement
@@ -133,7 +133,7 @@ def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) ->
         # The choice between engines is made with the strategy that it would choose.
         asked = None if engine == AUTO else strategy
         variants = {"timing": storage.value} | ({} if asked is None else {"sj-tree": asked.value})
-        made = plan(pattern, Wish(engine, variants), statistics=stream.statistics)
+        made = plan(pattern, PlannerOptions(engine, variants), statistics=stream.statistics)
         chosen = engine == AUTO or (engine == "sj-tree" and asked is None)
         variant = None if chosen else engine_of(made.physical).variant_of(made.physical)
         ways[engine, variant] = Way(engine, variant, made)

@@ -149,7 +149,7 @@ impl Join {
     }
 
     /// Takes what a record took from its operands.
-    pub fn fall(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
+    pub fn invalidate(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         let mut doubtful: HashSet<Tuple, FxBuildHasher> = HashSet::default();
         for (number, part) in self.parts.iter().enumerate() {
             let operand = operands.get(part.operand);

@@ -12,7 +12,7 @@
 pub mod answers;
 pub mod grid;
 pub mod join;
-pub mod lane;
+pub mod end_width;
 pub mod operator;
 pub mod path;
 pub mod plan;

@@ -43,7 +43,7 @@ pub enum Direction {
     /// An edge came.
     Rise,
     /// An edge was deleted.
-    Fall,
+    Invalidate,
 }
 
 /// The operators before one.
@@ -118,11 +118,11 @@ impl Operator {
         match (self, direction) {
             (Self::Scan(_) | Self::Gone, _) => {}
             (Self::Union(union), Direction::Rise) => union.rise(operands, now, meter),
-            (Self::Union(union), Direction::Fall) => union.fall(operands, now, meter),
+            (Self::Union(union), Direction::Invalidate) => union.invalidate(operands, now, meter),
             (Self::Join(join), Direction::Rise) => join.rise(operands, names, now, meter),
-            (Self::Join(join), Direction::Fall) => join.fall(operands, names, now, meter),
+            (Self::Join(join), Direction::Invalidate) => join.invalidate(operands, names, now, meter),
             (Self::Path(path), Direction::Rise) => path.rise(operands, names, now, meter),
-            (Self::Path(path), Direction::Fall) => path.fall(operands, now, meter),
+            (Self::Path(path), Direction::Invalidate) => path.invalidate(operands, now, meter),
         }
     }
 
@@ -186,7 +186,7 @@ impl Union {
         }
     }
 
-    fn fall(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
+    fn invalidate(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
         let mut doubtful: HashSet<Tuple, FxBuildHasher> = HashSet::default();
         for &operand in &self.operands {
             let operand = operands.get(operand);

@@ -93,7 +93,7 @@ struct Member {
     /// Up to when records came that brought something about for it.
     told_at: Time,
     /// Records of that instant that brought something about for it.
-    telling: u32,
+    records_at: u32,
 }
 
 /// What is told of an operator's tuples.
@@ -162,7 +162,7 @@ impl Queries {
             operators: own.operators,
             is_there: true,
             told_at: Time::MIN,
-            telling: 0,
+            records_at: 0,
         });
         let mut queries = Self {
             windows,
@@ -212,7 +212,7 @@ impl Queries {
         let (mut is_kept, mut is_limited) = (false, false);
         if batch.operations()[row] == Operation::Delete {
             is_kept = self.delete(batch.id(row), batch.stream(row));
-            self.follow(Direction::Fall, meter);
+            self.follow(Direction::Invalidate, meter);
         } else if batch.is_edge(row) {
             is_limited = lent.bytes == 0 || self.options.most.is_some_and(|most| self.upkeep.live() >= most);
             is_kept = !is_limited && self.insert(batch, row);
@@ -271,7 +271,7 @@ impl Queries {
 
     /// How many records of the present instant brought something about for a query before the last one that did.
     pub fn nth(&self, member: u32) -> u32 {
-        self.members[member as usize].telling.saturating_sub(1)
+        self.members[member as usize].records_at.saturating_sub(1)
     }
 
     /// What a query calls an operator that a path of its leads over.
@@ -503,7 +503,7 @@ impl Queries {
         self.has_answers = !told.is_empty();
         for number in told {
             let member = &mut self.members[number as usize];
-            member.telling = if member.told_at == self.now.ts() { member.telling + 1 } else { 1 };
+            member.records_at = if member.told_at == self.now.ts() { member.records_at + 1 } else { 1 };
             member.told_at = self.now.ts();
         }
     }

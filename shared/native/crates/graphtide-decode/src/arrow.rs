@@ -124,7 +124,7 @@ impl ArrowDecoder {
         for row in 0..rows.num_rows() {
             let line = self.writer.ordinal() + 1;
             if let Err(error) = columns.write(row, (line, b""), &mut self.writer, target, &self.attributes) {
-                self.writer.put_aside(target, line, &error, &render(rows, row));
+                self.writer.reject(target, line, &error, &render(rows, row));
             }
         }
         Ok(())
@@ -150,7 +150,7 @@ impl ArrowDecoder {
             let place = (raw.line + line, marks.raw(row).unwrap_or_default());
             if let Err(error) = columns.write(row, place, writer, target, &self.attributes) {
                 let own = marks.raw(row).map_or_else(|| render(rows, row), <[u8]>::to_vec);
-                writer.put_aside(target, place.0, &error, &own);
+                writer.reject(target, place.0, &error, &own);
             }
         }
         Ok(())
@@ -226,7 +226,7 @@ impl Decoder for ArrowDecoder {
         guarded(|| decoder.finish().map_err(damaged))
     }
 
-    fn judge(&mut self, schema: &Schema) -> Result<(), DecodeError> {
+    fn check_columns(&mut self, schema: &Schema) -> Result<(), DecodeError> {
         self.resolve(schema)
     }
 

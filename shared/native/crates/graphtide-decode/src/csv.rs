@@ -143,7 +143,7 @@ impl CsvDecoder {
                             return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
                         }
                         if types.can_refuse {
-                            judge(attributes, &header.layout, fields)?;
+                            check_types(attributes, &header.layout, fields)?;
                         }
                         write(writer, &mut target, &header.layout, attributes, line, fields, bytes)
                     });
@@ -155,7 +155,7 @@ impl CsvDecoder {
                 Piece::OpenQuote { line, bytes } => (line, bytes, Err(RowError::OpenQuote)),
             };
             if let Err(error) = result {
-                writer.put_aside(&mut target, line, &error, bytes);
+                writer.reject(&mut target, line, &error, bytes);
             }
         }
         Ok(())
@@ -282,7 +282,7 @@ fn write(
 }
 
 /// Refuses a record with a value that is not of the type that was declared.
-fn judge(projection: &Projection, layout: &Layout, fields: FieldsOf<'_>) -> Result<(), RowError> {
+fn check_types(projection: &Projection, layout: &Layout, fields: FieldsOf<'_>) -> Result<(), RowError> {
     for ((kind, name), place) in projection.types.iter().zip(&projection.names).zip(&layout.attributes) {
         let Some(text) = place.map(|place| fields.get(place)) else { continue };
         if kind.read(text).is_none() {

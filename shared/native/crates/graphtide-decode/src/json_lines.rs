@@ -2,7 +2,7 @@
 //!
 //! `ts` is an integer; `src`, `dst` and `id` are texts or integers, so that `5` and `"5"` name one vertex; labels and `op` are
 //! texts. A record with a `type`, a text, and without `src`, `dst` and `label` is an event. Every other key is an attribute, and so are the members of an object `attributes`; a list or an object as the value
-//! of an attribute is missing, and is counted as [`Unfit`]. null is missing everywhere. Cost: one pass over each line; no tree
+//! of an attribute is missing, and is counted as [`UnusableValues`]. null is missing everywhere. Cost: one pass over each line; no tree
 //! is built.
 
 use std::collections::HashMap;
@@ -19,9 +19,9 @@ use crate::error::{DecodeError, RowError, shorten};
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
 use crate::splitter::{Piece, Splitter};
 use crate::types::{AttributeType, Projection, refuse};
-use crate::unfit;
+use crate::unusable_values;
 use crate::writer::{Draft, Label, Target, Writer, check_text};
-use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options, Unfit};
+use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options, UnusableValues};
 
 /// Decoder of a stream of JSON Lines.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ struct Seen {
     operations: bool,
     /// Attributes that were not asked for, in the order they came up.
     others: Vec<String>,
-    unfit: Vec<Unfit>,
+    unusable_values: Vec<UnusableValues>,
 }
 
 impl Seen {
@@ -93,7 +93,7 @@ impl JsonLinesDecoder {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
                     let result = parse(keys, bytes)
-                        .and_then(|fields| judged(fields, declared, &attributes.names))
+                        .and_then(|fields| checked_types(fields, declared, &attributes.names))
                         .and_then(|fields| {
                             write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), line, &fields, bytes)
                         })
@@ -107,7 +107,7 @@ impl JsonLinesDecoder {
                 Piece::OpenQuote { line, bytes } => (line, bytes, Err(RowError::OpenQuote)),
             };
             if let Err(error) = result {
-                writer.put_aside(&mut target, line, &error, bytes);
+                writer.reject(&mut target, line, &error, bytes);
             }
         }
     }
@@ -159,8 +159,8 @@ impl Decoder for JsonLinesDecoder {
         &self.seen.others
     }
 
-    fn unfit(&self) -> &[Unfit] {
-        &self.seen.unfit
+    fn unusable_values(&self) -> &[UnusableValues] {
+        &self.seen.unusable_values
     }
 
     fn project(&mut self, attributes: Vec<String>) {
@@ -194,7 +194,7 @@ fn parse<'t>(keys: &mut Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
 
 /// Refuses a record with a value that is not of the type that was declared.
 #[inline]
-fn judged<'t>(fields: Fields<'t>, declared: &[(usize, AttributeType)], names: &[String]) -> Result<Fields<'t>, RowError> {
+fn checked_types<'t>(fields: Fields<'t>, declared: &[(usize, AttributeType)], names: &[String]) -> Result<Fields<'t>, RowError> {
     for (place, kind) in declared {
         let value = &fields.attributes[*place];
         if *value == Scalar::Nested || !kind.fits(value.attribute()) {
@@ -271,7 +271,7 @@ fn write(
     let values = fields.attributes.iter().take(attributes.len()).map(Scalar::attribute);
     writer.write(target, line, &draft, values, raw)?;
     if !fits {
-        count_unfit(&mut seen.unfit, attributes, line, fields);
+        count_unusable(&mut seen.unusable_values, attributes, line, fields);
     }
     for name in &fields.others {
         seen.discover(name);
@@ -290,13 +290,13 @@ fn is_event(fields: &Fields<'_>) -> bool {
 }
 
 #[cold]
-fn count_unfit(seen: &mut Vec<Unfit>, attributes: &[String], line: u64, fields: &Fields<'_>) {
+fn count_unusable(seen: &mut Vec<UnusableValues>, attributes: &[String], line: u64, fields: &Fields<'_>) {
     if !fields.attributes_fit {
-        unfit::count(seen, ATTRIBUTES, "no object of attributes", line);
+        unusable_values::count(seen, ATTRIBUTES, "no object of attributes", line);
     }
     for (value, name) in fields.attributes.iter().zip(attributes) {
         if *value == Scalar::Nested {
-            unfit::count(seen, name, "a list or object", line);
+            unusable_values::count(seen, name, "a list or object", line);
         }
     }
 }
@@ -382,13 +382,13 @@ mod tests {
         let (mut batch, mut dead) = (EdgeBatch::new(2), Vec::new());
         decoder.feed(lines.join("\n").as_bytes(), &mut batch, &mut dead)?;
         assert_eq!((batch.len(), dead.len(), batch.attribute(0, 0)), (4, 1, ValueRef::Null));
-        let unfit = |name: &str, found: &str, records, line| Unfit { name: name.into(), found: found.into(), records, line };
+        let unusable_values = |name: &str, found: &str, records, line| UnusableValues { name: name.into(), found: found.into(), records, line };
         assert_eq!(
-            decoder.unfit(),
+            decoder.unusable_values(),
             [
-                unfit("n", "a list or object", 2, 1),
-                unfit("m", "a list or object", 1, 1),
-                unfit("attributes", "no object of attributes", 1, 4)
+                unusable_values("n", "a list or object", 2, 1),
+                unusable_values("m", "a list or object", 1, 1),
+                unusable_values("attributes", "no object of attributes", 1, 4)
             ]
         );
         Ok(())

@@ -22,7 +22,7 @@ mod json_record;
 mod labels;
 mod splitter;
 mod suggest;
-mod unfit;
+mod unusable_values;
 mod writer;
 
 pub use arrow::ArrowDecoder;
@@ -38,7 +38,7 @@ use graphtide_graph::batch::EdgeBatch;
 pub use json_lines::JsonLinesDecoder;
 use memchr::memchr_iter;
 pub use types::{AttributeType, Settled};
-pub use unfit::Unfit;
+pub use unusable_values::UnusableValues;
 
 /// Longest record of a text format, in bytes; a longer one is put aside and reading goes on after the next line feed.
 pub const MAX_RECORD: usize = 16 << 20;
@@ -73,7 +73,7 @@ pub trait Decoder {
     }
 
     /// Attributes that were asked for and of which good records had a value that none can have, so that it is missing.
-    fn unfit(&self) -> &[Unfit] {
+    fn unusable_values(&self) -> &[UnusableValues] {
         &[]
     }
 
@@ -87,7 +87,7 @@ pub trait Decoder {
     }
 
     /// Judges the columns of rows to come, which their own schema must have, too. Only the decoder of Arrow can.
-    fn judge(&mut self, _: &Schema) -> Result<(), DecodeError> {
+    fn check_columns(&mut self, _: &Schema) -> Result<(), DecodeError> {
         Err(reads_bytes())
     }
 

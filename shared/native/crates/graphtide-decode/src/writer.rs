@@ -92,7 +92,7 @@ impl Writer {
 
     /// Puts a bad record aside, unless that was done before.
     #[cold]
-    pub(crate) fn put_aside(&mut self, target: &mut Target<'_>, line: u64, error: &RowError, raw: &[u8]) {
+    pub(crate) fn reject(&mut self, target: &mut Target<'_>, line: u64, error: &RowError, raw: &[u8]) {
         self.ordinal += 1;
         if self.substitutes && raw == SUBSTITUTE {
             return;

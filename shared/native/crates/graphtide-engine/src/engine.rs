@@ -14,7 +14,7 @@ use crate::ids::{ReaderId, RingId};
 use crate::lists::Postings;
 use crate::meter::Meter;
 use crate::output::{ItemReport, Rows};
-use crate::replay::{Begun, Frontier};
+use crate::replay::{Begun, ConsumptionCursor};
 use crate::trace::{Fates, Node, Step, Tally, Tracer};
 
 /// What an engine holds and held.
@@ -31,7 +31,7 @@ pub struct Usage {
 /// An engine at work on a pattern.
 pub trait Engine: Explained {
     /// How long an edge can be of use, on the clock of the pattern's window.
-    fn reach(&self) -> i64;
+    fn lookback(&self) -> i64;
 
     /// Takes an edge as one query edge, and reports the matches that it completes. The shared lists do not have the edge yet.
     fn insert<T: Tracer>(
@@ -109,17 +109,17 @@ pub trait Engine: Explained {
     }
 
     /// Whether it may have a residue: then it counts arrivals, and is told when its matches begin to count.
-    fn has_residue(&self) -> bool {
+    fn may_consume(&self) -> bool {
         false
     }
 
     /// What it knows that does not follow from the edges of its window; none where that is nothing.
-    fn residue(&self) -> Option<Frontier> {
+    fn consumption(&self) -> Option<ConsumptionCursor> {
         None
     }
 
     /// Takes edges that come now without consumption until [`begin`](Self::begin); what was consumed before stays so.
-    fn wait(&mut self, _residue: Option<Frontier>) {}
+    fn wait(&mut self, _residue: Option<ConsumptionCursor>) {}
 
     /// Lets its matches count from the next record on.
     fn begin(&mut self, _now: Now, _found: &mut Rows, _meter: &mut Meter<'_>) {}

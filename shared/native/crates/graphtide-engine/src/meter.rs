@@ -57,7 +57,7 @@ pub enum Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Its own allowance is spent.
-    Allowance,
+    WorkBudget,
     /// What it found takes more bytes than its pattern may hold.
     Bytes,
     /// All work ends.
@@ -139,10 +139,10 @@ impl<'p> Meter<'p> {
 
     /// Begins an insertion that may take so many steps.
     #[inline]
-    pub fn begin(&mut self, allowance: u64) {
+    pub fn begin(&mut self, work_budget: u64) {
         let taken = self.taken();
-        self.until = taken.saturating_add(allowance);
-        if allowance < self.left.max(0).cast_unsigned() {
+        self.until = taken.saturating_add(work_budget);
+        if work_budget < self.left.max(0).cast_unsigned() {
             self.fill(taken);
         }
     }
@@ -217,7 +217,7 @@ impl<'p> Meter<'p> {
     pub fn ended(&self) -> Option<Ended> {
         match self.refusal {
             Some(Refusal::Ended(ended)) => Some(ended),
-            Some(Refusal::Allowance | Refusal::Bytes) | None => None,
+            Some(Refusal::WorkBudget | Refusal::Bytes) | None => None,
         }
     }
 
@@ -263,7 +263,7 @@ impl<'p> Meter<'p> {
     #[cold]
     fn settle(&mut self) -> Option<Refusal> {
         let refusal = self.refusal;
-        if matches!(refusal, Some(Refusal::Allowance | Refusal::Bytes)) {
+        if matches!(refusal, Some(Refusal::WorkBudget | Refusal::Bytes)) {
             self.refusal = None;
             self.fill(self.taken());
         }
@@ -282,7 +282,7 @@ impl<'p> Meter<'p> {
         } else if !self.pace.rest() {
             Some(Refusal::Ended(Ended::Stopped))
         } else if taken > self.until {
-            Some(Refusal::Allowance)
+            Some(Refusal::WorkBudget)
         } else {
             None
         };

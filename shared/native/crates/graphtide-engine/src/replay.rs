@@ -5,14 +5,14 @@
 /// It counts arrivals, so a replay has to hand over all of a tick that were handed over before, those deleted since included,
 /// or to say where it leaves some out ([`Engine::count_from`](crate::engine::Engine::count_from)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Frontier {
+pub struct ConsumptionCursor {
     /// The `at` of the last edge that is consumed.
     pub at: i64,
     /// How many arrivals of this `at` there were, up to that edge.
     pub ties: u32,
 }
 
-impl Frontier {
+impl ConsumptionCursor {
     /// That of a query which has consumed nothing.
     pub const NOTHING: Self = Self { at: i64::MIN, ties: 0 };
 }
@@ -21,9 +21,9 @@ impl Frontier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     /// Its matches do not count yet; what it had consumed, if it consumes and did before, is to hold where they begin to.
-    Not(Option<Frontier>),
+    Not(Option<ConsumptionCursor>),
     /// Its matches count from now on.
     Now,
     /// Its matches counted before, and consumption had come so far, if it consumes.
-    Before(Frontier),
+    Before(ConsumptionCursor),
 }

@@ -40,7 +40,7 @@ fn what_was_found_is_kept_though_no_more_may_be_sought() {
     assert!((0..10).all(|_| meter.keep(10)));
     assert!(!meter.keep(10), "as far as there are bytes");
     meter.take_bytes();
-    assert_eq!(meter.end(), Some(Refusal::Allowance));
+    assert_eq!(meter.end(), Some(Refusal::WorkBudget));
 }
 
 #[test]

@@ -41,14 +41,14 @@ struct Keyed {
 struct Buffer {
     all: List,
     keyed: Vec<Keyed>,
-    reach: Time,
+    lookback: Time,
     queue: usize,
 }
 
 /// Events and signatures that expire together.
 #[derive(Debug)]
 struct Queue {
-    reach: Time,
+    lookback: Time,
     entries: VecDeque<(Entry, SignatureId)>,
 }
 
@@ -71,11 +71,11 @@ pub(crate) fn combined(hashes: impl Iterator<Item = Option<u64>>) -> Option<u64>
 
 impl Buffers {
     /// Keeps the events of a signature for so many ticks, or for longer, if that was asked for before.
-    pub(crate) fn keep(&mut self, signature: SignatureId, reach: Time) {
+    pub(crate) fn keep(&mut self, signature: SignatureId, lookback: Time) {
         let missing = (signature.place() + 1).saturating_sub(self.buffers.len());
         self.buffers.extend((0..missing).map(|_| Buffer::default()));
         let buffer = &mut self.buffers[signature.place()];
-        buffer.reach = buffer.reach.max(reach);
+        buffer.lookback = buffer.lookback.max(lookback);
     }
 
     /// Lists the events of a signature by the values of expressions over event 0, too.
@@ -91,11 +91,11 @@ impl Buffers {
     /// Makes the lists ready once all were asked for.
     pub(crate) fn seal(&mut self) {
         for buffer in &mut self.buffers {
-            let reach = buffer.reach.max(1).unsigned_abs().checked_next_power_of_two();
-            let reach = reach.and_then(|reach| Time::try_from(reach).ok()).unwrap_or(Time::MAX);
-            let known = self.queues.iter().position(|queue| queue.reach == reach);
+            let lookback = buffer.lookback.max(1).unsigned_abs().checked_next_power_of_two();
+            let lookback = lookback.and_then(|lookback| Time::try_from(lookback).ok()).unwrap_or(Time::MAX);
+            let known = self.queues.iter().position(|queue| queue.lookback == lookback);
             buffer.queue = known.unwrap_or_else(|| {
-                self.queues.push(Queue { reach, entries: VecDeque::new() });
+                self.queues.push(Queue { lookback, entries: VecDeque::new() });
                 self.queues.len() - 1
             });
         }
@@ -120,7 +120,7 @@ impl Buffers {
     pub(crate) fn expire(&mut self, now: Time, events: Events<'_>) -> u32 {
         let mut dropped = 0;
         for queue in &mut self.queues {
-            let from = clock::subtract(now, queue.reach);
+            let from = clock::subtract(now, queue.lookback);
             while let Some((entry, signature)) = queue.entries.pop_front_if(|(entry, _)| entry.ts < from) {
                 let buffer = &mut self.buffers[signature.place()];
                 buffer.all.pop_front();
@@ -162,8 +162,8 @@ impl Buffers {
     }
 
     /// How long events are kept at most.
-    pub(crate) fn reach(&self) -> Time {
-        self.queues.iter().map(|queue| queue.reach).max().unwrap_or(0)
+    pub(crate) fn lookback(&self) -> Time {
+        self.queues.iter().map(|queue| queue.lookback).max().unwrap_or(0)
     }
 
     /// Bytes of what is listed.

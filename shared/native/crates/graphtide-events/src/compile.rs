@@ -111,10 +111,10 @@ pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Compiled {
     }
     let mut buffers = Buffers::default();
     for (shape, patterns) in shapes.iter().zip(&patterns) {
-        let told = patterns.iter().map(|&(pattern, _)| plan.patterns[pattern as usize].reach).max().unwrap_or(0);
+        let told = patterns.iter().map(|&(pattern, _)| plan.patterns[pattern as usize].lookback).max().unwrap_or(0);
         let counts = patterns.iter().any(|&(pattern, _)| plan.patterns[pattern as usize].report == Report::Exists);
         let all = shape.slots.iter().map(|slot| slot.signature).chain(shape.absences.iter().map(|absence| absence.signature));
-        all.for_each(|signature| buffers.keep(signature, reach(shape, counts).max(told)));
+        all.for_each(|signature| buffers.keep(signature, lookback(shape, counts).max(told)));
     }
     let mut instances: Vec<Option<Instances>> = shapes.iter().map(|_| None).collect();
     for parent in shapes.iter().flat_map(|shape| &shape.parents) {
@@ -219,7 +219,7 @@ fn begins(plan: &PlanSpec, places: &[Vec<(u32, u8)>], vertices: &[Vertex]) -> Ve
 /// How long events are of use: the time of the sub-pattern and a tick, since what is over is told with the next. It is twice that
 /// time where what must not come is asked for beyond the first event or the last, and where matches are told together: some of them
 /// may be over a whole time before the others.
-fn reach(shape: &Shape, counts: bool) -> Time {
+fn lookback(shape: &Shape, counts: bool) -> Time {
     let beyond = |absence: &Absence| (absence.after == 0 || absence.before == 0) && !absence.is_inner;
     if counts || shape.absences.iter().any(beyond) { twice(shape.within) } else { shape.within.saturating_add(1) }
 }

@@ -49,11 +49,11 @@ impl Court<'_> {
     }
 
     /// Whether an event of an instance was deleted while it was within reach, so many ticks.
-    pub(crate) fn has_lost(&self, stored: &Stored, reach: Time) -> bool {
+    pub(crate) fn has_lost(&self, stored: &Stored, lookback: Time) -> bool {
         let Past { deletions, events, .. } = self.past;
         stored.events.iter().any(|event| {
             let at = deletions.get(&event.0).map(|gone| gone.at);
-            at.is_some_and(|at| events.store.get(*event).ts >= earliest_alive(at, reach))
+            at.is_some_and(|at| events.store.get(*event).ts >= earliest_alive(at, lookback))
         })
     }
 

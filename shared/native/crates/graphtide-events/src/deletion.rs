@@ -92,7 +92,7 @@ impl Detection {
                 let (settled, first) = (settled_at(vertex, &own), own.span().0);
                 for &(pattern, branch) in &vertex.patterns {
                     let told = &court.patterns[pattern as usize];
-                    let is_told = told.report == Report::All && told.counts(last) && first >= earliest_alive(now, told.reach);
+                    let is_told = told.report == Report::All && told.counts(last) && first >= earliest_alive(now, told.lookback);
                     if is_told && court.is_of_branch(told, branch, settled, &stored, bound, meter) {
                         let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
                         out.push(header, told, stored.slots(), events, |f| stored.each(f));
@@ -130,8 +130,8 @@ impl Court<'_> {
     ) -> Vec<Stored> {
         let vertex = &self.vertices[number as usize];
         let mut found = Vec::new();
-        let reach = vertex.patterns.iter().map(|&(pattern, _)| self.patterns[pattern as usize].reach).max().unwrap_or(0);
-        let from = earliest_alive(now, reach);
+        let lookback = vertex.patterns.iter().map(|&(pattern, _)| self.patterns[pattern as usize].lookback).max().unwrap_or(0);
+        let from = earliest_alive(now, lookback);
         if self.past.events.store.get(event).ts < from {
             return found;
         }
@@ -179,7 +179,7 @@ impl Court<'_> {
         for (branch, &number) in (0..).zip(&own.branches) {
             let vertex = &self.vertices[number as usize];
             let slots = 0..vertex.shape.slots.len() as u8;
-            let from = if with.is_some() { earliest_alive(now, own.reach) } else { Time::MIN };
+            let from = if with.is_some() { earliest_alive(now, own.lookback) } else { Time::MIN };
             if with.is_some_and(|with| self.past.events.store.get(with).ts < from) {
                 continue;
             }
@@ -198,7 +198,7 @@ impl Court<'_> {
                         let (settled, first) = (settled_at(vertex, &own_bound), own_bound.span().0);
                         let is_there = match with {
                             Some(with) => stored.events.contains(&with) && !self.has_deleted(&stored),
-                            None => self.outlived(&stored, first, own.reach),
+                            None => self.outlived(&stored, first, own.lookback),
                         };
                         has = is_there && self.is_of_branch(own, branch, settled, &stored, &mut own_bound, meter);
                         !has
@@ -213,9 +213,9 @@ impl Court<'_> {
     }
 
     /// Whether an instance that begins at a time was not taken back with events of it: those that were deleted came too late for it.
-    fn outlived(&self, stored: &Stored, first: Time, reach: Time) -> bool {
+    fn outlived(&self, stored: &Stored, first: Time, lookback: Time) -> bool {
         let gone = stored.events.iter().filter_map(|event| self.past.deletions.get(&event.0));
-        gone.into_iter().all(|gone| first < earliest_alive(gone.at, reach))
+        gone.into_iter().all(|gone| first < earliest_alive(gone.at, lookback))
     }
 
     /// Whether an event may fill a slot by itself.

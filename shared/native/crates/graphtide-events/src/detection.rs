@@ -81,7 +81,7 @@ impl Detection {
         let patterns = plan.patterns.iter().zip(beginnings).map(|(pattern, beginnings)| Pattern {
             branches: pattern.branches.clone(),
             report: pattern.report,
-            reach: pattern.reach,
+            lookback: pattern.lookback,
             beginnings,
             since: None,
             distinct: pattern.distinct.clone(),
@@ -111,8 +111,8 @@ impl Detection {
     }
 
     /// Ticks for which events must be kept.
-    pub fn reach(&self) -> Time {
-        self.compiled.buffers.reach()
+    pub fn lookback(&self) -> Time {
+        self.compiled.buffers.lookback()
     }
 
     /// Calls `f` with every signature that an event satisfies, as event 0; one that satisfies none need not be kept.
@@ -121,7 +121,7 @@ impl Detection {
         self.compiled.signatures.satisfied(kind, event, meter, f);
     }
 
-    /// Lets time pass: tells what it settles, then drops what is out of reach. Events of before `reach` are still to be there.
+    /// Lets time pass: tells what it settles, then drops what is out of reach. Events of before `lookback` are still to be there.
     pub fn advance(&mut self, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
         self.settle(Some(now), events, out, meter);
         meter.tick(self.compiled.buffers.expire(now, events));
@@ -131,7 +131,7 @@ impl Detection {
             self.stored -= dropped;
             self.stored_bytes -= dropped * instances.row_bytes();
         }
-        let from = clock::subtract(now, self.reach());
+        let from = clock::subtract(now, self.lookback());
         while let Some(event) = self.gone.pop_before(from) {
             self.deletions.remove(&event);
         }

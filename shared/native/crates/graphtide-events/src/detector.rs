@@ -36,7 +36,7 @@ pub struct Setup {
     /// Whether the plan may change: then events are kept that no pattern asks for yet.
     pub may_change: bool,
     /// Steps of work that a record may take.
-    pub allowance: u64,
+    pub work_budget: u64,
 }
 
 /// What came of a batch.
@@ -121,7 +121,7 @@ impl Detector {
         self.learn_names();
         let mut progress = Progress::default();
         for row in start..batch.len() {
-            let taken = self.push_row(batch, row, self.setup.allowance, out, meter);
+            let taken = self.push_row(batch, row, self.setup.work_budget, out, meter);
             progress.taken += 1;
             progress.cut += u64::from(taken.refusal.is_some());
             if let Some(Refusal::Ended(ended)) = taken.refusal {
@@ -143,11 +143,11 @@ impl Detector {
         &mut self,
         batch: &EdgeBatch,
         row: usize,
-        allowance: u64,
+        work_budget: u64,
         out: &mut Occurrences,
         meter: &mut Meter<'_>,
     ) -> Taken {
-        meter.begin(allowance);
+        meter.begin(work_budget);
         let is_kept = self.take(batch, row, out, meter);
         Taken { is_kept, refusal: meter.end() }
     }
@@ -188,7 +188,7 @@ impl Detector {
         self.now = Some(now);
         let Self { detection, store, names, labels, texts, .. } = self;
         detection.advance(now, Events { store, names, labels, texts }, out, meter);
-        let from = clock::subtract(now, self.detection.reach());
+        let from = clock::subtract(now, self.detection.lookback());
         while let Some((event, _)) = self.store.oldest().filter(|(_, stored)| stored.ts < from) {
             self.forget(event);
         }

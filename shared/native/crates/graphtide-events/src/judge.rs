@@ -163,7 +163,7 @@ impl Judge {
                     if !own.counts(EdgeRef(event)) {
                         continue;
                     }
-                    group.matches.retain(|(_, stored)| !court.has_lost(stored, own.reach));
+                    group.matches.retain(|(_, stored)| !court.has_lost(stored, own.lookback));
                     let Some((branch, witness)) = group.matches.first().cloned() else { continue };
                     let ts = court.past.events.store.get(EdgeRef(event)).ts;
                     let matches = group.matches.len() as u64;

@@ -27,8 +27,8 @@ pub(crate) struct Gone {
 pub(crate) type Deletions = HashMap<u32, Gone, FxBuildHasher>;
 
 /// The earliest time of an event that is within reach, so many ticks, which are some.
-pub(crate) fn earliest_alive(now: Time, reach: Time) -> Time {
-    clock::alive_from(now, reach)
+pub(crate) fn earliest_alive(now: Time, lookback: Time) -> Time {
+    clock::alive_from(now, lookback)
 }
 
 /// What every search reads.

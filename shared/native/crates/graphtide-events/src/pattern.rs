@@ -12,7 +12,7 @@ pub(crate) struct Pattern {
     pub(crate) branches: Vec<u32>,
     pub(crate) report: Report,
     /// Ticks that an event is of use for.
-    pub(crate) reach: Time,
+    pub(crate) lookback: Time,
     /// Vertices of the beginnings of its branches with the branch, the longest first; none where no timeouts are told.
     pub(crate) beginnings: Vec<(u32, u32)>,
     /// Only matches count whose last event came after this one, of that time.

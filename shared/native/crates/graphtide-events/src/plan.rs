@@ -119,7 +119,7 @@ pub struct PatternSpec {
     /// What is told of them.
     pub report: Report,
     /// Ticks that an event is of use for: a match can be retracted while all of its events are less old.
-    pub reach: i64,
+    pub lookback: i64,
     /// Whether it tells of a first event that no match came of; slots are then in the order of the text.
     #[serde(default)]
     pub tells_timeouts: bool,

@@ -1,11 +1,11 @@
 //! The edges of the window, in stream order.
 //!
 //! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low bits of its sequence number,
-//! so a window holds at most 2^30 edges. Edges of the window that nobody wanted when they came lie apart ([`late`]); they are not
+//! so a window holds at most 2^30 edges. Edges of the window that nobody wanted when they came lie apart ([`out_of_order`]); they are not
 //! counted. How many edges came before one is kept where a window counts them, and costs nothing elsewhere.
 //! Cost: O(1) to append and to read, O(expired) to expire.
 
-mod late;
+mod out_of_order;
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::key::{IdRef, KeyRef};
 use crate::text_queue::TextQueue;
 use crate::value::{OwnedValue, ValueRef};
 use crate::vertex::Vertex;
-use late::LateEdges;
+use out_of_order::OutOfOrderEdges;
 
 /// An edge in the window, by the low bits of its sequence number, or by its place among the late ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ const LATE: u32 = 1 << 31;
 impl EdgeRef {
     /// Whether it came late to the store, which says nothing of its time.
     #[inline]
-    pub fn is_late(self) -> bool {
+    pub fn is_out_of_order(self) -> bool {
         self.0 & LATE != 0
     }
 
@@ -47,12 +47,12 @@ impl EdgeRef {
 pub fn find_in_order<T>(list: &VecDeque<T>, ts: Time, edge: EdgeRef, of: impl Fn(&T) -> (Time, EdgeRef)) -> Option<usize> {
     let is_before = |other: &T| {
         let (time, other) = of(other);
-        let in_time = !other.is_late() && !edge.is_late() && other.is_before(edge);
-        (time, !other.is_late()) < (ts, !edge.is_late()) || (time == ts && in_time)
+        let in_time = !other.is_out_of_order() && !edge.is_out_of_order() && other.is_before(edge);
+        (time, !other.is_out_of_order()) < (ts, !edge.is_out_of_order()) || (time == ts && in_time)
     };
     let start = list.partition_point(is_before);
-    let same = list.range(start..).map(of).take_while(|&(time, other)| time == ts && other.is_late() == edge.is_late());
-    let most = if edge.is_late() { usize::MAX } else { 1 };
+    let same = list.range(start..).map(of).take_while(|&(time, other)| time == ts && other.is_out_of_order() == edge.is_out_of_order());
+    let most = if edge.is_out_of_order() { usize::MAX } else { 1 };
     same.take(most).position(|(_, other)| other == edge).map(|place| start + place)
 }
 
@@ -98,7 +98,7 @@ pub struct EdgeStore {
     texts: TextQueue,
     /// Deleted edges still held: few, or none.
     deleted: HashSet<u32, FxBuildHasher>,
-    late: LateEdges,
+    out_of_order: OutOfOrderEdges,
 }
 
 impl EdgeStore {
@@ -128,8 +128,8 @@ impl EdgeStore {
 
     /// Says how many edges had come with one that is held, if the store keeps that.
     pub fn number_at(&mut self, edge: EdgeRef, edges: i64) {
-        if edge.is_late() {
-            self.late.get_mut(edge).edges = edges;
+        if edge.is_out_of_order() {
+            self.out_of_order.get_mut(edge).edges = edges;
         } else if self.counts {
             let place = self.place(edge);
             self.counted[place] = edges;
@@ -159,7 +159,7 @@ impl EdgeStore {
     }
 
     /// Adds an edge of the window that nobody wanted when it came. It can be read at once, and is found after `settle_late`.
-    pub fn push_late<'v>(
+    pub fn push_out_of_order<'v>(
         &mut self,
         (ts, class): (Time, u32),
         (source, target): (Vertex, Vertex),
@@ -172,12 +172,12 @@ impl EdgeStore {
             IdRef::Given(KeyRef::Text(text)) => ((0, text.len() as u32), Some(text.into())),
         };
         let attributes = attributes.into_iter().take(self.width).map(OwnedValue::new).collect();
-        self.late.add(StoredEdge { ts, source, target, class, id, id_length }, text, attributes)
+        self.out_of_order.add(StoredEdge { ts, source, target, class, id, id_length }, text, attributes)
     }
 
     /// Puts the edges added late in their order. Complexity: O(late edges held).
     pub fn settle_late(&mut self) {
-        self.late.settle();
+        self.out_of_order.settle();
     }
 
     /// Keeps attributes more an edge, which no edge held has yet. Complexity: O(edges held).
@@ -191,15 +191,15 @@ impl EdgeStore {
             self.attributes.extend(old.by_ref().take(self.width));
             self.attributes.extend(std::iter::repeat_n(OwnedValue::Null, width - self.width));
         }
-        self.late.widen(width);
+        self.out_of_order.widen(width);
         self.width = width;
     }
 
     /// Gives an edge an attribute.
     pub fn set_attribute(&mut self, edge: EdgeRef, column: usize, value: ValueRef<'_>) {
         let value = OwnedValue::new(value);
-        if edge.is_late() {
-            self.late.get_mut(edge).attributes[column] = value;
+        if edge.is_out_of_order() {
+            self.out_of_order.get_mut(edge).attributes[column] = value;
         } else {
             let place = self.place(edge) * self.width + column;
             self.attributes[place] = value;
@@ -210,7 +210,7 @@ impl EdgeStore {
     pub fn of_time(&self, ts: Time) -> impl Iterator<Item = EdgeRef> {
         let start = self.edges.partition_point(|edge| edge.ts < ts);
         let edges = self.edges.range(start..).take_while(move |edge| edge.ts == ts).enumerate();
-        self.late.of_time(ts).chain(edges.map(move |(place, _)| self.at(start + place)))
+        self.out_of_order.of_time(ts).chain(edges.map(move |(place, _)| self.at(start + place)))
     }
 
     /// Takes back the edge appended last.
@@ -226,8 +226,8 @@ impl EdgeStore {
 
     /// Gives an edge of the window another mark.
     pub fn set_class(&mut self, edge: EdgeRef, class: u32) {
-        if edge.is_late() {
-            self.late.get_mut(edge).stored.class = class;
+        if edge.is_out_of_order() {
+            self.out_of_order.get_mut(edge).stored.class = class;
         } else {
             let place = self.place(edge);
             self.edges[place].class = class;
@@ -241,11 +241,11 @@ impl EdgeStore {
 
     /// The edges held in the order of their times; of those of one time, late ones first.
     pub fn refs(&self) -> impl Iterator<Item = EdgeRef> {
-        let mut late = self.late.refs().peekable();
+        let mut out_of_order = self.out_of_order.refs().peekable();
         let mut place = 0;
         std::iter::from_fn(move || {
             let next = self.edges.get(place);
-            if let Some(edge) = late.next_if(|&edge| next.is_none_or(|next| self.late.get(edge).stored.ts <= next.ts)) {
+            if let Some(edge) = out_of_order.next_if(|&edge| next.is_none_or(|next| self.out_of_order.get(edge).stored.ts <= next.ts)) {
                 return Some(edge);
             }
             next.map(|_| {
@@ -258,8 +258,8 @@ impl EdgeStore {
     /// The edge to leave next: the oldest, a late one before others of its time.
     pub fn oldest(&self) -> Option<(EdgeRef, &StoredEdge)> {
         let oldest = self.edges.front();
-        match self.late.oldest() {
-            Some((edge, late)) if oldest.is_none_or(|oldest| late.ts <= oldest.ts) => Some((edge, late)),
+        match self.out_of_order.oldest() {
+            Some((edge, out_of_order)) if oldest.is_none_or(|oldest| out_of_order.ts <= oldest.ts) => Some((edge, out_of_order)),
             _ => Some((self.at(0), oldest?)),
         }
     }
@@ -267,15 +267,15 @@ impl EdgeStore {
     /// Removes the oldest edge if it came before `alive_from` on both clocks.
     #[inline]
     pub fn pop_expired(&mut self, alive_from: Now) -> Option<StoredEdge> {
-        if !self.late.is_empty()
+        if !self.out_of_order.is_empty()
             && let Some((edge, stored)) = self.oldest()
-            && edge.is_late()
+            && edge.is_out_of_order()
         {
-            if stored.ts >= alive_from.ts || (self.counts && self.late.get(edge).edges >= alive_from.edges) {
+            if stored.ts >= alive_from.ts || (self.counts && self.out_of_order.get(edge).edges >= alive_from.edges) {
                 return None;
             }
             self.deleted.remove(&edge.0);
-            return self.late.pop_oldest();
+            return self.out_of_order.pop_oldest();
         }
         if self.edges.front()?.ts >= alive_from.ts || self.counted.front().is_some_and(|&edges| edges >= alive_from.edges) {
             return None;
@@ -312,7 +312,7 @@ impl EdgeStore {
     /// Reads an edge of the window.
     #[inline]
     pub fn get(&self, edge: EdgeRef) -> &StoredEdge {
-        if edge.is_late() { &self.late.get(edge).stored } else { &self.edges[self.place(edge)] }
+        if edge.is_out_of_order() { &self.out_of_order.get(edge).stored } else { &self.edges[self.place(edge)] }
     }
 
     /// When an edge of the window came, on a clock.
@@ -327,10 +327,10 @@ impl EdgeStore {
     /// When an edge of the window came, on both clocks.
     #[inline]
     pub fn born(&self, edge: EdgeRef) -> Now {
-        let edges = match (self.counts, edge.is_late()) {
+        let edges = match (self.counts, edge.is_out_of_order()) {
             (false, _) => i64::MIN,
             (true, false) => self.counted[self.place(edge)],
-            (true, true) => self.late.get(edge).edges,
+            (true, true) => self.out_of_order.get(edge).edges,
         };
         Now { ts: self.get(edge).ts, edges }
     }
@@ -343,8 +343,8 @@ impl EdgeStore {
             let given = || IdRef::Given(KeyRef::Number(stored.id));
             return if stored.id_length == MADE { IdRef::Made(stored.id) } else { given() };
         }
-        if edge.is_late() {
-            return IdRef::Given(KeyRef::Text(self.late.get(edge).text.as_deref().unwrap_or_default()));
+        if edge.is_out_of_order() {
+            return IdRef::Given(KeyRef::Text(self.out_of_order.get(edge).text.as_deref().unwrap_or_default()));
         }
         IdRef::Given(KeyRef::Text(self.texts.get(stored.id, stored.id_length)))
     }
@@ -352,8 +352,8 @@ impl EdgeStore {
     /// Returns an attribute kept for an edge of the window.
     #[inline]
     pub fn attribute(&self, edge: EdgeRef, column: usize) -> ValueRef<'_> {
-        if edge.is_late() {
-            return self.late.get(edge).attributes[column].get();
+        if edge.is_out_of_order() {
+            return self.out_of_order.get(edge).attributes[column].get();
         }
         self.attributes[self.place(edge) * self.width + column].get()
     }
@@ -382,25 +382,25 @@ impl EdgeStore {
 
     /// How many edges held that came in time are older; 0 of one that came late.
     pub fn rank(&self, edge: EdgeRef) -> usize {
-        if edge.is_late() { 0 } else { self.place(edge) }
+        if edge.is_out_of_order() { 0 } else { self.place(edge) }
     }
 
     /// Edges held.
     pub fn len(&self) -> usize {
-        self.edges.len() + self.late.len()
+        self.edges.len() + self.out_of_order.len()
     }
 
     /// Whether no edge is held.
     pub fn is_empty(&self) -> bool {
-        self.edges.is_empty() && self.late.is_empty()
+        self.edges.is_empty() && self.out_of_order.is_empty()
     }
 
     /// Bytes that the edges held take, texts of attributes apart.
     pub fn bytes(&self) -> usize {
-        let late = self.late.bytes();
+        let out_of_order = self.out_of_order.bytes();
         let counted = self.counted.len() * size_of::<i64>();
         let edges = self.edges.len() * (size_of::<StoredEdge>() + self.width * size_of::<OwnedValue>());
-        edges + counted + self.texts.len() + late
+        edges + counted + self.texts.len() + out_of_order
     }
 }
 
@@ -441,11 +441,11 @@ mod tests {
         store.pop_oldest();
         store.pop_back();
         assert_eq!(came(&store, edges[0]), (1, 7));
-        let late = store.push_late((1, 0), (Vertex(0), Vertex(1)), IdRef::Made(0), []);
-        assert_eq!(came(&store, late), (1, i64::MIN), "nobody counted it when it came");
+        let out_of_order = store.push_out_of_order((1, 0), (Vertex(0), Vertex(1)), IdRef::Made(0), []);
+        assert_eq!(came(&store, out_of_order), (1, i64::MIN), "nobody counted it when it came");
         store.settle_late();
-        store.number_at(late, 8);
-        assert_eq!(came(&store, late), (1, 8));
+        store.number_at(out_of_order, 8);
+        assert_eq!(came(&store, out_of_order), (1, 8));
         let mut leaves = |edges| store.pop_expired(Now { ts: 2, edges }).is_some();
         assert_eq!([leaves(8), leaves(9), leaves(9)], [false, true, true], "the late one stands before the other of its time");
     }
@@ -467,27 +467,27 @@ mod tests {
         let ends = (Vertex(0), Vertex(1));
         let mut push = |ts| store.push((ts, 7), ends, IdRef::Made(7), [ValueRef::Int(ts)]);
         let edges: Vec<EdgeRef> = [1, 3, 3, 5].map(&mut push).into();
-        let late: Vec<EdgeRef> = [(3, "x"), (1, "9"), (4, "y")]
-            .map(|(ts, id)| store.push_late((ts, 8), ends, given(id), [ValueRef::Text(id)]))
+        let out_of_order: Vec<EdgeRef> = [(3, "x"), (1, "9"), (4, "y")]
+            .map(|(ts, id)| store.push_out_of_order((ts, 8), ends, given(id), [ValueRef::Text(id)]))
             .into();
         store.settle_late();
-        assert_eq!(store.refs().collect::<Vec<_>>(), [late[1], edges[0], late[0], edges[1], edges[2], late[2], edges[3]]);
-        assert_eq!(store.of_time(3).collect::<Vec<_>>(), [late[0], edges[1], edges[2]]);
-        assert_eq!((store.id(late[0]), store.id(late[1])), (given("x"), given("9")));
-        assert_eq!(store.attributes(late[2]).collect::<Vec<_>>(), [ValueRef::Text("y")]);
+        assert_eq!(store.refs().collect::<Vec<_>>(), [out_of_order[1], edges[0], out_of_order[0], edges[1], edges[2], out_of_order[2], edges[3]]);
+        assert_eq!(store.of_time(3).collect::<Vec<_>>(), [out_of_order[0], edges[1], edges[2]]);
+        assert_eq!((store.id(out_of_order[0]), store.id(out_of_order[1])), (given("x"), given("9")));
+        assert_eq!(store.attributes(out_of_order[2]).collect::<Vec<_>>(), [ValueRef::Text("y")]);
         store.widen(2);
-        store.set_attribute(late[2], 1, ValueRef::Int(4));
+        store.set_attribute(out_of_order[2], 1, ValueRef::Int(4));
         store.set_attribute(edges[1], 1, ValueRef::Int(5));
-        assert_eq!(store.attributes(late[2]).collect::<Vec<_>>(), [ValueRef::Text("y"), ValueRef::Int(4)]);
+        assert_eq!(store.attributes(out_of_order[2]).collect::<Vec<_>>(), [ValueRef::Text("y"), ValueRef::Int(4)]);
         assert_eq!(store.attributes(edges[1]).collect::<Vec<_>>(), [ValueRef::Int(3), ValueRef::Int(5)]);
         assert_eq!(store.attributes(edges[3]).collect::<Vec<_>>(), [ValueRef::Int(5), ValueRef::Null]);
-        store.delete(late[0]);
+        store.delete(out_of_order[0]);
         let left: Vec<Time> = std::iter::from_fn(|| store.pop_expired(Now::uncounted(4))).map(|edge| edge.ts).collect();
         assert_eq!(left, [1, 1, 3, 3, 3]);
         assert!(!store.has_deleted());
         assert_eq!(
-            store.push_late((4, 8), ends, given("z"), [ValueRef::Null]).0 & !LATE,
-            late[0].0 & !LATE,
+            store.push_out_of_order((4, 8), ends, given("z"), [ValueRef::Null]).0 & !LATE,
+            out_of_order[0].0 & !LATE,
             "its place is used again"
         );
         store.settle_late();

@@ -50,7 +50,7 @@ impl Search {
 }
 
 impl Engine for Search {
-    fn reach(&self) -> i64 {
+    fn lookback(&self) -> i64 {
         self.shape.window
     }
 

@@ -50,7 +50,7 @@ pub struct PatternSpec {
     pub returns: ReturnsSpec,
     /// Which matches are told.
     #[serde(default)]
-    pub telling: TellingSpec,
+    pub deduplication: DeduplicationSpec,
     /// How to match.
     pub plan: PlanSpec,
     /// Bounds on state and work.
@@ -61,23 +61,23 @@ pub struct PatternSpec {
 /// Which matches are told, where not all are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TellingSpec {
+pub struct DeduplicationSpec {
     /// Of those that have the same edges the first.
     #[serde(default)]
     pub is_distinct: bool,
     /// Of those that have the same key the first in each interval.
     #[serde(default)]
-    pub once: Option<OnceSpec>,
+    pub once: Option<OnePerSpec>,
 }
 
 /// How often one is told for each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct OnceSpec {
+pub struct OnePerSpec {
     /// The length of an interval as a fraction of ticks: so many, in so many parts.
     pub every: (i64, i64),
     /// Ticks in which a match that was told may be retracted.
-    pub reach: i64,
+    pub lookback: i64,
 }
 
 /// A [`Clock`] as it is written.
@@ -206,7 +206,7 @@ pub struct EventPatternSpec {
     pub fields: Vec<String>,
     /// Which of its matches are told once; of those that have the same events its plan tells the first.
     #[serde(default)]
-    pub once: Option<OnceSpec>,
+    pub once: Option<OnePerSpec>,
 }
 
 impl From<Vec<PatternSpec>> for MatcherSpec {
@@ -254,9 +254,9 @@ impl EventUnitSpec {
 /// Why a pattern is refused that tells once in no time.
 const NO_INTERVAL: &str = "what is told once is told once in some time";
 
-impl OnceSpec {
+impl OnePerSpec {
     fn is_fit(self) -> bool {
-        self.every.0 > 0 && self.every.1 > 0 && self.reach > 0
+        self.every.0 > 0 && self.every.1 > 0 && self.lookback > 0
     }
 }
 
@@ -372,7 +372,7 @@ impl PatternSpec {
         if self.window < 1 {
             return Some("the window must be at least one tick or edge");
         }
-        if self.telling.once.is_some_and(|once| !once.is_fit()) {
+        if self.deduplication.once.is_some_and(|once| !once.is_fit()) {
             return Some(NO_INTERVAL);
         }
         if !self.returns.is_fit(edges, self.vertices.len()) {

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use arrow_schema::Schema;
 use graphtide_decode::{
-    ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled, Unfit,
+    ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled, UnusableValues,
 };
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
@@ -120,9 +120,9 @@ impl PyDecoder {
         self.inner.discovered().to_vec()
     }
 
-    fn unfit(&self) -> Vec<(String, String, u64, u64)> {
-        let told = |unfit: &Unfit| (unfit.name.clone(), unfit.found.clone(), unfit.records, unfit.line);
-        self.inner.unfit().iter().map(told).collect()
+    fn unusable_values(&self) -> Vec<(String, String, u64, u64)> {
+        let told = |unusable_values: &UnusableValues| (unusable_values.name.clone(), unusable_values.found.clone(), unusable_values.records, unusable_values.line);
+        self.inner.unusable_values().iter().map(told).collect()
     }
 
     fn settled(&self) -> Vec<(String, u64, String)> {
@@ -227,8 +227,8 @@ impl PyArrowDecoder {
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
-    fn judge(mut this: PyRefMut<'_, Self>, schema: PyArrowType<Schema>) -> PyResult<()> {
-        this.as_super().inner.judge(&schema.0).map_err(|error| from_decode(&error))
+    fn check_columns(mut this: PyRefMut<'_, Self>, schema: PyArrowType<Schema>) -> PyResult<()> {
+        this.as_super().inner.check_columns(&schema.0).map_err(|error| from_decode(&error))
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]

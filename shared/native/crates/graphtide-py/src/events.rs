@@ -37,10 +37,10 @@ impl PyEventDetector {
         may_change: bool,
         bounds: (Option<u64>, Option<u64>, Option<u64>),
     ) -> PyResult<Self> {
-        let (allowance, partial_matches, state_bytes) = bounds;
+        let (work_budget, partial_matches, state_bytes) = bounds;
         let bounds = Bounds { partial_matches: partial_matches.unwrap_or(u64::MAX), bytes: state_bytes.unwrap_or(u64::MAX) };
         let options = Options { deletions, bounds };
-        let setup = Setup { options, may_change, allowance: allowance.unwrap_or(u64::MAX) };
+        let setup = Setup { options, may_change, work_budget: work_budget.unwrap_or(u64::MAX) };
         let inner = Detector::new(&read(plan)?, &symbols.inner, width, setup);
         let inner = inner.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Self { inner, symbols: symbols.inner.clone() })

@@ -55,13 +55,13 @@ pub(crate) fn columns(
             Kind::Timeout => 3,
         };
         let words =
-            [*query, kind, i32::from(found.shed), *label, found.pattern.0.cast_signed(), interval.telling.nth.cast_signed()];
+            [*query, kind, i32::from(found.shed), *label, found.pattern.0.cast_signed(), interval.report.nth.cast_signed()];
         builders.words.iter_mut().zip(words).for_each(|(builder, word)| builder.append_value(word));
         let [detected, first, last, from, to] = &mut builders.times;
         detected.append_value(found.detected_at);
         first.append_value(found.first_ts);
         last.append_value(found.last_ts);
-        from.append_value(interval.telling.valid.0);
+        from.append_value(interval.report.valid.0);
         to.append_option(interval.end(&own.intervals, found.kind));
         for (builder, place) in builders.vertices.iter_mut().zip(places) {
             match place.and_then(|place| interval.vertices().nth(place)) {

@@ -12,7 +12,7 @@ mod order;
 mod records;
 mod simulation;
 mod statistics;
-mod turns;
+mod slices;
 
 use pyo3::prelude::*;
 

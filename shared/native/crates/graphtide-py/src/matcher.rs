@@ -10,7 +10,7 @@ use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::PatternNames;
-use graphtide_engine::replay::{Begun, Frontier};
+use graphtide_engine::replay::{Begun, ConsumptionCursor};
 use graphtide_graph::symbol::{SharedSymbols, SymbolTable};
 use graphtide_match::matcher::{Matcher, Options, Past, Progress, Status};
 use graphtide_match::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec};
@@ -20,7 +20,7 @@ use pyo3::types::PyDict;
 
 use crate::matches::PyMatchBatch;
 use crate::records::{PyEdgeBatch, PySymbols};
-use crate::turns::{self, InTurns, Outlet, Paused, Turn, UnderWay};
+use crate::slices::{self, InSlices, Outlet, Paused, Slice, UnderWay};
 
 /// A matcher of many patterns, and what it has under way.
 ///
@@ -29,7 +29,7 @@ use crate::turns::{self, InTurns, Outlet, Paused, Turn, UnderWay};
 pub(crate) struct PyMatcher {
     inner: State,
     answer: Option<Answer>,
-    turn: Duration,
+    slice: Duration,
     stop: Arc<AtomicBool>,
     /// What the work under way found so far.
     found: Option<Found>,
@@ -64,7 +64,7 @@ thread_local! {
     static UNDER_WAY: UnderWay<Work> = RefCell::default();
 }
 
-impl InTurns for Work {
+impl InSlices for Work {
     fn under_way() -> &'static LocalKey<UnderWay<Self>> {
         &UNDER_WAY
     }
@@ -86,13 +86,13 @@ impl PyMatcher {
         adaptive: bool,
         traced: Option<usize>,
         work: Option<u64>,
-        turn_seconds: f64,
+        slice_seconds: f64,
     ) -> PyResult<Self> {
         let options = Options { deletions, adaptive, traced, work };
         let spec: MatcherSpec = serde_json::from_slice(patterns).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let inner = Matcher::new(spec, &symbols.inner, options).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let turn = Duration::try_from_secs_f64(turn_seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { inner: State::Ready(Box::new(inner)), answer: None, turn, stop: Arc::default(), found: None })
+        let slice = Duration::try_from_secs_f64(slice_seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self { inner: State::Ready(Box::new(inner)), answer: None, slice, stop: Arc::default(), found: None })
     }
 
     fn push(&mut self, py: Python<'_>, batch: &PyEdgeBatch, start: usize, most: usize, budget: Option<u64>) -> PyResult<bool> {
@@ -138,15 +138,15 @@ impl PyMatcher {
         untold: Vec<PyRef<'_, PyEdgeBatch>>,
         told: Vec<PyRef<'_, PyEdgeBatch>>,
         has_begun: bool,
-        residue: Option<(i64, u32)>,
+        consumption: Option<(i64, u32)>,
     ) -> PyResult<bool> {
         let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let [untold, told] =
             [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
-        let begun = match (has_begun, residue.map(frontier)) {
-            (false, residue) => Begun::Not(residue),
+        let begun = match (has_begun, consumption.map(cursor)) {
+            (false, consumption) => Begun::Not(consumption),
             (true, None) => Begun::Now,
-            (true, Some(residue)) => Begun::Before(residue),
+            (true, Some(consumption)) => Begun::Before(consumption),
         };
         self.start(py, None, move |matcher, meter| {
             Answer::Added(matcher.add(&spec, Past { untold: &untold, told: &told, begun }, meter))
@@ -235,11 +235,11 @@ impl PyMatcher {
     fn go_on(&mut self, py: Python<'_>) -> PyResult<bool> {
         let State::UnderWay(paused) = self.inner else { return Ok(true) };
         self.inner = State::Lost;
-        let Some(turn) = py.detach(|| turns::go_on(paused)) else {
+        let Some(slice) = py.detach(|| slices::go_on(paused)) else {
             self.inner = State::UnderWay(paused);
             return Err(PyRuntimeError::new_err("another thread has work under way with this matcher"));
         };
-        Ok(self.settle(turn))
+        Ok(self.settle(slice))
     }
 
     fn stop(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -248,13 +248,13 @@ impl PyMatcher {
         Ok(())
     }
 
-    fn grant(&mut self, records: u64) -> PyResult<()> {
-        self.ready_mut()?.grant(records);
+    fn refill(&mut self, records: u64) -> PyResult<()> {
+        self.ready_mut()?.refill(records);
         Ok(())
     }
 
-    fn wait(&mut self, number: u32, residue: Option<(i64, u32)>) -> PyResult<()> {
-        self.ready_mut()?.wait(PatternId(number), residue.map(frontier));
+    fn wait(&mut self, number: u32, consumption: Option<(i64, u32)>) -> PyResult<()> {
+        self.ready_mut()?.wait(PatternId(number), consumption.map(cursor));
         Ok(())
     }
 
@@ -265,14 +265,14 @@ impl PyMatcher {
         })
     }
 
-    fn take_telling(&mut self, number: u32, other: &Self, of: u32) -> PyResult<()> {
+    fn take_deduplication(&mut self, number: u32, other: &Self, of: u32) -> PyResult<()> {
         let other = other.ready()?;
-        self.ready_mut()?.take_telling(PatternId(number), other, PatternId(of));
+        self.ready_mut()?.take_deduplication(PatternId(number), other, PatternId(of));
         Ok(())
     }
 
-    fn residue(&self, number: u32) -> PyResult<Option<(i64, u32)>> {
-        Ok(self.ready()?.residue(PatternId(number)).map(|residue| (residue.at, residue.ties)))
+    fn consumption(&self, number: u32) -> PyResult<Option<(i64, u32)>> {
+        Ok(self.ready()?.consumption(PatternId(number)).map(|consumption| (consumption.at, consumption.ties)))
     }
 
     fn advance(&mut self, py: Python<'_>, now: i64, most: usize) -> PyResult<bool> {
@@ -392,23 +392,23 @@ impl PyMatcher {
         let State::Ready(mut matcher) = std::mem::replace(&mut self.inner, State::Lost) else { return Ok(true) };
         self.answer = None;
         self.stop.store(false, Ordering::Relaxed);
-        let (length, stop) = (self.turn, Arc::clone(&self.stop));
-        let turn = py.detach(|| {
-            turns::begin(length, stop, outlet, move |pace| {
+        let (length, stop) = (self.slice, Arc::clone(&self.stop));
+        let slice = py.detach(|| {
+            slices::begin(length, stop, outlet, move |pace| {
                 let answer = work(&mut matcher, &mut Meter::new(pace, budget.unwrap_or(u64::MAX)));
                 Work(matcher, answer)
             })
         })?;
-        Ok(self.settle(turn))
+        Ok(self.settle(slice))
     }
 
-    fn settle(&mut self, turn: Turn<Work>) -> bool {
-        match turn {
-            Turn::Paused(paused) => {
+    fn settle(&mut self, slice: Slice<Work>) -> bool {
+        match slice {
+            Slice::Paused(paused) => {
                 self.inner = State::UnderWay(paused);
                 false
             }
-            Turn::Done(Work(matcher, answer)) => {
+            Slice::Done(Work(matcher, answer)) => {
                 self.inner = State::Ready(matcher);
                 self.answer = Some(answer);
                 true
@@ -432,13 +432,13 @@ impl Drop for PyMatcher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let State::UnderWay(paused) = self.inner {
-            let _ = turns::go_on::<Work>(paused);
+            let _ = slices::go_on::<Work>(paused);
         }
     }
 }
 
-fn frontier((at, ties): (i64, u32)) -> Frontier {
-    Frontier { at, ties }
+fn cursor((at, ties): (i64, u32)) -> ConsumptionCursor {
+    ConsumptionCursor { at, ties }
 }
 
 /// Describes a pattern.

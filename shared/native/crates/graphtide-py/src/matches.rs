@@ -84,7 +84,7 @@ impl PyMatchBatch {
                 names.write_json(&found, &id, &mut json);
                 let identity = id.map(char::from).iter().collect();
                 let nth = match &found.layout {
-                    Layout::Interval(interval) => interval.telling.nth,
+                    Layout::Interval(interval) => interval.report.nth,
                     _ => 0,
                 };
                 (found.pattern.0, found.kind.name(), identity, found.detected_at, nth, PyBytes::new(py, &json))
@@ -148,8 +148,8 @@ fn interval_parts(interval: &IntervalRef<'_>, names: &PatternNames, kind: Kind, 
         };
         steps.map(step).collect()
     });
-    let (from, to) = (interval.telling.valid.0, interval.end(&names.intervals, kind));
-    (identity.map(char::from).iter().collect(), interval.output, vertices, from, to, interval.telling.nth, steps)
+    let (from, to) = (interval.report.valid.0, interval.end(&names.intervals, kind));
+    (identity.map(char::from).iter().collect(), interval.output, vertices, from, to, interval.report.nth, steps)
 }
 
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -23,7 +23,7 @@ use crate::funnel::Funnel;
 use crate::inquiry::{Came, End, Inquiries, Names};
 use crate::probe::Probe;
 use crate::query::{Arrival, Limits, Outcome, Query, QueryEdge, QueryError, Report, Variant};
-use crate::simulation::{Course, Frontier, Simulation};
+use crate::simulation::{Course, ConsumptionCursor, Simulation};
 
 /// The engine of one pattern, with what it found and the matcher has not yet.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Simulated {
 }
 
 impl Engine for Simulated {
-    fn reach(&self) -> i64 {
+    fn lookback(&self) -> i64 {
         // Half-open, as that of the pattern.
         self.query.window + 1
     }
@@ -226,23 +226,23 @@ impl Engine for Simulated {
         self.engine.next_expiry()
     }
 
-    fn has_residue(&self) -> bool {
+    fn may_consume(&self) -> bool {
         true
     }
 
     /// How far consumption has come, where that is of use and its matches count, or counted when that was told.
-    fn residue(&self) -> Option<Frontier> {
+    fn consumption(&self) -> Option<ConsumptionCursor> {
         match (self.report, self.waits) {
             (Report::Maximal | Report::Changes, _) => None,
-            (Report::Instances, true) => self.engine.frontier(),
-            (Report::Instances, false) => Some(self.engine.frontier().unwrap_or(Frontier::NOTHING)),
+            (Report::Instances, true) => self.engine.cursor(),
+            (Report::Instances, false) => Some(self.engine.cursor().unwrap_or(ConsumptionCursor::NOTHING)),
         }
     }
 
-    fn wait(&mut self, residue: Option<Frontier>) {
+    fn wait(&mut self, consumption: Option<ConsumptionCursor>) {
         if self.report == Report::Instances {
             self.waits = true;
-            self.engine.set_frontier(residue);
+            self.engine.set_cursor(consumption);
             self.engine.set_course(Course::Restoring);
         }
     }
@@ -251,7 +251,7 @@ impl Engine for Simulated {
     fn begin(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         if std::mem::take(&mut self.waits) {
             self.expire(now.on(self.clock), now.ts, rows, meter);
-            if self.engine.frontier().is_none() {
+            if self.engine.cursor().is_none() {
                 self.engine.warm(meter);
             }
             self.engine.set_course(Course::Live);
@@ -263,15 +263,15 @@ impl Engine for Simulated {
         self.engine.set_course(Course::Restoring);
         match (self.report, begun) {
             (Report::Maximal | Report::Changes, _) => {}
-            (Report::Instances, Begun::Not(residue)) => self.wait(residue),
+            (Report::Instances, Begun::Not(consumption)) => self.wait(consumption),
             (Report::Instances, Begun::Now) => self.engine.set_course(Course::Warming),
-            (Report::Instances, Begun::Before(residue)) => self.engine.set_frontier(Some(residue)),
+            (Report::Instances, Begun::Before(consumption)) => self.engine.set_cursor(Some(consumption)),
         }
     }
 
     fn count_from(&mut self, ts: Time, before: u32) {
         match self.clock {
-            Clock::Time => self.engine.count_from(Frontier { at: ts, ties: before }),
+            Clock::Time => self.engine.count_from(ConsumptionCursor { at: ts, ties: before }),
             // Each edge has a place of its own.
             Clock::Edges => {}
         }

@@ -7,7 +7,7 @@
 //! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
 
 use graphtide_engine::meter::{Meter, Unhurried};
-pub use graphtide_engine::replay::Frontier;
+pub use graphtide_engine::replay::ConsumptionCursor;
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::{Time, clock};
 use smallvec::SmallVec;
@@ -46,8 +46,8 @@ pub struct Simulation {
     window: Window,
     engine: Engine,
     changes: Changes,
-    frontier: Option<Frontier>,
-    newest: Frontier,
+    cursor: Option<ConsumptionCursor>,
+    newest: ConsumptionCursor,
     course: Course,
     fixpoint: Fixpoint,
     look: Look,
@@ -71,8 +71,8 @@ impl Simulation {
             limits,
             window: Window::default(),
             changes: Changes::default(),
-            frontier: None,
-            newest: Frontier::NOTHING,
+            cursor: None,
+            newest: ConsumptionCursor::NOTHING,
             course: Course::Live,
             fixpoint: Fixpoint::default(),
             look: Look::default(),
@@ -89,8 +89,8 @@ impl Simulation {
         self.tell(found, meter, |this, found, meter| {
             this.expire(arrival.at, arrival.ts, found, meter);
             let ties = if arrival.at == this.newest.at { this.newest.ties + 1 } else { 1 };
-            this.newest = Frontier { at: arrival.at, ties };
-            if this.frontier.is_some_and(|frontier| this.newest <= frontier) {
+            this.newest = ConsumptionCursor { at: arrival.at, ties };
+            if this.cursor.is_some_and(|cursor| this.newest <= cursor) {
                 return Outcome::Consumed;
             }
             if this.is_full() {
@@ -150,20 +150,20 @@ impl Simulation {
     }
 
     /// The frontier of consumption.
-    pub fn frontier(&self) -> Option<Frontier> {
-        self.frontier
+    pub fn cursor(&self) -> Option<ConsumptionCursor> {
+        self.cursor
     }
 
     /// Consumes all edges at or before a frontier, those still to arrive included.
-    pub fn set_frontier(&mut self, frontier: Option<Frontier>) {
-        self.frontier = frontier;
-        if let Some(frontier) = frontier {
-            self.consume(frontier, &mut Meter::unbounded(&Unhurried));
+    pub fn set_cursor(&mut self, cursor: Option<ConsumptionCursor>) {
+        self.cursor = cursor;
+        if let Some(cursor) = cursor {
+            self.consume(cursor, &mut Meter::unbounded(&Unhurried));
         }
     }
 
     /// Counts arrivals on from one, as if it had been handed over just now.
-    pub fn count_from(&mut self, arrival: Frontier) {
+    pub fn count_from(&mut self, arrival: ConsumptionCursor) {
         self.newest = arrival;
     }
 
@@ -185,7 +185,7 @@ impl Simulation {
         self.course = Course::Warming;
         let mut found = Found::default();
         for (arrival, (_, held)) in arrivals.iter().zip(&held) {
-            self.count_from(Frontier { at: held.at, ties: held.tie - 1 });
+            self.count_from(ConsumptionCursor { at: held.at, ties: held.tie - 1 });
             self.insert(arrival, &mut found, meter);
         }
         (self.newest, self.course, self.funnel) = (newest, course, funnel);
@@ -204,7 +204,7 @@ impl Simulation {
         }
         self.window = std::mem::take(&mut other.window);
         self.changes = std::mem::take(&mut other.changes);
-        (self.frontier, self.newest, self.course) = (other.frontier, other.newest, other.course);
+        (self.cursor, self.newest, self.course) = (other.cursor, other.newest, other.course);
         (self.peak, self.funnel, self.probe) = (other.peak, other.funnel, other.probe);
         true
     }
@@ -229,8 +229,8 @@ impl Simulation {
             self.funnel.forgotten += 1;
             self.depart(number, &mut meter);
         }
-        self.frontier = None;
-        self.newest = Frontier::NOTHING;
+        self.cursor = None;
+        self.newest = ConsumptionCursor::NOTHING;
     }
 
     /// Edges held.
@@ -326,9 +326,9 @@ impl Simulation {
                 let earliest = self.fixpoint.component(place).map(|edge| edge.number).next();
                 if let Some(earliest) = earliest {
                     let held = self.window.get(earliest);
-                    let frontier = Frontier { at: held.at, ties: held.tie };
-                    self.frontier = Some(frontier);
-                    self.consume(frontier, meter);
+                    let cursor = ConsumptionCursor { at: held.at, ties: held.tie };
+                    self.cursor = Some(cursor);
+                    self.consume(cursor, meter);
                     // The match is gone.
                     self.look = Look::default();
                 }
@@ -371,9 +371,9 @@ impl Simulation {
     }
 
     /// Removes all edges at or before the frontier.
-    fn consume(&mut self, frontier: Frontier, meter: &mut Meter<'_>) {
+    fn consume(&mut self, cursor: ConsumptionCursor, meter: &mut Meter<'_>) {
         while let Some((number, held)) = self.window.oldest()
-            && (Frontier { at: held.at, ties: held.tie }) <= frontier
+            && (ConsumptionCursor { at: held.at, ties: held.tie }) <= cursor
         {
             self.funnel.consumed += 1;
             self.depart(number, meter);

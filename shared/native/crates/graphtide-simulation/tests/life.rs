@@ -7,7 +7,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_simulation::found::Kind;
 use graphtide_simulation::{
-    Arrival, Course, Found, Frontier, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
+    Arrival, Course, Found, ConsumptionCursor, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
 };
 use support::driver::{Driver, VARIANTS};
 use support::oracle::{Edge, Told};
@@ -113,7 +113,7 @@ fn an_engine_that_was_cleared_is_as_new() {
                 let mut used = Driver::new(&query, variant);
                 let first: Vec<_> = stream.iter().map(|record| used.push(record)).collect();
                 used.simulation.clear();
-                assert_eq!((used.simulation.live(), used.simulation.bytes(), used.simulation.frontier()), (0, 0, None));
+                assert_eq!((used.simulation.live(), used.simulation.bytes(), used.simulation.cursor()), (0, 0, None));
                 let again: Vec<_> = stream.iter().map(|record| used.push(record)).collect();
                 assert_eq!(first, again, "{variant:?}, {report:?}, seed {seed}");
             }
@@ -148,7 +148,7 @@ fn replay(report: Report, course: Course, seeds: u64) {
                 whole.push(record);
             }
             if course == Course::Restoring {
-                replayed.simulation.set_frontier(whole.simulation.frontier());
+                replayed.simulation.set_cursor(whole.simulation.cursor());
             }
             replayed.simulation.set_course(course);
             for record in past {
@@ -170,11 +170,11 @@ fn a_frontier_tells_ties_apart() {
         for edge in &stream[..3] {
             insert(&mut simulation, *edge);
         }
-        assert_eq!(simulation.frontier(), Some(Frontier { at: 4, ties: 1 }));
+        assert_eq!(simulation.cursor(), Some(ConsumptionCursor { at: 4, ties: 1 }));
         assert!(!simulation.holds(EdgeRef(0)) && simulation.holds(EdgeRef(1)));
 
         let mut again = Simulation::new(&path(10, Report::Instances), variant, Limits::default()).unwrap();
-        again.set_frontier(simulation.frontier());
+        again.set_cursor(simulation.cursor());
         let outcomes = stream.map(|edge| insert(&mut again, edge));
         assert_eq!(outcomes, [Outcome::Consumed, Outcome::Kept, Outcome::Matched, Outcome::Kept]);
     }

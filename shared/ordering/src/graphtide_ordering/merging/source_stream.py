@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
     from graphtide_native.records import EdgeBatch
-    from graphtide_wire.ordered import OrderedFigures, TracedRows
+    from graphtide_wire.ordered import OrderedHeader, TracedRows
 
 _COLUMNS: Final = MARKS | {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"}
 
@@ -35,7 +35,7 @@ START: Final = Instant(0, MIN_EVENT_TIME)
 """Before everything."""
 
 
-class PutAside(NamedTuple):
+class RejectedRecord(NamedTuple):
     """A record of a source for the dead letters, or edges of it, and why."""
 
     record: Record
@@ -83,7 +83,7 @@ class OrderedDecoder:
 
 class _Waiting(NamedTuple):
     record: Record
-    figures: OrderedFigures | None
+    header: OrderedHeader | None
     refused: tuple[Refused, ...]
 
     @property
@@ -93,8 +93,8 @@ class _Waiting(NamedTuple):
     @property
     def told(self) -> Instant:
         """Nothing that comes after it in the stream is earlier, as it says."""
-        figures = self.figures
-        return START if figures is None else Instant(figures.epoch, max(figures.last_ts, figures.watermark))
+        header = self.header
+        return START if header is None else Instant(header.epoch, max(header.last_ts, header.watermark))
 
 
 class SourceStream:
@@ -164,47 +164,47 @@ class SourceStream:
         if record.offset != self.next and not self._waiting:
             # What stood there was let go, with what had gone out of it, or is the mark of a transaction.
             self.place = 0
-        waiting = self._judged(record)
+        waiting = self._checked(record)
         self._waiting.append(waiting)
         self._bytes += waiting.size
-        self._edges += 0 if waiting.figures is None else waiting.figures.records
+        self._edges += 0 if waiting.header is None else waiting.header.records
         self._told = max(self._told, waiting.told)
         self.next = record.offset + 1
 
-    def open(self, passed: Instant) -> list[PutAside]:
+    def open(self, passed: Instant) -> list[RejectedRecord]:
         """Bring the next edges to hand, if there are some; return what turns out to be of no use on the way.
 
         Edges before `passed` are: the merged stream is there already.
         """
-        aside: list[PutAside] = []
+        rejected: list[RejectedRecord] = []
         while self.head is None and self._waiting:
             batch = self._decoded(self._waiting[0], passed)
             if batch is None:
-                aside += self._let_go()
+                rejected += self._let_go()
             else:
                 self.head = batch
-        return aside
+        return rejected
 
-    def go_on(self, place: int) -> list[PutAside]:
+    def go_on(self, place: int) -> list[RejectedRecord]:
         """Let the edges before a place go; return what of their record was put aside, if they were the last."""
         self.place = place
         return self._let_go() if place == len(self.times) else []
 
-    def _judged(self, record: Record) -> _Waiting:
+    def _checked(self, record: Record) -> _Waiting:
         try:
-            figures = ordered.figures(record.headers)
+            header = ordered.header(record.headers)
         except PoisonRecordError as error:
             return _Waiting(record, None, (Refused(ErrorCode.MALFORMED, error.reason, record.value or b""),))
-        if figures.unit is self._decoder.unit:
-            return _Waiting(record, figures, ())
-        reason = f"times in {figures.unit.value}, where those of merged streams are in {self._decoder.unit.value}"
+        if header.unit is self._decoder.unit:
+            return _Waiting(record, header, ())
+        reason = f"times in {header.unit.value}, where those of merged streams are in {self._decoder.unit.value}"
         return _Waiting(record, None, (Refused(ErrorCode.MALFORMED, reason, record.value or b""),))
 
     def _decoded(self, waiting: _Waiting, passed: Instant) -> EdgeBatch | None:
         """Return the edges of a record, with `place` at the first that goes out; None if none does."""
-        figures, value = waiting.figures, waiting.record.value or b""
+        header, value = waiting.header, waiting.record.value or b""
         self._aside = list(waiting.refused)
-        if figures is None or not figures.records:
+        if header is None or not header.records:
             return None
         try:
             batch, bad = self._decoder.decode(value)
@@ -216,19 +216,19 @@ class SourceStream:
         if self.times != sorted(self.times):
             self._aside.append(Refused(ErrorCode.MALFORMED, "its edges are in no order of time", value))
             return None
-        self.place += self._late(figures, passed, value)
+        self.place += self._late(header, passed, value)
         if self.place >= len(self.times):
             return None
-        self._reached = Instant(figures.epoch, self.times[self.place])
-        self.traced = figures.traces if len(batch) == figures.records else ()
+        self._reached = Instant(header.epoch, self.times[self.place])
+        self.traced = header.traces if len(batch) == header.records else ()
         return batch
 
-    def _late(self, figures: OrderedFigures, passed: Instant, value: bytes) -> int:
+    def _late(self, header: OrderedHeader, passed: Instant, value: bytes) -> int:
         """Return how many edges from the place on come too late, after putting them aside."""
         times = self.times
-        if self.place >= len(times) or Instant(figures.epoch, times[self.place]) >= passed:
+        if self.place >= len(times) or Instant(header.epoch, times[self.place]) >= passed:
             return 0
-        late = (bisect_left(times, passed.ts) if figures.epoch == passed.epoch else len(times)) - self.place
+        late = (bisect_left(times, passed.ts) if header.epoch == passed.epoch else len(times)) - self.place
         reason = (
             f"{late} of its {len(times)} edges are earlier than what has gone out of the merged stream: epoch {passed.epoch}, "
             f"time {passed.ts}; streams that are merged are reset together"
@@ -236,12 +236,12 @@ class SourceStream:
         self._aside.append(Refused(ErrorCode.LATE, reason, value))
         return late
 
-    def _let_go(self) -> list[PutAside]:
+    def _let_go(self) -> list[RejectedRecord]:
         """Let the first record go; return what of it was put aside."""
         first = self._waiting.popleft()
         self._bytes -= first.size
-        self._edges -= 0 if first.figures is None else first.figures.records
+        self._edges -= 0 if first.header is None else first.header.records
         self._reached = max(self._reached, first.told)
-        aside = [PutAside(first.record, refused) for refused in self._aside]
+        rejected = [RejectedRecord(first.record, refused) for refused in self._aside]
         self.head, self.times, self.traced, self.place, self._aside = None, [], (), 0, []
-        return aside
+        return rejected

@@ -27,7 +27,7 @@ from graphtide_log.window_log import Instant
 from graphtide_native.records import EdgeBatch
 
 from graphtide_ordering.merging.merged_position import MergedPosition
-from graphtide_ordering.merging.source_stream import START, OrderedDecoder, PutAside, SourceStream
+from graphtide_ordering.merging.source_stream import START, OrderedDecoder, RejectedRecord, SourceStream
 from graphtide_ordering.ordered_records import GoingOut, Stretch
 from graphtide_ordering.traces import Traces
 
@@ -46,7 +46,7 @@ MOST_WAITING_RECORDS: Final = 4_096
 
 
 @dataclass(slots=True)
-class Merged(GoingOut[PutAside]):
+class Merged(GoingOut[RejectedRecord]):
     """What goes out of a merger.
 
     Attributes:
@@ -139,7 +139,7 @@ class StreamMerger:
     def step(self) -> bool:
         """Let edges go that may, up to the end of the first record at hand; return whether there were any."""
         for source in self._sources.values():
-            self._output.put_aside += source.open(self._passed)
+            self._output.rejected += source.open(self._passed)
         epoch = min(source.reached.epoch for source in self._sources.values())
         if epoch > self._epoch:
             self._begin(epoch)
@@ -158,7 +158,7 @@ class StreamMerger:
         self._note_traces(going, places)
         self._let_out(merged)
         for source, place in zip(going, places, strict=True):
-            self._output.put_aside += source.go_on(place)
+            self._output.rejected += source.go_on(place)
         return True
 
     def count_out(self, edges: int) -> None:

@@ -82,9 +82,9 @@ class Work:
             if self._budget.is_cancelled():
                 raise CutShortError(0, self._done)
 
-    def search(self) -> Allowance:
+    def search(self) -> WorkBudget:
         """Begin a search."""
-        return Allowance(self, self._done + self._budget.search)
+        return WorkBudget(self, self._done + self._budget.search)
 
     @property
     def done(self) -> int:
@@ -93,7 +93,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class WorkBudget:
     """What one search may spend: as much as the pattern's work has left until `end`."""
 
     work: Work

@@ -13,8 +13,8 @@ from graphtide_query.families.algebra.family import ALGEBRA
 from graphtide_query.families.engine import Engine, P, engine_among
 from graphtide_query.families.events.family import EVENTS
 from graphtide_query.families.isomorphism.family import ISOMORPHISM
+from graphtide_query.families.planner_options import AUTO, PlannerOptions
 from graphtide_query.families.simulation.family import SIMULATION
-from graphtide_query.families.wish import AUTO, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ __all__ = [
     "FAMILIES",
     "SERVICES",
     "VARIANTS",
-    "Wish",
+    "PlannerOptions",
     "engine_of",
     "family_of",
     "is_pattern",

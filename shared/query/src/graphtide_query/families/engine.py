@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import AssignedPlan
 
+    from graphtide_query.estimates.colocation import EngineLoad
     from graphtide_query.estimates.cost import Cost
     from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Company
     from graphtide_query.nodes import Node
 
 P = TypeVar("P", bound=PhysicalPlan)
@@ -50,7 +50,7 @@ class Engine(Protocol[P_contra]):
         """Return the variant of a plan, where there are several."""
         ...
 
-    def cost(self, model: CostModel, physical: P_contra, company: Company, /) -> Cost:
+    def cost(self, model: CostModel, physical: P_contra, engine_load: EngineLoad, /) -> Cost:
         """Estimate what a plan costs in its company; sizes anew, as it may have been made when the stream was another."""
         ...
 

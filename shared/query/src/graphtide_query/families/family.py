@@ -13,7 +13,7 @@ from graphtide_core.statistics import DriftPolicy, StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget
-from graphtide_query.estimates.crowd import ALONE, Crowd
+from graphtide_query.estimates.colocation import NO_OTHERS, ColocatedLoad
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.explanation import Explanation, Seen, UnitFunnel
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.language.dialect import Dialect
     from graphtide_query.layout import Layout
 
@@ -43,13 +43,13 @@ class PlanningContext:
     Attributes:
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream; none where nothing is.
-        crowd: the patterns that are matched in the same pass.
+        colocated: the patterns that are matched in the same pass.
         budget: how much work the planning of one pattern may do.
     """
 
     unit: TimeUnit = TimeUnit.MILLISECOND
     statistics: StatisticsSnapshot | None = None
-    crowd: Crowd = ALONE
+    colocated: ColocatedLoad = NO_OTHERS
     budget: PlanningBudget = PlanningBudget()  # noqa: RUF009 - frozen, so one instance serves all
 
     @property
@@ -199,7 +199,9 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         """
         ...
 
-    def plan(self, patterns: Sequence[P_contra], wish: Wish, context: PlanningContext, /) -> tuple[PlanT, ...]:
+    def plan(
+        self, patterns: Sequence[P_contra], planner_options: PlannerOptions, context: PlanningContext, /
+    ) -> tuple[PlanT, ...]:
         """Plan patterns of one pass, in their order.
 
         Raises:
@@ -210,7 +212,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         """
         ...
 
-    def assign(self, pattern: P_contra, wish: Wish, context: PlanningContext, /) -> Assigned:
+    def assign(self, pattern: P_contra, planner_options: PlannerOptions, context: PlanningContext, /) -> Assigned:
         """Plan a pattern as it is sent to a host; `considered` begins with the plan itself, where there was a choice.
 
         Raises:
@@ -235,7 +237,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         """
         ...
 
-    def company(self, plan: Hosted, /) -> Hashable:
+    def unit_key(self, plan: Hosted, /) -> Hashable:
         """Return what is equal of plans that may be of one unit."""
         ...
 
@@ -307,7 +309,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         ...
 
     def improved(
-        self, running: Mapping[int, PlanT], wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+        self, running: Mapping[int, PlanT], planner_options: PlannerOptions, context: PlanningContext, policy: ReplanPolicy, /
     ) -> Iterator[Mapping[int, PlanT]]:
         """Yield plans that should take the place of those that run, by the places given; those that change together at once.
 

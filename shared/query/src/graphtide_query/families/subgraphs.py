@@ -11,13 +11,13 @@ from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report
 from graphtide_core.plans import PhysicalPlan, Plan
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_core.window import EdgeCount
 
 from graphtide_query.estimates.cost_model import CostModel
 from graphtide_query.families.engine import AnyEngine, engine_among, foreign_plan
+from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import RUN_COUNTS
-from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from graphtide_core.window import Window
 
     from graphtide_query.estimates.bursts import Burst
+    from graphtide_query.estimates.colocation import ColocatedLoad
     from graphtide_query.estimates.cost import Cost
-    from graphtide_query.estimates.crowd import Crowd
     from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.layout import Layout
 
 
@@ -89,14 +89,14 @@ class SubgraphFamily:
         named = sorted(label for label in labels if label is not None)
         return Reads(
             streams=pattern.streams,
-            reach=Reach(pattern.window, is_closed=pattern.morphism.has_closed_windows and not counts),
+            lookback=Lookback(pattern.window, is_closed=pattern.morphism.has_closed_windows and not counts),
             labels=None if counts or None in labels else tuple(named),
             attributes=tuple(sorted(pattern.attributes)),
         )
 
     def lookback(self, pattern: SubgraphPattern, unit: TimeUnit, /) -> int:
         """Return its window, and the intervals of `ONE PER`."""
-        return with_past(pattern.one_per, self.reads(pattern).reach.ticks(unit), unit)
+        return with_past(pattern.one_per, self.reads(pattern).lookback.ticks(unit), unit)
 
     def canonical(self, pattern: SubgraphPattern, /) -> str | None:
         """Return the form of a pattern that reports matches; components that are reported follow from those before."""
@@ -175,27 +175,29 @@ class SubgraphFamily:
 
         return burst_of_edges(pattern, known)
 
-    def plan(self, patterns: Sequence[SubgraphPattern], wish: Wish, context: PlanningContext, /) -> tuple[Plan, ...]:
+    def plan(
+        self, patterns: Sequence[SubgraphPattern], planner_options: PlannerOptions, context: PlanningContext, /
+    ) -> tuple[Plan, ...]:
         """Plan each for the engine that is wished, or for the cheapest."""
-        return tuple(self.plan_one(pattern, wish, context) for pattern in patterns)
+        return tuple(self.plan_one(pattern, planner_options, context) for pattern in patterns)
 
-    def plan_one(self, pattern: SubgraphPattern, wish: Wish, context: PlanningContext) -> Plan:
+    def plan_one(self, pattern: SubgraphPattern, planner_options: PlannerOptions, context: PlanningContext) -> Plan:
         """Plan a pattern for the engine that is wished, or for the cheapest; raises as `plan`."""
         refuse_shorter_than_a_tick(pattern, context.unit)
         model = CostModel(pattern, context.known, pattern.extent(context.unit), context.budget)
-        if wish.engine == AUTO:
-            candidates = self.considered(model, wish, context.crowd)
+        if planner_options.engine == AUTO:
+            candidates = self.considered(model, planner_options, context.colocated)
             return self.assigned(pattern, candidates[0].physical, candidates)
-        engine = next(each for each in self.engines if each.name == wish.engine)
-        return Plan(pattern, engine.plan(model, wish.variant(engine)))
+        engine = next(each for each in self.engines if each.name == planner_options.engine)
+        return Plan(pattern, engine.plan(model, planner_options.variant(engine)))
 
-    def assign(self, pattern: SubgraphPattern, wish: Wish, context: PlanningContext, /) -> Plan:
+    def assign(self, pattern: SubgraphPattern, planner_options: PlannerOptions, context: PlanningContext, /) -> Plan:
         """Plan a pattern; of an engine that is wished the cost is estimated, too."""
         try:
-            found = self.plan_one(pattern, wish, context)
+            found = self.plan_one(pattern, planner_options, context)
         except ValueError as error:
             raise InvalidQueryError(str(error)) from error
-        if wish.engine == AUTO:
+        if planner_options.engine == AUTO:
             return found
         return Plan(pattern, found.physical, (self._cost(pattern, found.physical, context).candidate(found.physical),))
 
@@ -209,7 +211,7 @@ class SubgraphFamily:
         """Return the plan as it is."""
         return self.assigned(pattern, physical, considered)
 
-    def company(self, _plan: Plan, /) -> None:
+    def unit_key(self, _plan: Plan, /) -> None:
         """Return None: each is matched by itself."""
 
     @property
@@ -267,11 +269,11 @@ class SubgraphFamily:
         return False
 
     def improved(
-        self, running: Mapping[int, Plan], wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+        self, running: Mapping[int, Plan], planner_options: PlannerOptions, context: PlanningContext, policy: ReplanPolicy, /
     ) -> Iterator[dict[int, Plan]]:
         """Yield each plan that is better, by itself."""
         for place, old in running.items():
-            new = self.plan_one(old.pattern, wish, context)
+            new = self.plan_one(old.pattern, planner_options, context)
             if self.is_better(old.pattern, new.physical, old.physical, context, policy):
                 yield {place: new}
 
@@ -298,17 +300,17 @@ class SubgraphFamily:
 
     def _cost(self, pattern: SubgraphPattern, physical: PhysicalPlan, context: PlanningContext) -> Cost:
         model = CostModel(pattern, context.known, pattern.extent(context.unit))
-        return engine_among(self.engines, physical).cost(model, physical, context.crowd.by(physical.name))
+        return engine_among(self.engines, physical).cost(model, physical, context.colocated.by(physical.name))
 
-    def considered(self, model: CostModel, wish: Wish, crowd: Crowd) -> tuple[Candidate, ...]:
+    def considered(self, model: CostModel, planner_options: PlannerOptions, colocated: ColocatedLoad) -> tuple[Candidate, ...]:
         """Plan a pattern by all engines, and estimate the plans, each in its company; cheapest first.
 
         Raises:
             InvalidQueryError: an engine has no such variant as is wished of it.
             PlanningBudgetError: the pattern cannot be planned within the budget.
         """
-        physicals = [engine.plan(model, wish.variant(engine)) for engine in self.auto]
+        physicals = [engine.plan(model, planner_options.variant(engine)) for engine in self.auto]
         candidates = (
-            engine_among(self.engines, each).cost(model, each, crowd.by(each.name)).candidate(each) for each in physicals
+            engine_among(self.engines, each).cost(model, each, colocated.by(each.name)).candidate(each) for each in physicals
         )
         return tuple(sorted(candidates, key=lambda candidate: candidate.nanoseconds))

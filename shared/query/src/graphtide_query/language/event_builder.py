@@ -31,7 +31,7 @@ class EventRules(Transformer[Token, object]):
 
     # ---- the event expression
 
-    def arrangement(self, word: Token, _bracket: Token, *parts: event_ast.Part) -> event_ast.Group:
+    def event_expression(self, word: Token, _bracket: Token, *parts: event_ast.Part) -> event_ast.Group:
         """`SEQ(a, b)`."""
         return event_ast.Group(OPERATORS[word.type], parts, locate(word))
 

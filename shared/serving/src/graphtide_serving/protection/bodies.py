@@ -14,7 +14,7 @@ from graphtide_serving.http import ProblemError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from graphtide_serving.protection.room import Held, Room
+    from graphtide_serving.protection.admission_limit import AdmissionLimit, Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class BoundedBodies:
     It finds what the request holds of the room by `held_by`, and may give back sooner what it does not hold any more.
     """
 
-    def __init__(self, app: ASGIApp, room: Room, most_held_bytes: int, pace: Pace) -> None:
+    def __init__(self, app: ASGIApp, admission_limit: AdmissionLimit, most_held_bytes: int, pace: Pace) -> None:
         """Bound an application that holds at most so many bytes of a body at once."""
         self._app = app
-        self._room = room
+        self._room = admission_limit
         self._most_held = most_held_bytes
         self._pace = pace
 

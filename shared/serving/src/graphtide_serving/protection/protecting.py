@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from starlette.middleware.cors import CORSMiddleware
 
 from graphtide_serving.access.guard import Admission
+from graphtide_serving.protection.admission_limit import AdmissionLimit
 from graphtide_serving.protection.bodies import BoundedBodies, Pace
 from graphtide_serving.protection.hosts import Hosts, KnownHosts
-from graphtide_serving.protection.room import Room
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -65,11 +65,13 @@ def allow_origins(app: FastAPI, hosts: Hosts) -> None:
         )
 
 
-def protect(app: FastAPI, protection: Protection) -> Room:
+def protect(app: FastAPI, protection: Protection) -> AdmissionLimit:
     """Put the protection before an application; what was put there before is inside. Gives the room of its bodies."""
-    room = Room(protection.most_bytes, protection.most_bytes // 2)
-    app.add_middleware(BoundedBodies, room=room, most_held_bytes=protection.most_held_bytes, pace=protection.pace)
+    admission_limit = AdmissionLimit(protection.most_bytes, protection.most_bytes // 2)
+    app.add_middleware(
+        BoundedBodies, admission_limit=admission_limit, most_held_bytes=protection.most_held_bytes, pace=protection.pace
+    )
     app.add_middleware(Admission, guard=protection.guard)
     allow_origins(app, protection.hosts)
     app.add_middleware(KnownHosts, hosts=protection.hosts)
-    return room
+    return admission_limit

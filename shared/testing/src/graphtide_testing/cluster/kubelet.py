@@ -21,7 +21,7 @@ from graphtide_testing.cluster.running import Container, Running
 from graphtide_testing.cluster.services import Services
 from graphtide_testing.cluster.surroundings import command_of, containers, variables
 from graphtide_testing.cluster.volumes import mounted, written
-from graphtide_testing.images.rooms import Room
+from graphtide_testing.images.sandbox import Sandbox
 from graphtide_testing.orphans import VARIABLE
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Kubelet:
         scratch = own / f"{spec['name']}.{container.starts}"
         (own / "hosts").write_text(f"{self._hosts}{running.address} {pod.name}\n")
         (own / "hostname").write_text(f"{pod.name}\n")
-        room = Room(
+        sandbox = Sandbox(
             image.layers,
             scratch,
             None if security.get("readOnlyRootFilesystem") else scratch / "written",
@@ -262,7 +262,7 @@ class Kubelet:
         # By this one variable, which no manifest has, a test run finds its processes when it is over.
         surroundings |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
         command = command_of(spec, (image.entrypoint, image.command), told)
-        inside = room.command(command, surroundings, user, spec.get("workingDir", image.folder))
+        inside = sandbox.command(command, surroundings, user, spec.get("workingDir", image.folder))
         with container.output.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603 - the manifest's own command
                 self._network.inside(pod.name, inside), stdin=subprocess.DEVNULL, stdout=output, stderr=output

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from graphtide_testing.cluster.network import apart
-from graphtide_testing.images import rooms
+from graphtide_testing.images import sandbox
 
 _PROGRAMS: Final = ("ip", "nsenter")
 
 
 def why_not() -> str | None:
     """Return why it cannot; None if it can."""
-    if (reason := rooms.why_not()) is not None:
+    if (reason := sandbox.why_not()) is not None:
         return reason
     missing = [each for each in _PROGRAMS if shutil.which(each) is None]
     if missing:
@@ -25,5 +25,5 @@ def why_not() -> str | None:
     if tried.returncode != 0:
         return f"no namespaces of network and processes are to be had: {tried.stderr.strip()}"
     with tempfile.TemporaryDirectory(prefix="graphtide-layers-") as folder:
-        reason = rooms.overlays_in(Path(folder))
+        reason = sandbox.overlays_in(Path(folder))
     return None if reason is None else f"no overlays are to be had: {reason}"

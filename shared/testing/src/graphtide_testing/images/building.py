@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from graphtide_testing.images.dockerfile import DockerfileError, argument, parse, replaced
-from graphtide_testing.images.rooms import ROOT_USER, Room
+from graphtide_testing.images.sandbox import ROOT_USER, Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -187,7 +187,7 @@ class Builder:
         mounts = {"/tmp": scratch / "tmp", **caches}  # noqa: S108 - of the room, not of this machine
         for each in mounts.values():
             each.mkdir(parents=True, exist_ok=True)
-        room = Room(
+        sandbox = Sandbox(
             image.layers[1:],
             scratch,
             image.layers[0],
@@ -198,7 +198,7 @@ class Builder:
         surroundings = {name: value for name, value in os.environ.items() if name.upper().startswith(_OF_THE_BUILDER)}
         environment = {"HOME": "/root", **surroundings, **known, **image.environment}
         done = subprocess.run(  # noqa: S603 - the Dockerfile's own command
-            room.command(["/bin/sh", "-c", step.text], environment, image.user, image.folder),
+            sandbox.command(["/bin/sh", "-c", step.text], environment, image.user, image.folder),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

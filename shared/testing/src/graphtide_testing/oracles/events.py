@@ -20,7 +20,7 @@ from graphtide_core.predicate import Attribute
 from graphtide_core.time import TimeUnit
 
 from graphtide_testing.oracles.event_conditions import Conditions, Seen, branches, read
-from graphtide_testing.oracles.telling import Teller
+from graphtide_testing.oracles.one_per_key import OncePerKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -111,7 +111,7 @@ class EventOracle:
         """Start with nothing seen; `unit` is what one tick of the stream counts."""
         self._pattern = pattern
         self._conditions = Conditions(pattern, unit)
-        self._reach = pattern.reach(unit)
+        self._lookback = pattern.lookback(unit)
         self._branches = list(branches(pattern.root))
         self._now: int | None = None
         self._seen: list[Seen] = []
@@ -126,7 +126,7 @@ class EventOracle:
 
     def begin(self) -> None:
         """Let matches count from the next record on: those completed before have no say in what ONE PER leaves untold."""
-        self._teller = Teller(self._pattern.one_per, self._unit)
+        self._teller = OncePerKey(self._pattern.one_per, self._unit)
         self._first = len(self._seen)
 
     def push(self, record: Event) -> tuple[Told, ...]:
@@ -201,7 +201,7 @@ class EventOracle:
     def _alive(self) -> list[Seen]:
         """Return the events that were not deleted and are within reach."""
         now = self._now
-        return [seen for seen in self._seen if seen.gone is None and now is not None and seen.ts > now - self._reach]
+        return [seen for seen in self._seen if seen.gone is None and now is not None and seen.ts > now - self._lookback]
 
     # ---- what is complete
 

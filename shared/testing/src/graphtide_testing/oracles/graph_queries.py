@@ -91,7 +91,9 @@ class GraphQueryOracle:
             if self._deletions:
                 self._delete(record, now, stream)
         else:
-            alive = (held for held in self._held if held.deleted is None and held.edge.ts > now - self._query.reach(self._unit))
+            alive = (
+                held for held in self._held if held.deleted is None and held.edge.ts > now - self._query.lookback(self._unit)
+            )
             if any(held.stream == stream and held.edge.shares_id(record) for held in alive):
                 return ()
             ends = {each.name: self._end(each, now) for each in self._query.inputs if self._takes(each, record, stream)}
@@ -175,7 +177,7 @@ class GraphQueryOracle:
 
     def _end(self, each: Input, ts: int) -> int:
         step = each.window.step(self._unit)
-        return min(ts // step * step + each.window.reach(self._unit), GREATEST)
+        return min(ts // step * step + each.window.lookback(self._unit), GREATEST)
 
     def _takes(self, each: Input, edge: Edge, stream: str | None) -> bool:
         if stream is not None and each.window.stream != stream:

@@ -37,7 +37,7 @@ class Instants:
         if isinstance(pattern.window, EdgeCount):
             return cls(Fraction(pattern.window.edges), 0)
         # Times are whole ticks: a closed window is a half-open one of a tick more.
-        closed = Fraction(pattern.reach(unit))
+        closed = Fraction(pattern.lookback(unit))
         return cls(closed if pattern.morphism.has_closed_windows else pattern.window.ticks(unit), None)
 
     def of_record(self, record: Edge) -> int:

@@ -21,8 +21,8 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_testing.oracles.conditions import look_up
 from graphtide_testing.oracles.instants import Instants
+from graphtide_testing.oracles.one_per_key import OncePerKey
 from graphtide_testing.oracles.predicates import aggregate, edge_attribute, evaluate
-from graphtide_testing.oracles.telling import Teller
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -126,7 +126,7 @@ class SimulationOracle:
         return told
 
     def _told_anew(self) -> None:
-        self._teller = Teller(self._query.one_per, self._unit)
+        self._teller = OncePerKey(self._query.one_per, self._unit)
         # By places of edges: an id may be given again, and one that was made reads like one that was given.
         self._told: set[frozenset[Pair]] = set()
 

@@ -18,8 +18,8 @@ from graphtide_core.time import TimeUnit
 from graphtide_testing.found import Found, key
 from graphtide_testing.oracles.conditions import bind, fits_alone, is_match, look_up, report
 from graphtide_testing.oracles.instants import Instants
+from graphtide_testing.oracles.one_per_key import OncePerKey
 from graphtide_testing.oracles.predicates import evaluate
-from graphtide_testing.oracles.telling import Teller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +54,7 @@ class SubgraphOracle:
 
     def begin(self) -> None:
         """Let reports count from the next record on: nothing of what ONE PER asks for was told."""
-        self._teller = Teller(self._pattern.one_per, self._unit)
+        self._teller = OncePerKey(self._pattern.one_per, self._unit)
 
     def push(self, edge: Edge) -> frozenset[Found]:
         """Take one record and return what it brings about: matches of an insert, retractions of a deletion.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graphtide_testing.servers.allowances import Allowance
+    from graphtide_testing.servers.access_rules import AccessRule
     from graphtide_testing.servers.security import Security
 
 _PROPERTIES = """\
@@ -162,7 +162,7 @@ class KafkaServer:
         """Lose the disk, while the server does not run: the same cluster starts at the same address, with nothing in it."""
         shutil.rmtree(self._data, ignore_errors=True)
 
-    def _allow(self, rules: Sequence[Allowance]) -> None:
+    def _allow(self, rules: Sequence[AccessRule]) -> None:
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
             for made in client.create_acls(list(rules)).values():

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphtide_testing.servers.allowances import Allowance
+    from graphtide_testing.servers.access_rules import AccessRule
 
 USER: Final = "graphtide"
 PASSWORD: Final = "hidden-word"  # noqa: S105 - of a server of the tests
@@ -55,7 +55,7 @@ class Security:
         key: file in PEM of its key.
     """
 
-    def __init__(self, folder: Path, names: tuple[str, ...] = (), may: Sequence[Allowance] | None = None) -> None:
+    def __init__(self, folder: Path, names: tuple[str, ...] = (), may: Sequence[AccessRule] | None = None) -> None:
         """Make what is needed in the folder; servers are called by `names` beside 127.0.0.1."""
         self.may = may
         folder.mkdir(parents=True, exist_ok=True)

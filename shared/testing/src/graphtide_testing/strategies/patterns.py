@@ -51,7 +51,7 @@ class PatternShape:
     predicates: bool = True
     report: Report = Report.ALL
     returns: bool = True
-    telling: bool = True
+    deduplication: bool = True
 
 
 def patterns(shape: PatternShape | None = None) -> SearchStrategy[SubgraphPattern]:
@@ -84,8 +84,8 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
         morphism=_morphism(shape, can_coincide=can_coincide),
         report=shape.report,
         returns=_returns(choices, edges, names) if shape.returns and shape.report is Report.ALL and choices.rarely(3) else None,
-        is_distinct=shape.telling and choices.rarely(3),
-        one_per=_one_per(choices, shape, edges, names) if shape.telling and choices.rarely(4) else None,
+        is_distinct=shape.deduplication and choices.rarely(3),
+        one_per=_one_per(choices, shape, edges, names) if shape.deduplication and choices.rarely(4) else None,
     )
 
 

@@ -28,7 +28,7 @@ class Placement(Body, frozen=True):
     epoch: int
 
 
-class Figures(Body, frozen=True, kw_only=True):
+class PlanCounts(Body, frozen=True, kw_only=True):
     """What a pattern's host said of it last, but for `matches`; `position` is the offset it reads next."""
 
     matches: Annotated[int, Meta(description="matches reported since the name was registered, by all versions and hosts")]
@@ -61,7 +61,7 @@ class Pattern(Body, frozen=True):
     updated_at: datetime
     etag: str
     placement: Placement | None
-    figures: Figures | None
+    figures: PlanCounts | None
     warnings: Annotated[
         tuple[str, ...],
         Meta(description="what may be misspelt: labels that the stream has not had lately or the stream; and too many matches"),
@@ -84,5 +84,5 @@ class PatternStatistics(Body, frozen=True, kw_only=True):
 
     state: str
     reason: str | None
-    figures: Figures | None
+    figures: PlanCounts | None
     behind: int | None

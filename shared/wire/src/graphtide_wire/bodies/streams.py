@@ -14,7 +14,7 @@ _STREAM: Final[dict[str, Any]] = {
     "dead_letters": 1,
     "patterns": ["fan_out"],
 }
-_STANDING: Final[dict[str, Any]] = {
+_PROGRESS: Final[dict[str, Any]] = {
     "epoch": 0,
     "watermark": 1704067201000,
     "newest": 1704067201000,
@@ -48,7 +48,7 @@ class StreamsPage(Body, frozen=True, kw_only=True):
     streams: list[Stream]
 
 
-class StreamStanding(Body, frozen=True, kw_only=True):
+class StreamProgressOut(Body, frozen=True, kw_only=True):
     """How far a stream was put in order: its epoch, its times, edges read in the epoch and those put aside for their times.
 
     `lateness` is by how many ticks an edge may come later than a newer one; null where an older version wrote the position.
@@ -69,9 +69,9 @@ class StreamDetails(Stream, frozen=True, kw_only=True):
     """A stream and how it stands; `standing` is null until a part of it was put in order."""
 
     schema: ClassVar[str | None] = None
-    examples: ClassVar[tuple[dict[str, Any], ...]] = ({**_STREAM, "standing": _STANDING},)
+    examples: ClassVar[tuple[dict[str, Any], ...]] = ({**_STREAM, "standing": _PROGRESS},)
 
-    standing: StreamStanding | None = None
+    standing: StreamProgressOut | None = None
 
 
 class AttributeSchema(Body, frozen=True):

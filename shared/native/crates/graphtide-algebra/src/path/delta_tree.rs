@@ -119,7 +119,7 @@ impl DeltaTree {
     }
 
     /// Takes what a record took from its operands.
-    pub fn fall(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
+    pub fn invalidate(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
         let mut shortened: Vec<ArcId> = Vec::new();
         for (symbol, &(operand, is_inverse)) in (0..).zip(&self.symbols) {
             let operand = operands.get(operand);

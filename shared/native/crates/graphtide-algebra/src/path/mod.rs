@@ -1,7 +1,7 @@
 //! PATH by S-PATH: pairs of vertices between which a path of valid arcs spells a word, with the end of the path that lasts longest.
 //!
 //! Of all paths from a root to a node, a vertex in a state of the automaton, the one that ends last is kept. So what has ended is
-//! known by its end alone, and windows cost nothing when they move; arcs that are deleted take their paths with them ([`fall`]).
+//! known by its end alone, and windows cost nothing when they move; arcs that are deleted take their paths with them ([`invalidate`]).
 //! The paper keeps a tree a root; here all roots of a node stand side by side ([`rows`]), and what a new arc lets them reach is
 //! passed on from node to node for all of them at once, until nothing ends later. That gives the ends of the paper's trees, since
 //! those are the greatest there are.
@@ -15,7 +15,7 @@
 
 mod automaton;
 mod delta_tree;
-mod fall;
+mod invalidate;
 mod graph;
 mod rows;
 
@@ -26,14 +26,14 @@ use graphtide_graph::key::KeyRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
 use crate::grid::Grid;
-use crate::lane::Lane;
+use crate::end_width::End;
 use crate::operator::Operands;
 use crate::plan::{PathEngine, PathSpec};
 use crate::relation::{ENDED, Relation};
 use automaton::{Automaton, State};
 use delta_tree::DeltaTree;
 use graph::{ARC_BYTES, Graph, Place};
-use rows::{Column, LANES, NodeId, Noted, Parent, Rows, Step};
+use rows::{Column, END_WIDTHS, NodeId, Noted, Parent, Rows, Step};
 
 /// No column, no arc.
 const NONE: u32 = u32::MAX;
@@ -81,10 +81,10 @@ pub struct Path<L> {
     pub relation: Option<Relation>,
     /// Ends of results below this number were past at the last record.
     reached: L,
-    working: Vec<(u32, [L; LANES])>,
+    working: Vec<(u32, [L; END_WIDTHS])>,
 }
 
-impl<L: Lane> Path<L> {
+impl<L: End> Path<L> {
     /// Makes a path ready; `is_read` if other operators read it.
     pub fn new(spec: &PathSpec, grid: Grid, keeps_parents: bool, is_read: bool) -> Self {
         Self {
@@ -360,10 +360,10 @@ impl<L: Lane> Path<L> {
             let target = self.graph.vertex(place);
             let Some(chunk) = self.rows.find(old.node, old.number) else { continue };
             let new = &chunk.ends;
-            for lane in (0..LANES).filter(|&lane| new[lane] != old.ends[lane]) {
-                let root = self.graph.vertex(self.roots[old.number as usize * LANES + lane]);
+            for end_width in (0..END_WIDTHS).filter(|&end_width| new[end_width] != old.ends[end_width]) {
+                let root = self.graph.vertex(self.roots[old.number as usize * END_WIDTHS + end_width]);
                 let (source, target) = if self.is_reversed { (target, root) } else { (root, target) };
-                let [before, after] = [old.ends[lane], new[lane]]
+                let [before, after] = [old.ends[end_width], new[end_width]]
                     .map(|end| if end < self.reached || end == L::default() { ENDED } else { self.grid.instant(end.get()) });
                 if !f(Change { source, target, before, after }) {
                     return false;
@@ -402,7 +402,7 @@ impl AnyPath {
         match spec.engine {
             PathEngine::DeltaTree => Self::Tree(DeltaTree::new(spec, is_read)),
             // Twice the span, so that the origin moves once a window at most.
-            PathEngine::SPath if grid.span(longest).saturating_mul(2) < <i32 as Lane>::MOST => {
+            PathEngine::SPath if grid.span(longest).saturating_mul(2) < <i32 as End>::MOST => {
                 Self::Narrow(Path::new(spec, grid, keeps_parents, is_read))
             }
             PathEngine::SPath => Self::Wide(Path::new(spec, grid, keeps_parents, is_read)),
@@ -446,8 +446,8 @@ impl AnyPath {
     }
 
     /// Takes what a record took from its operands.
-    pub fn fall(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
-        any!(self, own => own.fall(operands, now, meter));
+    pub fn invalidate(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
+        any!(self, own => own.invalidate(operands, now, meter));
     }
 
     /// Forgets the tuple of an operand that is past.

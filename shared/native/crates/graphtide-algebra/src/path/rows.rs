@@ -6,10 +6,10 @@
 //! it from.
 //! Cost: a chunk takes as long as two or three of its entries would one by one.
 
-use crate::lane::Lane;
+use crate::end_width::End;
 
 /// Columns of a chunk.
-pub const LANES: usize = 32;
+pub const END_WIDTHS: usize = 32;
 
 /// A pair of a vertex and a state, by number.
 pub type NodeId = u32;
@@ -27,9 +27,9 @@ pub type Parent = (u32, u16);
 #[derive(Debug)]
 pub struct Chunk<L> {
     /// Ends, by column.
-    pub ends: [L; LANES],
+    pub ends: [L; END_WIDTHS],
     /// Last steps of the paths, if they are asked for.
-    parents: Option<Box<[Parent; LANES]>>,
+    parents: Option<Box<[Parent; END_WIDTHS]>>,
     /// The record that has noted its ends from before.
     noted: u64,
     is_pending: bool,
@@ -51,7 +51,7 @@ pub struct Noted<L> {
     /// Number of the chunk.
     pub number: u32,
     /// Ends from before.
-    pub ends: [L; LANES],
+    pub ends: [L; END_WIDTHS],
 }
 
 /// All nodes.
@@ -66,7 +66,7 @@ pub struct Rows<L> {
     noted: Vec<Noted<L>>,
     queue: std::collections::VecDeque<NodeId>,
     /// What is looked at now; kept for its room.
-    working: Vec<(u32, [L; LANES])>,
+    working: Vec<(u32, [L; END_WIDTHS])>,
 }
 
 /// An end that a step gives, and of what it is the least.
@@ -82,7 +82,7 @@ pub struct Step<L> {
     pub parent: Parent,
 }
 
-impl<L: Lane> Rows<L> {
+impl<L: End> Rows<L> {
     /// Makes rows without nodes; they keep which arc a path takes last if that is asked for.
     pub fn new(keeps_parents: bool) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl<L: Lane> Rows<L> {
     /// The end at a node from a column.
     #[inline]
     pub fn end(&self, node: NodeId, column: Column) -> L {
-        self.find(node, column / LANES as u32).map_or(L::default(), |chunk| chunk.ends[column as usize % LANES])
+        self.find(node, column / END_WIDTHS as u32).map_or(L::default(), |chunk| chunk.ends[column as usize % END_WIDTHS])
     }
 
     /// The chunk of a number at a node.
@@ -146,7 +146,7 @@ impl<L: Lane> Rows<L> {
     }
 
     /// Calls `f` with each chunk of a node and its number.
-    pub fn each(&self, node: NodeId, mut f: impl FnMut(u32, &[L; LANES])) {
+    pub fn each(&self, node: NodeId, mut f: impl FnMut(u32, &[L; END_WIDTHS])) {
         for &(number, chunk) in &self.nodes[node as usize].chunks {
             f(number, &self.chunks[chunk as usize].ends);
         }
@@ -154,14 +154,14 @@ impl<L: Lane> Rows<L> {
 
     /// The last step of the path to a node from a column.
     pub fn parent(&self, node: NodeId, column: Column) -> Option<Parent> {
-        self.find(node, column / LANES as u32)?.parents.as_ref().map(|parents| parents[column as usize % LANES])
+        self.find(node, column / END_WIDTHS as u32)?.parents.as_ref().map(|parents| parents[column as usize % END_WIDTHS])
     }
 
     /// Lets a path from one column end no earlier than a step says.
     pub fn raise_one(&mut self, node: NodeId, column: Column, step: Step<L>) {
-        let (number, lane) = (column / LANES as u32, column as usize % LANES);
-        let mut from = [L::default(); LANES];
-        from[lane] = step.most;
+        let (number, end_width) = (column / END_WIDTHS as u32, column as usize % END_WIDTHS);
+        let mut from = [L::default(); END_WIDTHS];
+        from[end_width] = step.most;
         self.raise_chunk(node, number, &from, step);
     }
 
@@ -180,7 +180,7 @@ impl<L: Lane> Rows<L> {
     }
 
     /// The next node that has something to pass on, with what: numbers of chunks and their ends.
-    pub fn next_pending(&mut self, into: &mut Vec<(u32, [L; LANES])>) -> Option<NodeId> {
+    pub fn next_pending(&mut self, into: &mut Vec<(u32, [L; END_WIDTHS])>) -> Option<NodeId> {
         let node = self.queue.pop_front()?;
         into.clear();
         let mut pending = std::mem::take(&mut self.nodes[node as usize].pending);
@@ -202,9 +202,9 @@ impl<L: Lane> Rows<L> {
 
     /// Lets paths to a node go on from those that come with a chunk.
     #[inline]
-    pub fn raise_chunk(&mut self, node: NodeId, number: u32, from: &[L; LANES], step: Step<L>) {
+    pub fn raise_chunk(&mut self, node: NodeId, number: u32, from: &[L; END_WIDTHS], step: Step<L>) {
         let Step { most, passed, .. } = step;
-        let mut new = [L::default(); LANES];
+        let mut new = [L::default(); END_WIDTHS];
         for (new, &end) in new.iter_mut().zip(from) {
             let end = end.min(most);
             // What is past by now never was: the arc is valid from now on.
@@ -236,19 +236,19 @@ impl<L: Lane> Rows<L> {
 
     /// Sets the end of a path, whatever it was; for what is derived anew.
     pub fn set(&mut self, node: NodeId, column: Column, end: L, is_result: bool) {
-        let (number, lane) = (column / LANES as u32, column as usize % LANES);
+        let (number, end_width) = (column / END_WIDTHS as u32, column as usize % END_WIDTHS);
         if is_result {
             self.note(node, number);
         }
         if let Some(chunk) = self.find_mut(node, number) {
-            chunk.ends[lane] = end;
+            chunk.ends[end_width] = end;
         }
     }
 
     /// Sets the last step of a path.
     pub fn set_parent(&mut self, node: NodeId, column: Column, parent: Parent) {
-        if let Some(parents) = self.find_mut(node, column / LANES as u32).and_then(|chunk| chunk.parents.as_mut()) {
-            parents[column as usize % LANES] = parent;
+        if let Some(parents) = self.find_mut(node, column / END_WIDTHS as u32).and_then(|chunk| chunk.parents.as_mut()) {
+            parents[column as usize % END_WIDTHS] = parent;
         }
     }
 
@@ -282,18 +282,18 @@ impl<L: Lane> Rows<L> {
 
     /// Bytes that one more chunk takes, with what is noted of it while its record is taken.
     pub fn chunk_bytes(&self) -> usize {
-        let parents = usize::from(self.keeps_parents) * LANES * size_of::<Parent>();
+        let parents = usize::from(self.keeps_parents) * END_WIDTHS * size_of::<Parent>();
         size_of::<Chunk<L>>() + parents + 8 + size_of::<Noted<L>>()
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        let parents = usize::from(self.keeps_parents) * LANES * size_of::<Parent>();
+        let parents = usize::from(self.keeps_parents) * END_WIDTHS * size_of::<Parent>();
         self.chunks.len() * (size_of::<Chunk<L>>() + parents + 8) + self.nodes.capacity() * size_of::<Node>()
     }
 
     #[inline]
-    fn write(&mut self, node: NodeId, number: u32, place: u32, new: &[L; LANES], step: Step<L>) {
+    fn write(&mut self, node: NodeId, number: u32, place: u32, new: &[L; END_WIDTHS], step: Step<L>) {
         if step.is_result {
             self.note(node, number);
         }
@@ -338,8 +338,8 @@ impl<L: Lane> Rows<L> {
     }
 
     fn make(&mut self) -> u32 {
-        let parents = self.keeps_parents.then(|| Box::new([(u32::MAX, 0); LANES]));
-        let made = Chunk { ends: [L::default(); LANES], parents, noted: NEVER, is_pending: false };
+        let parents = self.keeps_parents.then(|| Box::new([(u32::MAX, 0); END_WIDTHS]));
+        let made = Chunk { ends: [L::default(); END_WIDTHS], parents, noted: NEVER, is_pending: false };
         if let Some(place) = self.free.pop() {
             self.chunks[place as usize] = made;
             return place;

@@ -378,7 +378,7 @@ mod tests {
         let other = postings.reader();
         postings.serve(other, ONE, Access::Target, 15);
         for made in [false, true] {
-            let aside = postings.set_aside(&[ONE]);
+            let aside = postings.set_apart(&[ONE]);
             assert!(times(&postings, Access::Source, 1, 0).is_empty());
             for number in 5..20_u32 {
                 let entry = Entry::new(number.into(), (Vertex(1), Vertex(2)), EdgeRef(number));
@@ -397,7 +397,7 @@ mod tests {
         }
         add(&mut postings, 1, 20, (1, 2), 20);
         assert_eq!(times(&postings, Access::Target, 0, 2), (6..=20).rev().collect::<Vec<_>>());
-        let aside = postings.set_aside(&[ONE]);
+        let aside = postings.set_apart(&[ONE]);
         postings.put_back(aside, Some(other));
         assert_eq!(times(&postings, Access::Source, 1, 0).len(), 15, "nobody needs more");
         postings.leave(other, &[SignatureId(1)], &[ONE]);

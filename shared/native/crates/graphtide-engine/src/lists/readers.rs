@@ -2,7 +2,7 @@
 //!
 //! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
 //! of no use. Narrowed lists of equal gates are one.
-//! A reader of a longer window brings edges with it, of which the lists are made anew ([`Postings::set_aside`]); whoever read them
+//! A reader of a longer window brings edges with it, of which the lists are made anew ([`Postings::set_apart`]); whoever read them
 //! before reads them as before.
 //! Cost: O(readers of the lists) to come and to go; O(edges) to make lists anew.
 
@@ -21,7 +21,7 @@ use crate::meter::Meter;
 
 /// Lists that make room for others of the same numbers.
 #[derive(Debug)]
-pub struct Aside {
+pub struct SetApart {
     rings: Vec<(RingId, Ring)>,
     heads: HashTable<Head>,
 }
@@ -152,19 +152,19 @@ impl Postings {
     }
 
     /// Puts lists aside, so that they are made anew, of edges that come again in their order by [`relist`](Self::relist).
-    pub fn set_aside(&mut self, lists: &[RingId]) -> Aside {
+    pub fn set_apart(&mut self, lists: &[RingId]) -> SetApart {
         let rings = lists.iter().map(|&number| {
             let ring = &mut self.rings[number.place()];
             let bare = ring.bare();
             (number, std::mem::replace(ring, bare))
         });
-        Aside { rings: rings.collect(), heads: std::mem::take(&mut self.heads) }
+        SetApart { rings: rings.collect(), heads: std::mem::take(&mut self.heads) }
     }
 
     /// Lists an edge that comes again under a signature, in lists that were set aside.
     pub fn relist(
         &mut self,
-        aside: &Aside,
+        aside: &SetApart,
         signature: SignatureId,
         now: Now,
         (ends, edge): ((Vertex, Vertex), EdgeRef),
@@ -178,7 +178,7 @@ impl Postings {
     }
 
     /// Puts lists back. If they were made anew for a reader, those stay that lacked edges of its window.
-    pub fn put_back(&mut self, aside: Aside, made_for: Option<ReaderId>) {
+    pub fn put_back(&mut self, aside: SetApart, made_for: Option<ReaderId>) {
         let made_heads = std::mem::replace(&mut self.heads, aside.heads);
         let mut stay = Vec::new();
         for (number, mut old) in aside.rings {

@@ -45,7 +45,7 @@ pub enum PathStep<I, K> {
 
 /// When what is told of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Telling {
+pub struct IntervalReport {
     /// The instant at which it is told.
     pub at: Time,
     /// How many records of that instant brought about something else before.
@@ -62,7 +62,7 @@ struct OwnedInterval {
     ends: (usize, usize),
     /// Where the steps of its path begin and end, if they are told.
     path: Option<(usize, usize)>,
-    telling: Telling,
+    report: IntervalReport,
 }
 
 /// Results that own their texts.
@@ -79,7 +79,7 @@ pub struct IntervalRef<'a> {
     /// Which output it is of.
     pub output: u32,
     /// When what is told of it.
-    pub telling: Telling,
+    pub report: IntervalReport,
     ends: &'a [Key],
     path: Option<&'a [PathStep<Key, Key>]>,
     text: &'a TextArena,
@@ -91,7 +91,7 @@ impl OwnedIntervals {
         &mut self,
         output: u32,
         vertices: impl Iterator<Item = KeyRef<'k>>,
-        telling: Telling,
+        report: IntervalReport,
         path: Option<impl Iterator<Item = PathStep<IdRef<'k>, KeyRef<'k>>>>,
         text: &mut TextArena,
     ) -> usize {
@@ -107,15 +107,15 @@ impl OwnedIntervals {
             }));
             (start, self.steps.len())
         });
-        self.intervals.push(OwnedInterval { output, ends: (start, self.ends.len()), path, telling });
+        self.intervals.push(OwnedInterval { output, ends: (start, self.ends.len()), path, report });
         self.intervals.len() - 1
     }
 
     /// Reads a result.
     pub fn get<'a>(&'a self, number: usize, text: &'a TextArena) -> IntervalRef<'a> {
-        let OwnedInterval { output, ends: (start, end), path, telling } = self.intervals[number];
+        let OwnedInterval { output, ends: (start, end), path, report } = self.intervals[number];
         let path = path.map(|(start, end)| &self.steps[start..end]);
-        IntervalRef { output, telling, ends: &self.ends[start..end], path, text }
+        IntervalRef { output, report, ends: &self.ends[start..end], path, text }
     }
 
     /// Bytes held, but for texts.
@@ -147,7 +147,7 @@ impl<'a> IntervalRef<'a> {
     /// The instant at which it ends; none where it stays.
     pub fn end(&self, names: &IntervalNames, kind: Kind) -> Option<Time> {
         let stays = names.outputs[self.output as usize].is_appended && kind != Kind::Retract;
-        (!stays).then_some(self.telling.valid.1)
+        (!stays).then_some(self.report.valid.1)
     }
 
     /// Hashes what tells it apart from others.
@@ -179,16 +179,16 @@ impl<'a> IntervalRef<'a> {
         out.extend_from_slice(b",\"label\":");
         out.extend_from_slice(&output.json_label);
         out.extend_from_slice(b",\"valid\":[");
-        out.extend_from_slice(digits.format(self.telling.valid.0).as_bytes());
+        out.extend_from_slice(digits.format(self.report.valid.0).as_bytes());
         out.push(b',');
         match self.end(names, kind) {
             Some(end) => out.extend_from_slice(digits.format(end).as_bytes()),
             None => out.extend_from_slice(b"null"),
         }
         out.push(b']');
-        if self.telling.nth > 0 {
+        if self.report.nth > 0 {
             out.extend_from_slice(b",\"nth\":");
-            out.extend_from_slice(digits.format(self.telling.nth).as_bytes());
+            out.extend_from_slice(digits.format(self.report.nth).as_bytes());
         }
         if let Some(steps) = self.path() {
             out.extend_from_slice(b",\"path\":[");

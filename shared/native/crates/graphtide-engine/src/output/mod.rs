@@ -28,7 +28,7 @@ pub use component::{ComponentRef, MOST_PAIRS};
 use component::{Context, OwnedComponents};
 pub use fields::{FieldRef, Fields, FieldsRef, write_key};
 use interval::OwnedIntervals;
-pub use interval::{IntervalNames, IntervalRef, PathStep, Telling};
+pub use interval::{IntervalNames, IntervalRef, PathStep, IntervalReport};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 pub use returned::{FieldSpec, ReturnsSpec};
@@ -203,13 +203,13 @@ impl MatchBatch {
         &mut self,
         (pattern, kind, shed): (PatternId, Kind, bool),
         (output, vertices): (u32, impl Iterator<Item = KeyRef<'k>>),
-        telling: Telling,
+        report: IntervalReport,
         path: Option<impl Iterator<Item = PathStep<IdRef<'k>, KeyRef<'k>>>>,
     ) {
-        let number = self.intervals.push(output, vertices, telling, path, &mut self.text);
+        let number = self.intervals.push(output, vertices, report, path, &mut self.text);
         let (layout, fields) = (OwnedLayout::Interval(number), (0, 0));
         // It is told from now on.
-        let [detected_at, first_ts, last_ts] = [telling.at; 3];
+        let [detected_at, first_ts, last_ts] = [report.at; 3];
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 

@@ -93,7 +93,7 @@ impl Detector {
     ) -> bool {
         let mut nothing = Occurrences::default();
         meter.tick(1);
-        meter.begin(self.setup.allowance);
+        meter.begin(self.setup.work_budget);
         self.advance(at, &mut nothing, meter);
         match step {
             Step::Deletion(event) => {

@@ -112,7 +112,7 @@ impl Concurrent {
 }
 
 impl Engine for Concurrent {
-    fn reach(&self) -> i64 {
+    fn lookback(&self) -> i64 {
         self.window
     }
 

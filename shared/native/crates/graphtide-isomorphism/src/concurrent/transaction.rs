@@ -81,7 +81,7 @@ pub struct Lists {
     /// Whether transactions are to end as soon as they can.
     halted: AtomicBool,
     /// Steps that transactions may take, and those they took.
-    allowance: AtomicU64,
+    work_budget: AtomicU64,
     taken: AtomicU64,
     refused: AtomicBool,
 }
@@ -122,7 +122,7 @@ impl Lists {
             limited: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             halted: AtomicBool::new(false),
-            allowance: AtomicU64::new(u64::MAX),
+            work_budget: AtomicU64::new(u64::MAX),
             taken: AtomicU64::new(0),
             refused: AtomicBool::new(false),
         }
@@ -189,7 +189,7 @@ impl Lists {
             }
             Work::Insert { edge, query_edge } => {
                 let mut meter = Meter::unbounded(self);
-                meter.begin(self.allowance.load(Ordering::Relaxed));
+                meter.begin(self.work_budget.load(Ordering::Relaxed));
                 let made = self.insert(&mut locks, &edge, query_edge, &mut meter);
                 meter.tick(MATCH * made.len() as u32);
                 self.settle(&mut meter);
@@ -218,12 +218,12 @@ impl Lists {
     fn settle(&self, meter: &mut Meter<'_>) {
         match meter.end() {
             None => {}
-            Some(Refusal::Allowance | Refusal::Bytes | Refusal::Ended(_)) => self.refused.store(true, Ordering::Relaxed),
+            Some(Refusal::WorkBudget | Refusal::Bytes | Refusal::Ended(_)) => self.refused.store(true, Ordering::Relaxed),
         }
         let taken = meter.taken();
         self.taken.fetch_add(taken, Ordering::Relaxed);
-        let less = |allowance: u64| Some(allowance.saturating_sub(taken));
-        let _ = self.allowance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let less = |work_budget: u64| Some(work_budget.saturating_sub(taken));
+        let _ = self.work_budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     /// Steps taken since the last call.
@@ -243,7 +243,7 @@ impl Lists {
 
     /// Says how many steps transactions may take from now on.
     pub fn allow(&self, steps: u64) {
-        self.allowance.store(steps, Ordering::Relaxed);
+        self.work_budget.store(steps, Ordering::Relaxed);
     }
 
     /// Algorithm 1. Returns the complete matches.

@@ -83,7 +83,7 @@ impl Filtering {
 }
 
 impl Engine for Filtering {
-    fn reach(&self) -> i64 {
+    fn lookback(&self) -> i64 {
         self.shape.window
     }
 

@@ -128,7 +128,7 @@ impl SjTree {
 }
 
 impl Engine for SjTree {
-    fn reach(&self) -> i64 {
+    fn lookback(&self) -> i64 {
         self.shape.window
     }
 

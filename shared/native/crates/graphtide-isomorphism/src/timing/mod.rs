@@ -271,7 +271,7 @@ impl Timing {
 }
 
 impl Engine for Timing {
-    fn reach(&self) -> i64 {
+    fn lookback(&self) -> i64 {
         self.shape.window
     }
 

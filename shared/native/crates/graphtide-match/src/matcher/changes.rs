@@ -24,7 +24,7 @@ pub struct Changes {
     /// Of every signature.
     hits: Vec<u64>,
     /// Of every pattern.
-    figures: Vec<Figures>,
+    pattern_counts: Vec<PatternCounts>,
     /// Patterns that held something, or that had no turn.
     waiting: Vec<PatternId>,
     /// Whose turn is next.
@@ -33,7 +33,7 @@ pub struct Changes {
 
 /// What may be said of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Figures {
+struct PatternCounts {
     candidates: u64,
     matches: u64,
     retractions: u64,
@@ -48,8 +48,8 @@ struct Figures {
 impl Changes {
     /// Lets a pattern be told of, whatever it counts: it has another plan.
     pub fn replanned(&mut self, number: PatternId, patterns: usize) {
-        self.figures.resize(patterns, Figures::default());
-        self.figures[number.place()].candidates = u64::MAX;
+        self.pattern_counts.resize(patterns, PatternCounts::default());
+        self.pattern_counts[number.place()].candidates = u64::MAX;
         self.waiting.push(number);
     }
 
@@ -60,8 +60,8 @@ impl Changes {
 
     /// Forgets a pattern that was removed.
     pub fn forget(&mut self, number: PatternId) {
-        if let Some(figures) = self.figures.get_mut(number.place()) {
-            *figures = Figures::default();
+        if let Some(pattern_counts) = self.pattern_counts.get_mut(number.place()) {
+            *pattern_counts = PatternCounts::default();
         }
         self.waiting.retain(|&other| other != number);
     }
@@ -74,7 +74,7 @@ impl Changes {
     }
 }
 
-impl Figures {
+impl PatternCounts {
     fn of(query: &Query, unit: &SubgraphUnit, hits: &[u64], postings: &Postings) -> Self {
         let counts = unit.counts_since(query.counts_before);
         Self {
@@ -111,14 +111,14 @@ impl Figures {
 }
 
 impl AllUnits<'_> {
-    fn figures(&self, number: PatternId, query: &Query) -> Option<Figures> {
+    fn pattern_counts(&self, number: PatternId, query: &Query) -> Option<PatternCounts> {
         Some(match query.unit? {
             UnitRef::Subgraph(unit) => {
                 let Subgraphs { units, hits, postings, .. } = self.subgraphs;
-                Figures::of(query, &units[unit.place()], hits, postings)
+                PatternCounts::of(query, &units[unit.place()], hits, postings)
             }
-            UnitRef::Events(unit) => Figures::of_own(number, query, self.own.events.get(unit)),
-            UnitRef::Graph(unit) => Figures::of_own(number, query, self.own.graphs.get(unit)),
+            UnitRef::Events(unit) => PatternCounts::of_own(number, query, self.own.events.get(unit)),
+            UnitRef::Graph(unit) => PatternCounts::of_own(number, query, self.own.graphs.get(unit)),
         })
     }
 }
@@ -127,10 +127,10 @@ impl Changes {
     /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
     /// they were 0. Matches that nobody holds may be retracted, if so said.
     pub fn take(&mut self, queries: &[Query], units: AllUnits<'_>, may_retract: bool, most: usize) -> Vec<PatternId> {
-        let Self { hits, figures, waiting, next } = self;
+        let Self { hits, pattern_counts, waiting, next } = self;
         let Subgraphs { hits: hits_now, dispatch, .. } = units.subgraphs;
         hits.resize(hits_now.len(), 0);
-        figures.resize(queries.len(), Figures::default());
+        pattern_counts.resize(queries.len(), PatternCounts::default());
         let mut candidates = std::mem::take(waiting);
         for (signature, (now, before)) in (0..).zip(hits_now.iter().zip(hits)) {
             if now != before {
@@ -140,7 +140,7 @@ impl Changes {
             }
         }
         if may_retract {
-            let pairs = (0..).zip(queries.iter().zip(&*figures));
+            let pairs = (0..).zip(queries.iter().zip(&*pattern_counts));
             candidates.extend(
                 pairs
                     .filter(|(_, (now, told))| now.reports.retractions != told.retractions)
@@ -152,12 +152,12 @@ impl Changes {
         candidates.extend(others.map(|(number, _)| number));
         candidates.sort_unstable();
         candidates.dedup();
-        let mut changed: Vec<(bool, PatternId, Figures)> = Vec::new();
+        let mut changed: Vec<(bool, PatternId, PatternCounts)> = Vec::new();
         let turn = candidates.partition_point(|&number| number.0 < *next);
         candidates.rotate_left(turn);
         for number in candidates {
-            let Some(now) = units.figures(number, &queries[number.place()]) else { continue };
-            let before = figures[number.place()];
+            let Some(now) = units.pattern_counts(number, &queries[number.place()]) else { continue };
+            let before = pattern_counts[number.place()];
             if now != before {
                 changed.push(((now.limited > 0, now.paused) == (before.limited > 0, before.paused), number, now));
             } else if now.holds() {
@@ -166,7 +166,7 @@ impl Changes {
         }
         changed.sort_by_key(|&(has_time, ..)| has_time);
         for &(has_time, number, now) in &changed[..most.min(changed.len())] {
-            figures[number.place()] = now;
+            pattern_counts[number.place()] = now;
             if has_time {
                 *next = number.0 + 1;
             }

@@ -23,7 +23,7 @@ use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::plan::{OnceSpec, TellingSpec};
+use crate::plan::{OnePerSpec, DeduplicationSpec};
 
 /// Keys that are remembered of an interval, whatever the limits.
 const MOST_KEYS: u64 = 1 << 20;
@@ -40,13 +40,13 @@ pub struct Deduplication {
     /// Of matches that have the same edges the first is told alone.
     pub is_distinct: bool,
     /// What is told once.
-    pub once: Option<Once>,
+    pub once: Option<OnePerKey>,
 }
 
 /// One match for each key in each interval.
 #[derive(Clone, Debug)]
-pub struct Once {
-    spec: OnceSpec,
+pub struct OnePerKey {
+    spec: OnePerSpec,
     /// Keys that it may hold.
     most: usize,
     /// Whether there were more since somebody asked.
@@ -106,9 +106,9 @@ pub struct Candidate {
 
 impl Deduplication {
     /// What a specification asks for, of a pattern with these limits; none where all is told. Keys may take half of its bytes.
-    pub fn new(spec: &TellingSpec, limits: &Limits) -> Option<Box<Self>> {
+    pub fn new(spec: &DeduplicationSpec, limits: &Limits) -> Option<Box<Self>> {
         let most = limits.state_bytes.map_or(MOST_KEYS, |bytes| (bytes / 2 / KEY_BYTES).clamp(1, MOST_KEYS)) as usize;
-        let once = spec.once.map(|spec| Once {
+        let once = spec.once.map(|spec| OnePerKey {
             spec,
             most,
             is_over: false,
@@ -122,7 +122,7 @@ impl Deduplication {
     }
 }
 
-impl Once {
+impl OnePerKey {
     /// Decides about a match of a key.
     pub fn decide(&mut self, detected_at: Time, key: &[u8; 16]) -> Say {
         if !self.has_begun {
@@ -155,7 +155,7 @@ impl Once {
     /// Lets go of matches that were told so long before a time that they are not retracted any more.
     pub fn expire(&mut self, now: Time) {
         while let Some(&(at, oldest)) = self.told.front()
-            && clock::has_passed(at, self.spec.reach, now)
+            && clock::has_passed(at, self.spec.lookback, now)
         {
             self.told.pop_front();
             if self.last.get(&oldest) == Some(&at) {

@@ -5,7 +5,7 @@
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::MatchBatch;
 
-use super::allowances::{Allowances, Bounded};
+use super::work_budgets::{WorkBudgets, Bounded};
 use super::output::{Output, Sources};
 use super::query::Query;
 use super::unit_ref::UnitRef;
@@ -13,7 +13,7 @@ use super::unit_ref::UnitRef;
 /// The pass as such units see it while they have a record.
 pub struct Emission<'a> {
     /// What units may spend.
-    pub budgets: &'a mut Option<Allowances>,
+    pub budgets: &'a mut Option<WorkBudgets>,
     /// The output of all.
     pub output: &'a mut Output,
     /// What the rows that wait refer to.

@@ -10,7 +10,7 @@ use graphtide_engine::ids::{ReaderId, RingId, SignatureId, UnitId};
 use graphtide_engine::lists::Postings;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::{ItemReport, Rows};
-use graphtide_engine::replay::{Begun, Frontier};
+use graphtide_engine::replay::{Begun, ConsumptionCursor};
 use graphtide_engine::trace::{Fates, Node, Step, Tally, Tracer};
 use graphtide_graph::Time;
 use graphtide_graph::clock::Now;
@@ -112,8 +112,8 @@ impl AnyEngine {
 }
 
 impl Engine for AnyEngine {
-    fn reach(&self) -> i64 {
-        each!(self, engine => engine.reach())
+    fn lookback(&self) -> i64 {
+        each!(self, engine => engine.lookback())
     }
 
     #[inline]
@@ -187,16 +187,16 @@ impl Engine for AnyEngine {
         each!(self, engine => engine.taken_elsewhere())
     }
 
-    fn has_residue(&self) -> bool {
-        each!(self, engine => engine.has_residue())
+    fn may_consume(&self) -> bool {
+        each!(self, engine => engine.may_consume())
     }
 
-    fn residue(&self) -> Option<Frontier> {
-        each!(self, engine => engine.residue())
+    fn consumption(&self) -> Option<ConsumptionCursor> {
+        each!(self, engine => engine.consumption())
     }
 
-    fn wait(&mut self, residue: Option<Frontier>) {
-        each!(self, engine => engine.wait(residue));
+    fn wait(&mut self, consumption: Option<ConsumptionCursor>) {
+        each!(self, engine => engine.wait(consumption));
     }
 
     fn begin(&mut self, now: Now, found: &mut Rows, meter: &mut Meter<'_>) {

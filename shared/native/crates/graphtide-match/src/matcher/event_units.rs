@@ -90,7 +90,7 @@ impl EventUnit {
         let bounds = Bounds { partial_matches: all(limits.partial_matches), bytes: all(limits.state_bytes) };
         let options = Options { deletions: allowed.deletions, bounds };
         // What a record may take, the pass says with each.
-        let setup = Setup { options, may_change: false, allowance: u64::MAX };
+        let setup = Setup { options, may_change: false, work_budget: u64::MAX };
         let detector = Detector::new(&spec.plan, symbols, spec.width, setup);
         let detector = detector.map_err(|error| InvalidPlan { pattern: spec.name(), reason: error.to_string() })?;
         let described = spec.patterns.iter().zip(&spec.plan.patterns).enumerate();
@@ -169,13 +169,13 @@ impl EventUnit {
 
     /// Takes an event or a deletion.
     fn take(&mut self, record: OwnRecord<'_>, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
-        let OwnRecord { batch, row, lent: (allowance, bounded) } = record;
+        let OwnRecord { batch, row, lent: (work_budget, bounded) } = record;
         let Some(detector) = &mut self.detector else { return Ok(false) };
         self.guard.taken = batch.ts()[row];
-        let taken = detector.push_row(batch, row, allowance, &mut self.found, meter);
+        let taken = detector.push_row(batch, row, work_budget, &mut self.found, meter);
         let is_limited = detector.take_limited();
         match taken.refusal {
-            Some(Refusal::Allowance) => self.at_limit(&bounded.to_string())?,
+            Some(Refusal::WorkBudget) => self.at_limit(&bounded.to_string())?,
             Some(Refusal::Bytes) => {
                 let bound = self.guard.limits.state_bytes.unwrap_or_default();
                 let limit = format!("{bound} bytes of state, matches of one record included");

@@ -13,7 +13,7 @@ use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, Limits};
 use graphtide_engine::meter::{Meter, Refusal};
-use graphtide_engine::output::{ItemReport, Kind, MatchBatch, PathStep, Telling};
+use graphtide_engine::output::{ItemReport, Kind, MatchBatch, PathStep, IntervalReport};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
 use graphtide_graph::symbol::SharedSymbols;
@@ -81,17 +81,17 @@ impl GraphUnit {
 
     /// Takes an edge or a deletion.
     fn take(&mut self, record: OwnRecord<'_>, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
-        let OwnRecord { batch, row, lent: (allowance, bounded) } = record;
+        let OwnRecord { batch, row, lent: (work_budget, bounded) } = record;
         self.measured.take();
         self.guard.taken = batch.ts()[row];
         self.is_wanted = self.guard.paused;
-        let lent = Lent { steps: allowance, bytes: self.room() };
+        let lent = Lent { steps: work_budget, bytes: self.room() };
         let Some(queries) = &mut self.queries else { return Ok(false) };
         let taken = queries.push_row(batch, row, lent, meter);
         self.is_wanted = taken.is_kept || taken.is_limited;
         self.bytes.1 += taken.held;
         match taken.refusal {
-            Some(Refusal::Allowance) => self.at_limit(&bounded.to_string())?,
+            Some(Refusal::WorkBudget) => self.at_limit(&bounded.to_string())?,
             Some(Refusal::Bytes) => self.at_limit(&self.bytes_of_one_record())?,
             Some(Refusal::Ended(_)) => self.guard.shed = true,
             None if taken.is_limited => {
@@ -263,7 +263,7 @@ impl OwnStore for GraphUnit {
                 })
             });
             let head = (number, answer.kind, query.shed || self.guard.shed);
-            let times = Telling { at: queries.latest(), nth: queries.nth(answer.member), valid: answer.valid };
+            let times = IntervalReport { at: queries.latest(), nth: queries.nth(answer.member), valid: answer.valid };
             out.push_interval(head, (answer.output, vertices), times, path);
             true
         });

@@ -29,7 +29,7 @@ impl Ids {
     }
 
     /// Lets an edge that came late be found by its id, unless the id was given again since.
-    pub fn name_late(&mut self, edge: EdgeRef, store: &EdgeStore) {
+    pub fn name_out_of_order(&mut self, edge: EdgeRef, store: &EdgeStore) {
         let id = store.id(edge);
         if id.is_made() {
             return;

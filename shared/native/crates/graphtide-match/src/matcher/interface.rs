@@ -6,7 +6,7 @@ use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::meter::Meter;
 use graphtide_engine::output::PatternNames;
-use graphtide_engine::replay::Frontier;
+use graphtide_engine::replay::ConsumptionCursor;
 use graphtide_graph::Time;
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
@@ -143,11 +143,11 @@ impl Matcher {
 
     /// Lets a pattern wait for [`Self::begin`]: what it finds until then counts for nothing. Call it before it takes anything.
     ///
-    /// `residue` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
-    pub fn wait(&mut self, number: PatternId, residue: Option<Frontier>) {
+    /// `consumption` is what it had consumed, if it consumes and that is known: it is to begin where that was so.
+    pub fn wait(&mut self, number: PatternId, consumption: Option<ConsumptionCursor>) {
         self.registry.begin_counting(number, false);
         if let Some(UnitRef::Subgraph(unit)) = self.registry.unit_of(number) {
-            self.subgraphs.units[unit.place()].engine.wait(residue);
+            self.subgraphs.units[unit.place()].engine.wait(consumption);
         }
     }
 
@@ -165,14 +165,14 @@ impl Matcher {
     }
 
     /// What a pattern knows that does not follow from the edges of its window; none where that is nothing.
-    pub fn residue(&self, number: PatternId) -> Option<Frontier> {
-        self.query(number)?.1.engine.residue()
+    pub fn consumption(&self, number: PatternId) -> Option<ConsumptionCursor> {
+        self.query(number)?.1.engine.consumption()
     }
 
     /// Lets a pattern tell what it would if it went on from what another matcher told of it, which stands where this one stands.
-    pub fn take_telling(&mut self, number: PatternId, other: &Self, of: PatternId) {
+    pub fn take_deduplication(&mut self, number: PatternId, other: &Self, of: PatternId) {
         let (Some(query), Some(other)) = (self.registry.get_mut(number), other.registry.get(of)) else { return };
-        query.telling.clone_from(&other.telling);
+        query.deduplication.clone_from(&other.deduplication);
     }
 
     /// Lets a pattern's matches be marked as incomplete from now on.
@@ -183,9 +183,9 @@ impl Matcher {
     }
 
     /// Grants every pattern the work that so many records are worth, for time that passed without them.
-    pub fn grant(&mut self, records: u64) {
+    pub fn refill(&mut self, records: u64) {
         if let Some(budgets) = &mut self.budgets {
-            budgets.grant(records);
+            budgets.refill(records);
         }
     }
 }

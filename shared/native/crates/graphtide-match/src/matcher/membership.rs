@@ -21,7 +21,7 @@ use graphtide_graph::batch::EdgeBatch;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
-use super::allowances::Allowances;
+use super::work_budgets::WorkBudgets;
 use super::deduplication::Deduplication;
 use super::event_units::{Allowed, EventUnit};
 use super::graph_queries::GraphUnit;
@@ -35,7 +35,7 @@ use super::unit::Unit;
 use super::unit_ref::UnitRef;
 use super::units::OwnPast;
 use super::window::Window;
-use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec, PlanSpec, TellingSpec};
+use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec, PlanSpec, DeduplicationSpec};
 
 /// The parts of a matcher that change when a pattern comes or goes, or gets another plan.
 pub struct Membership<'a> {
@@ -48,7 +48,7 @@ pub struct Membership<'a> {
     /// Units of event patterns and of graph queries.
     pub own: &'a mut OwnUnits,
     /// What units may spend.
-    pub budgets: &'a mut Option<Allowances>,
+    pub budgets: &'a mut Option<WorkBudgets>,
     /// What is reported of matches.
     pub output: &'a mut Output,
     /// What units may do.
@@ -226,7 +226,7 @@ impl Membership<'_> {
         let regrouped = self.own.events.regroup(&units, (spec, &numbers), self.window.symbols(), self.allowed, meter)?;
         let Some(unit) = regrouped else { return Ok(false) };
         let new = UnitRef::Events(unit.number);
-        Allowances::open_in(self.budgets, new, work_of_all(spec.limits, numbers.len()));
+        WorkBudgets::open_in(self.budgets, new, work_of_all(spec.limits, numbers.len()));
         for number in numbers {
             let query = &mut self.registry.queries[number.place()];
             let before = query.unit.replace(new).and_then(UnitRef::events);
@@ -292,7 +292,7 @@ impl Membership<'_> {
             counts_before,
             reports: Reports::default(),
             shed: false,
-            telling: spec.and_then(|spec| Deduplication::new(&spec.telling, &spec.limits)),
+            deduplication: spec.and_then(|spec| Deduplication::new(&spec.deduplication, &spec.limits)),
         };
         self.output.take_selective(&query);
         self.registry.put(number, query);
@@ -326,11 +326,11 @@ impl Membership<'_> {
     fn make_events(&mut self, spec: &EventUnitSpec, numbers: &[PatternId]) -> Result<u32, InvalidPlan> {
         let unit = EventUnit::new(spec, numbers, self.window.symbols(), self.allowed)?;
         let unit = self.own.events.put(unit);
-        Allowances::open_in(self.budgets, UnitRef::Events(unit), work_of_all(spec.limits, numbers.len()));
+        WorkBudgets::open_in(self.budgets, UnitRef::Events(unit), work_of_all(spec.limits, numbers.len()));
         for (pattern, &number) in spec.patterns.iter().zip(numbers) {
-            let telling = Deduplication::new(&TellingSpec { is_distinct: false, once: pattern.once }, &spec.limits);
+            let deduplication = Deduplication::new(&DeduplicationSpec { is_distinct: false, once: pattern.once }, &spec.limits);
             let unit = Some(UnitRef::Events(unit));
-            let query = Query { names: Arc::new(pattern.names()), unit, telling, ..Query::vacant() };
+            let query = Query { names: Arc::new(pattern.names()), unit, deduplication, ..Query::vacant() };
             self.output.take_selective(&query);
             self.registry.put(number, query);
         }
@@ -342,7 +342,7 @@ impl Membership<'_> {
         let unit = GraphUnit::new(queries, self.window.symbols(), self.allowed)?;
         let limits = queries.first().map(|(_, spec)| spec.limits).unwrap_or_default();
         let unit = self.own.graphs.put(unit);
-        Allowances::open_in(self.budgets, UnitRef::Graph(unit), work_of_all(limits, queries.len()));
+        WorkBudgets::open_in(self.budgets, UnitRef::Graph(unit), work_of_all(limits, queries.len()));
         for &(number, spec) in queries {
             let unit = Some(UnitRef::Graph(unit));
             self.registry.put(number, Query { names: Arc::new(spec.names()), unit, ..Query::vacant() });

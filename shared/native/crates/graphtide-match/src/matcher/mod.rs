@@ -6,9 +6,9 @@
 //! of [subgraphs], [events](event_units) and [graphs](graph_queries) match, and the [output](output) says what is reported.
 //! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
 //! Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with the record say so
-//! as under `shed`. A pattern's work may be bounded ([`allowances`]).
+//! as under `shed`. A pattern's work may be bounded ([`work_budgets`]).
 
-mod allowances;
+mod work_budgets;
 mod changes;
 mod clocks;
 mod deduplication;
@@ -48,7 +48,7 @@ use graphtide_graph::key::IdRef;
 use graphtide_graph::symbol::SharedSymbols;
 
 use crate::plan::{InvalidPlan, MatcherSpec};
-use allowances::Allowances;
+use work_budgets::WorkBudgets;
 use emission::Emission;
 pub use engine::AnyEngine;
 use event_units::{Allowed, EventUnit};
@@ -85,7 +85,7 @@ pub struct Matcher {
     own: OwnUnits,
     output: Output,
     tracing: Tracing,
-    budgets: Option<Allowances>,
+    budgets: Option<WorkBudgets>,
     selection: Selection,
     allowed: Allowed,
     totals: Totals,
@@ -104,7 +104,7 @@ impl Matcher {
             own: OwnUnits::default(),
             output: Output::new(deletions),
             tracing: Tracing::default(),
-            budgets: Allowances::new(work),
+            budgets: WorkBudgets::new(work),
             selection: Selection::new(adaptive),
             allowed: Allowed { deletions },
             totals: Totals::default(),

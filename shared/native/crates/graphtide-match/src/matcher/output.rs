@@ -73,13 +73,13 @@ impl<'a> Sources<'a> {
             let unit = &self.units[unit.place()];
             for &pattern in &unit.members {
                 let query = &queries[pattern.place()];
-                let Some(telling) = query.telling.as_ref().filter(|_| row.kind() == Kind::Match) else { continue };
+                let Some(deduplication) = query.deduplication.as_ref().filter(|_| row.kind() == Kind::Match) else { continue };
                 let rank = |edge: EdgeRef| PastOrder::rank(unit.past.as_deref(), edge, store);
                 let order = match row {
                     FoundRow::Assignment { edges, .. } => edges.iter().map(|&edge| (rank(edge), 0)).collect(),
                     FoundRow::Component { pairs, .. } => pairs.iter().map(|&(of, edge)| (rank(edge), of)).collect(),
                 };
-                let key = telling.once.as_ref().map(|_| {
+                let key = deduplication.once.as_ref().map(|_| {
                     bytes.clear();
                     query.names.key(&row, store, vertices, &mut bytes);
                     digest(&bytes)
@@ -114,7 +114,7 @@ impl Output {
 
     /// Takes a pattern that may not report all of its matches, if it is one.
     pub fn take_selective(&mut self, query: &Query) {
-        self.is_selective |= query.telling.is_some();
+        self.is_selective |= query.deduplication.is_some();
     }
 
     /// Whether some pattern may not report all of its matches.
@@ -146,13 +146,13 @@ impl Output {
     /// Lets rows know for whom they are; `shed` are the patterns of which matches may be missing.
     pub fn address(&mut self, from: Sources<'_>, queries: &[Query], shed: Vec<PatternId>) {
         let of = |unit: &SubgraphUnit| {
-            let tellings = || unit.members.iter().map(|member| queries[member.place()].telling.as_deref());
+            let tellings = || unit.members.iter().map(|member| queries[member.place()].deduplication.as_deref());
             Recipient {
                 members: unit.members.clone(),
                 bytes: unit.guard.limits.state_bytes,
-                is_selective: tellings().any(|telling| telling.is_some()),
+                is_selective: tellings().any(|deduplication| deduplication.is_some()),
                 is_distinct: unit.past.is_none()
-                    && tellings().all(|telling| telling.is_some_and(|own| own.is_distinct && own.once.is_none())),
+                    && tellings().all(|deduplication| deduplication.is_some_and(|own| own.is_distinct && own.once.is_none())),
             }
         };
         let recipients = Recipients { names: Arc::clone(&self.names), units: from.units.iter().map(of).collect() };
@@ -221,12 +221,12 @@ impl Output {
         let (mut silent, mut seen) = (Silent::default(), HashSet::<_, FxBuildHasher>::default());
         for found in candidates {
             let query = &mut queries[found.pattern.place()];
-            let Some(telling) = &mut query.telling else { continue };
-            if telling.is_distinct && !seen.insert((found.pattern, found.edges())) {
+            let Some(deduplication) = &mut query.deduplication else { continue };
+            if deduplication.is_distinct && !seen.insert((found.pattern, found.edges())) {
                 silent.repeat(found.place, found.pattern);
                 continue;
             }
-            let said = match (&mut telling.once, &found.key) {
+            let said = match (&mut deduplication.once, &found.key) {
                 (Some(once), Some(key)) => once.decide(found.detected_at, key),
                 _ => Say::Told,
             };
@@ -256,7 +256,7 @@ impl Output {
             let query = &mut queries[found.pattern.place()];
             let Some(unit) = from.unit_of(query) else { return false };
             // What the window of the pattern has passed may be another edge's place in the store by now.
-            if found.first < now.alive_from(unit.clock, unit.engine.reach()) {
+            if found.first < now.alive_from(unit.clock, unit.engine.lookback()) {
                 return false;
             }
             let times = found.edges.iter().map(|&edge| store.get(edge).ts);
@@ -265,7 +265,7 @@ impl Output {
             let head = (found.pattern, Kind::Retract, query.shed || unit.guard.shed);
             let (parts, place) = ((found.edges.as_slice(), found.vertices.as_slice()), out.len());
             out.push(head, (now.ts, first, last), parts, &query.names, (store, vertices));
-            if query.telling.is_some() {
+            if query.deduplication.is_some() {
                 out.retain_from(place, |batch, index| {
                     query.notes(Kind::Retract, now.ts, |query| query.names.match_id(&batch.get(index, names)))
                 });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graphtide_engine::output::{Kind, PatternNames};
 use graphtide_graph::Time;
 
-use super::deduplication::{Deduplication, Once};
+use super::deduplication::{Deduplication, OnePerKey};
 use super::unit::Counts;
 use super::unit_ref::UnitRef;
 
@@ -57,7 +57,7 @@ pub struct Query {
     /// Whether matches of it were missing where it comes from.
     pub shed: bool,
     /// What it does not tell; none where it tells all.
-    pub telling: Option<Box<Deduplication>>,
+    pub deduplication: Option<Box<Deduplication>>,
 }
 
 impl Query {
@@ -70,7 +70,7 @@ impl Query {
             counts_before: Counts::default(),
             reports: Reports::default(),
             shed: false,
-            telling: None,
+            deduplication: None,
         }
     }
 
@@ -80,19 +80,19 @@ impl Query {
     }
 
     /// What it reports once for each key, if it does.
-    pub fn once_mut(&mut self) -> Option<&mut Once> {
-        self.telling.as_mut().and_then(|telling| telling.once.as_mut())
+    pub fn once_mut(&mut self) -> Option<&mut OnePerKey> {
+        self.deduplication.as_mut().and_then(|deduplication| deduplication.once.as_mut())
     }
 
     /// Bytes that it takes for what it told once.
     pub fn told_bytes(&self) -> usize {
-        self.telling.as_ref().and_then(|telling| telling.once.as_ref()).map_or(0, Once::bytes)
+        self.deduplication.as_ref().and_then(|deduplication| deduplication.once.as_ref()).map_or(0, OnePerKey::bytes)
     }
 
     /// Says whether a record of a match that is to be told is told, where a match for each key is; counts it as not told if not.
     pub fn notes(&mut self, kind: Kind, detected_at: Time, id: impl FnOnce(&Self) -> [u8; 32]) -> bool {
-        let has_once = |telling: &Deduplication| telling.once.is_some();
-        if !self.telling.as_deref().is_some_and(has_once) || !matches!(kind, Kind::Match | Kind::Retract) {
+        let has_once = |deduplication: &Deduplication| deduplication.once.is_some();
+        if !self.deduplication.as_deref().is_some_and(has_once) || !matches!(kind, Kind::Match | Kind::Retract) {
             return true;
         }
         let id = id(self);

@@ -24,7 +24,7 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeStore;
 
-use super::allowances::{Allowances, Bounded};
+use super::work_budgets::{WorkBudgets, Bounded};
 use super::output::Sources;
 use super::query::Query;
 use super::timers::Timers;
@@ -67,7 +67,7 @@ pub struct Pass<'a> {
     /// The edges.
     pub window: &'a mut Window,
     /// What they may spend.
-    pub budgets: &'a mut Option<Allowances>,
+    pub budgets: &'a mut Option<WorkBudgets>,
     /// What they find.
     pub rows: &'a mut Rows,
     /// The limit that was reached, if one was.
@@ -219,7 +219,7 @@ impl Subgraphs {
     /// Waits for units that work on other threads, and puts the rows of all units in order of detection.
     pub fn drain(
         &mut self,
-        budgets: &mut Option<Allowances>,
+        budgets: &mut Option<WorkBudgets>,
         rows: &mut Rows,
         store: &EdgeStore,
         meter: &mut Meter<'_>,
@@ -241,7 +241,7 @@ impl Subgraphs {
                 outcomes.push(unit.at_limit(&bounds.to_string(), meter));
             }
             if drained.refused {
-                let refusal = meter.ended().map_or(Refusal::Allowance, Refusal::Ended);
+                let refusal = meter.ended().map_or(Refusal::WorkBudget, Refusal::Ended);
                 outcomes.push(unit.refused(refusal, bounded, meter).map(|_| ()));
             }
         }
@@ -338,15 +338,15 @@ impl Subgraphs {
 /// Lends a unit what it may spend on an insertion; returns the steps counted before, and whose account bounds it.
 #[allow(clippy::inline_always)] // every insertion that is bounded
 #[inline(always)]
-fn begin(budgets: &mut Allowances, unit: UnitId, meter: &mut Meter<'_>) -> (u64, Bounded) {
-    let (allowance, bounded) = budgets.lend(UnitRef::Subgraph(unit));
-    meter.begin(allowance);
+fn begin(budgets: &mut WorkBudgets, unit: UnitId, meter: &mut Meter<'_>) -> (u64, Bounded) {
+    let (work_budget, bounded) = budgets.lend(UnitRef::Subgraph(unit));
+    meter.begin(work_budget);
     (meter.taken(), bounded)
 }
 
 #[allow(clippy::inline_always)] // every insertion that is bounded
 #[inline(always)]
-fn spend(budgets: &mut Allowances, unit: &mut SubgraphUnit, number: UnitId, taken: u64) {
+fn spend(budgets: &mut WorkBudgets, unit: &mut SubgraphUnit, number: UnitId, taken: u64) {
     let taken = taken + unit.engine.taken_elsewhere();
     unit.guard.counts.work += taken;
     budgets.spend(UnitRef::Subgraph(number), taken);

@@ -16,7 +16,7 @@ use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::Now;
 use smallvec::SmallVec;
 
-use super::allowances::Bounded;
+use super::work_budgets::Bounded;
 use super::emission::Emission;
 use super::query::Query;
 use super::unit::{LimitReached, Removal, Unit, Warm};

@@ -144,15 +144,15 @@ impl Window {
     }
 
     /// Holds edges for as long as one may be of use, on a clock.
-    pub fn lengthen(&mut self, clock: Clock, reach: i64) {
-        self.longest.widen(clock, reach);
+    pub fn lengthen(&mut self, clock: Clock, lookback: i64) {
+        self.longest.widen(clock, lookback);
     }
 
     /// Holds edges for as long as one of `left` needs them, now that one left that needed them for so long.
-    pub fn shorten(&mut self, clock: Clock, reach: i64, left: impl Iterator<Item = (Clock, i64)>) {
-        if reach == self.longest.on(clock) {
+    pub fn shorten(&mut self, clock: Clock, lookback: i64, left: impl Iterator<Item = (Clock, i64)>) {
+        if lookback == self.longest.on(clock) {
             self.longest = Longest::default();
-            left.for_each(|(clock, reach)| self.longest.widen(clock, reach));
+            left.for_each(|(clock, lookback)| self.longest.widen(clock, lookback));
         }
     }
 
@@ -295,9 +295,9 @@ impl Window {
             return Some(edge);
         }
         let ends = (self.vertices.acquire(batch.source(row)), self.vertices.acquire(batch.target(row)));
-        let edge = store.push_late((ts, sets.acquire(&satisfied).number()), ends, id, values);
+        let edge = store.push_out_of_order((ts, sets.acquire(&satisfied).number()), ends, id, values);
         if let Some(ids) = &mut self.ids {
-            ids.name_late(edge, store);
+            ids.name_out_of_order(edge, store);
         }
         Some(edge)
     }

@@ -148,13 +148,13 @@ class AlgebraCost:
         """Return the edges of any label in a window."""
         if not self._known.edges:
             return DEFAULT_EDGES_IN_WINDOW
-        reach = scan.window.reach(self._unit)
-        return max(1.0, self._known.edges * reach / self._known.span) if self._known.span > 0 else float(self._known.edges)
+        lookback = scan.window.lookback(self._unit)
+        return max(1.0, self._known.edges * lookback / self._known.span) if self._known.span > 0 else float(self._known.edges)
 
     def _renewals(self, expression: Algebra, ways: float) -> float:
         """Return how often a tuple that can come about in so many ways is extended in a window, at most once a slide."""
         scan = _first_scan(expression)
-        slides = scan.window.reach(self._unit) / scan.window.step(self._unit)
+        slides = scan.window.lookback(self._unit) / scan.window.step(self._unit)
         return max(1.0, min(slides, self.edges(scan), math.sqrt(max(1.0, ways))))
 
     def _share(self, label: str | None, source: str | None, target: str | None) -> float:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
 
-    from graphtide_query.estimates.budget import Allowance
+    from graphtide_query.estimates.budget import WorkBudget
     from graphtide_query.families.algebra.physical import Steps
     from graphtide_query.families.algebra.rewriting import Plan
 
@@ -127,19 +127,19 @@ def _rewritten(query: GraphQuery, start: Plan, fixed: Set[Algebra], rewritings: 
     if len(rewritings) > MOST_REWRITINGS:
         message = f"a plan has {MOST_REWRITINGS} rewritings at most, this one has {len(rewritings)}"
         raise InvalidQueryError(message)
-    allowance = Work(query.name, PlanningBudget()).search()
+    work_budget = Work(query.name, PlanningBudget()).search()
     for rewriting in rewritings:
-        start = _step(start, fixed, rewriting, allowance)
+        start = _step(start, fixed, rewriting, work_budget)
     return start
 
 
-def _step(plan: Plan, fixed: Set[Algebra], rewriting: Rewriting, allowance: Allowance) -> Plan:
+def _step(plan: Plan, fixed: Set[Algebra], rewriting: Rewriting, work_budget: WorkBudget) -> Plan:
     """Return the plan that a step leads to; whoever searched for it has looked at all that is looked at here."""
     for each, new in numbered(plan, fixed):
-        if not allowance.left:
+        if not work_budget.left:
             message = "the plan takes more rewritings than planning may look at"
             raise InvalidQueryError(message)
-        allowance.work.do(units_of_rewriting(new))
+        work_budget.work.do(units_of_rewriting(new))
         if each == rewriting:
             return new
     message = f"the rule {rewriting.rule!r} does not apply in place {rewriting.number} of the plan before it"

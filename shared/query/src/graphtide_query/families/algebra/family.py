@@ -11,7 +11,7 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.path_expression import Symbol
 from graphtide_core.plans import Derivation, DerivedPlan, GraphPlan, PathEngine
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 from graphtide_core.regular_rule import Atom, Rule, Variable
 from graphtide_core.stream_window import StreamWindow, WindowKind
 from graphtide_core.suggestion import show
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.layout import Layout
 
 
@@ -79,14 +79,14 @@ class AlgebraFamily:
         labels = {each.label for each in query.inputs}
         return Reads(
             streams=query.streams,
-            reach=Reach(_longest_window(query), is_closed=True, is_rounded_up=True),
+            lookback=Lookback(_longest_window(query), is_closed=True, is_rounded_up=True),
             labels=None if None in labels else tuple(sorted(each for each in labels if each is not None)),
             attributes=query.attributes,
         )
 
     def lookback(self, query: GraphQuery, unit: TimeUnit, /) -> int:
         """Return its longest window; raises as `reads`."""
-        return self.reads(query).reach.ticks(unit)
+        return self.reads(query).lookback.ticks(unit)
 
     def canonical(self, query: GraphQuery, /) -> None:
         """Return None: queries of one stream share operators whether they are equal or not."""
@@ -155,20 +155,22 @@ class AlgebraFamily:
 
         return burst_of_results(query, known)
 
-    def plan(self, queries: Sequence[GraphQuery], wish: Wish, context: PlanningContext, /) -> tuple[GraphPlan, ...]:
+    def plan(
+        self, queries: Sequence[GraphQuery], planner_options: PlannerOptions, context: PlanningContext, /
+    ) -> tuple[GraphPlan, ...]:
         """Plan each query by itself."""
         from graphtide_query.families.algebra.planning import plan_graph_query  # noqa: PLC0415 - loaded by the first that plans
 
         return tuple(
-            plan_graph_query(each, wish, unit=context.unit, statistics=context.statistics, budget=context.budget)
+            plan_graph_query(each, planner_options, unit=context.unit, statistics=context.statistics, budget=context.budget)
             for each in queries
         )
 
-    def assign(self, query: GraphQuery, wish: Wish, context: PlanningContext, /) -> DerivedPlan:
+    def assign(self, query: GraphQuery, planner_options: PlannerOptions, context: PlanningContext, /) -> DerivedPlan:
         """Say how the plan of a query follows from it."""
         from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
 
-        return chosen(query, wish, unit=context.unit, statistics=context.statistics, budget=context.budget)
+        return chosen(query, planner_options, unit=context.unit, statistics=context.statistics, budget=context.budget)
 
     def assigned(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> DerivedPlan:
         """Return a query with how its plan follows from it."""
@@ -182,7 +184,7 @@ class AlgebraFamily:
 
         return GraphPlan(pattern, derived(pattern, self.assigned(pattern, physical, considered).physical))
 
-    def company(self, _plan: GraphPlan, /) -> None:
+    def unit_key(self, _plan: GraphPlan, /) -> None:
         """Return None: what queries share they share whatever their plans."""
 
     @property
@@ -241,7 +243,12 @@ class AlgebraFamily:
         return True
 
     def improved(
-        self, running: Mapping[int, GraphPlan], wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+        self,
+        running: Mapping[int, GraphPlan],
+        planner_options: PlannerOptions,
+        context: PlanningContext,
+        policy: ReplanPolicy,
+        /,
     ) -> Iterator[dict[int, GraphPlan]]:
         """Yield the plans that are better, all at once: the past is taken again once."""
         from graphtide_query.families.algebra.derivation import is_cheaper, laid_open  # noqa: PLC0415 - as above
@@ -249,7 +256,7 @@ class AlgebraFamily:
 
         found: dict[int, GraphPlan] = {}
         for number, old in running.items():
-            new = chosen(old.query, wish, unit=context.unit, statistics=context.known)
+            new = chosen(old.query, planner_options, unit=context.unit, statistics=context.known)
             then = old.derivation
             if then is not None and is_cheaper(
                 old.query, new.physical, then, unit=context.unit, known=context.known, margin=policy.margin

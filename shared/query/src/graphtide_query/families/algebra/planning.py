@@ -23,8 +23,8 @@ from graphtide_query.families.algebra.physical import compiled
 from graphtide_query.families.algebra.rewriting import fixed_parts
 from graphtide_query.families.algebra.search import estimated_cost, searched
 from graphtide_query.families.algebra.translation import canonical
+from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import CANONICAL, PLANS_OF_QUERIES
-from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.algebra.physical import Steps
     from graphtide_query.families.algebra.rewriting import Plan
     from graphtide_query.families.algebra.search import Found
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
 
 _ALIKE: Final = 1.05
 """How many times as much as the cheapest a plan may be estimated to cost, to be preferred if fewer rules led to it."""
@@ -48,19 +48,19 @@ _TOLD: Final = 4
 
 def plan_graph_query(
     query: GraphQuery,
-    wish: Wish,
+    planner_options: PlannerOptions,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> GraphPlan:
     """Return the plan of a query that `chosen` chooses; arguments and errors are as there."""
-    return laid_open(chosen(query, wish, unit=unit, statistics=statistics, budget=budget))
+    return laid_open(chosen(query, planner_options, unit=unit, statistics=statistics, budget=budget))
 
 
 def chosen(
     query: GraphQuery,
-    wish: Wish,
+    planner_options: PlannerOptions,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
@@ -70,7 +70,7 @@ def chosen(
 
     Args:
         query: the query.
-        wish: the engine and the variant that are wished.
+        planner_options: the engine and the variant that are wished.
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream; where nothing is, structure alone decides.
         budget: how much work the search may do.
@@ -79,8 +79,8 @@ def chosen(
         InvalidQueryError: the engine has no such variant, or a window or slide is shorter than a tick.
         PlanningBudgetError: the query cannot be planned within the budget.
     """
-    engine = PathEngine.S_PATH if wish.engine == AUTO else PathEngine(wish.engine)
-    variant = wish.variant_among(engine.value, PLANS_OF_QUERIES)
+    engine = PathEngine.S_PATH if planner_options.engine == AUTO else PathEngine(planner_options.engine)
+    variant = planner_options.variant_among(engine.value, PLANS_OF_QUERIES)
     refuse_shorter_than_a_tick(query, unit)
     work = Work(query.name, budget)
     logical, cost = canonical(query), AlgebraCost(statistics, unit, engine, work)
@@ -94,7 +94,7 @@ def chosen(
     told = [best, *(each for each in _told(found, best, first) if each is not best)]
     is_written = best is first and not best.steps
     engines: tuple[ConsideredEngine, ...] = ()
-    if wish.engine == AUTO:
+    if planner_options.engine == AUTO:
         costs = ((each, AlgebraCost(statistics, unit, each, work)) for each in PathEngine)
         priced = (ConsideredEngine(each, estimated_cost(best.plan, best.steps, own)[0]) for each, own in costs)
         engines = tuple(sorted(priced, key=lambda each: each.nanoseconds))

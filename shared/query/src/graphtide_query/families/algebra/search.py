@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from graphtide_core.algebra import Algebra
     from graphtide_core.plans import Rewriting
 
-    from graphtide_query.estimates.budget import Allowance
+    from graphtide_query.estimates.budget import WorkBudget
     from graphtide_query.families.algebra.cost import AlgebraCost
     from graphtide_query.families.algebra.path_reach import Estimate
     from graphtide_query.families.algebra.physical import Steps
@@ -72,34 +72,34 @@ class Found:
         return tuple(each.rule for each in self.rewritings)
 
 
-def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, allowance: Allowance) -> tuple[Found, ...]:
+def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_budget: WorkBudget) -> tuple[Found, ...]:
     """Return plans that rules lead to from the canonical one, which is among them, the cheapest first; of equals the nearest.
 
     Args:
         canonical: the plan as the query is written.
         fixed: what stays as it is.
         cost: estimates over the stream.
-        allowance: what may be spent; the canonical plan is estimated in any case.
+        work_budget: what may be spent; the canonical plan is estimated in any case.
     """
     estimated = partial(_found, cost=cost, fixed=fixed)
     order = count()
-    allowance.work.do(UNITS_OF_A_NODE * _compared(canonical))
+    work_budget.work.do(UNITS_OF_A_NODE * _compared(canonical))
     start = in_normal_form(canonical, fixed)
     first = estimated(start, ())
     known = {start: first}
     waiting = [(first.nanoseconds, next(order), start)]
-    while waiting and allowance.left:
+    while waiting and work_budget.left:
         _, _, plan = heappop(waiting)
         if len(known[plan].rewritings) == MOST_REWRITINGS:
             continue
         for rewriting, new in numbered(plan, fixed):
-            allowance.work.do(units_of_rewriting(new))
+            work_budget.work.do(units_of_rewriting(new))
             if new in known:
                 continue
-            allowance.work.do(UNITS_OF_A_NODE * _compared(new))
+            work_budget.work.do(UNITS_OF_A_NODE * _compared(new))
             known[new] = estimated(new, (*known[plan].rewritings, rewriting))
             heappush(waiting, (known[new].nanoseconds, next(order), new))
-            if not allowance.left:
+            if not work_budget.left:
                 break
     return tuple(sorted(known.values(), key=lambda each: (each.nanoseconds, len(each.rewritings))))
 

@@ -21,7 +21,7 @@ from graphtide_query.families.events.common import FEWEST_SLOTS, implies, may_sh
 from graphtide_query.families.events.forms import Forms
 from graphtide_query.families.events.pruning import in_order, pruned
 from graphtide_query.families.events.rates import Rates
-from graphtide_query.families.events.worthwhile import worth_sharing
+from graphtide_query.families.events.worthwhile import shared_subpatterns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +132,7 @@ class _Growing:
             if not may_share(self.forms, rest, form):
                 continue
             own = sum(1 << keys[slot] for slot in self.vertices[vertex].differential)
-            found = worth_sharing(self.forms, self.rates, [rest, restricted(self.forms, form, own)])
+            found = shared_subpatterns(self.forms, self.rates, [rest, restricted(self.forms, form, own)])
             if found is not None and (best is None or found[0].size > best.form.size):
                 best = _Found(vertex, found[0], *found[1])
         return best

@@ -24,7 +24,7 @@ from graphtide_query.families.events.random_walk import random_walk
 from graphtide_query.families.events.rates import Rates
 from graphtide_query.families.events.sharing import Link, Sharing
 from graphtide_query.families.events.spass import spass
-from graphtide_query.families.events.worthwhile import worth_sharing
+from graphtide_query.families.events.worthwhile import shared_subpatterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -170,7 +170,7 @@ def _shared(workload: Workload, tree: PartitionTree) -> tuple[Sharing, list[int 
     gone: dict[int, list[int]] = {}
     for cluster in tree.inner():
         members = [place[each] for child in tree.children[cluster] for each in gone.get(child, [child])]
-        found = worth_sharing(workload.forms, workload.rates, [sharing.forms[member] for member in members])
+        found = shared_subpatterns(workload.forms, workload.rates, [sharing.forms[member] for member in members])
         if found is None:
             gone[cluster] = list(chain.from_iterable(gone.get(child, [child]) for child in tree.children[cluster]))
             continue

@@ -30,7 +30,7 @@ from graphtide_query.families.events.entropy import (
     taken_off_by_combining,
     taken_off_by_merging,
 )
-from graphtide_query.families.events.worthwhile import worth_sharing
+from graphtide_query.families.events.worthwhile import shared_subpatterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -137,7 +137,7 @@ class _Agglomeration:
             _, one, other = heappop(self.candidates)
             if other not in self.links[one]:
                 continue
-            found = worth_sharing(self.forms, self.rates, [self.tree.forms[one], self.tree.forms[other]])
+            found = shared_subpatterns(self.forms, self.rates, [self.tree.forms[one], self.tree.forms[other]])
             if found is None:
                 del self.links[one][other], self.links[other][one]
             elif self._may_combine(one, other) or any(_keeps(found[0], self.tree.forms[each]) for each in (one, other)):
@@ -266,7 +266,7 @@ class _Rotations:
     def _rotate(self, vertex: int, stays: int, goes: int, comes: int) -> list[int]:
         """Rotate if there is a common sub-pattern; return the clusters whose rotations may now take off more."""
         tree = self.tree
-        found = worth_sharing(self.forms, self.rates, [tree.forms[stays], tree.forms[comes]])
+        found = shared_subpatterns(self.forms, self.rates, [tree.forms[stays], tree.forms[comes]])
         if found is None:
             return []
         parent = tree.parents[vertex]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_query.families.events.common import FEWEST_SLOTS, restricted
 from graphtide_query.families.events.sharing import Link
-from graphtide_query.families.events.worthwhile import worth_sharing
+from graphtide_query.families.events.worthwhile import shared_subpatterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,7 +106,7 @@ class _Compensation:
 
     def examine(self, pair: _Pair) -> None:
         """Give two sub-patterns a parent, if their differential parts have something in common."""
-        found = worth_sharing(self.forms, self.rates, [self._part(each) for each in pair])
+        found = shared_subpatterns(self.forms, self.rates, [self._part(each) for each in pair])
         if found is None:
             return
         form, keys = found

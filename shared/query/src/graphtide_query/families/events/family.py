@@ -11,7 +11,7 @@ from graphtide_core.one_per import with_past
 from graphtide_core.pattern import Report
 from graphtide_core.plans import AGGREGATION, EventPlan, GroupedPlan, Grouping
 from graphtide_core.predicate import RECORD_FIELDS
-from graphtide_core.reads import Reach, Reads
+from graphtide_core.reads import Lookback, Reads
 
 from graphtide_query.families.engine import foreign_plan
 from graphtide_query.families.variants import BUILDERS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from graphtide_query.estimates.bursts import Burst
     from graphtide_query.explanation import Explanation, Seen, UnitFunnel
     from graphtide_query.families.family import PlanningContext, ReplanPolicy
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
     from graphtide_query.layout import Layout
 
 
@@ -71,14 +71,14 @@ class EventFamily:
         types = {event.type for event in pattern.events}
         return Reads(
             streams=pattern.streams,
-            reach=Reach(pattern.looks_back, is_closed=True),
+            lookback=Lookback(pattern.looks_back, is_closed=True),
             labels=None if None in types else tuple(sorted(each for each in types if each is not None)),
             attributes=pattern.attributes,
         )
 
     def lookback(self, pattern: EventPattern, unit: TimeUnit, /) -> int:
         """Return its hindsight, which may be more than its reach, and the intervals of `ONE PER`."""
-        return with_past(pattern.one_per, pattern.hindsight(unit), unit)
+        return with_past(pattern.one_per, pattern.match_lookback(unit), unit)
 
     def canonical(self, pattern: EventPattern, /) -> None:
         """Return None: patterns of one stream share sub-patterns whether they are equal or not."""
@@ -149,17 +149,19 @@ class EventFamily:
 
         return burst_of_events(pattern, known)
 
-    def plan(self, patterns: Sequence[EventPattern], wish: Wish, context: PlanningContext, /) -> tuple[EventPlan, ...]:
+    def plan(
+        self, patterns: Sequence[EventPattern], planner_options: PlannerOptions, context: PlanningContext, /
+    ) -> tuple[EventPlan, ...]:
         """Plan the patterns of each stream together."""
         from graphtide_query.families.events.planning import plan_events  # noqa: PLC0415 - loaded by the first that plans
 
-        return plan_events(patterns, wish, unit=context.unit, statistics=context.statistics)
+        return plan_events(patterns, planner_options, unit=context.unit, statistics=context.statistics)
 
-    def assign(self, pattern: EventPattern, wish: Wish, context: PlanningContext, /) -> GroupedPlan:
+    def assign(self, pattern: EventPattern, planner_options: PlannerOptions, context: PlanningContext, /) -> GroupedPlan:
         """Say how a pattern is to be grouped with those that its host has beside it."""
         from graphtide_query.families.events.grouping import grouped  # noqa: PLC0415 - as above
 
-        return grouped(pattern, wish, unit=context.unit, statistics=context.statistics)
+        return grouped(pattern, planner_options, unit=context.unit, statistics=context.statistics)
 
     def assigned(self, pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GroupedPlan:
         """Return a pattern with how it is to be grouped."""
@@ -171,7 +173,7 @@ class EventFamily:
         """Return how it is to be grouped, as it is; those that are there become units."""
         return self.assigned(pattern, physical, considered)
 
-    def company(self, plan: GroupedPlan, /) -> str:
+    def unit_key(self, plan: GroupedPlan, /) -> str:
         """Return the builder that is wished."""
         return plan.physical.builder
 
@@ -238,7 +240,12 @@ class EventFamily:
         return False
 
     def improved(
-        self, running: Mapping[int, EventPlan], _wish: Wish, context: PlanningContext, policy: ReplanPolicy, /
+        self,
+        running: Mapping[int, EventPlan],
+        _planner_options: PlannerOptions,
+        context: PlanningContext,
+        policy: ReplanPolicy,
+        /,
     ) -> Iterator[dict[int, EventPlan]]:
         """Yield the plans of each unit that should take the place of those of a stream."""
         if not running:

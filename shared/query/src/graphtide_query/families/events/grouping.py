@@ -15,8 +15,8 @@ from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, s
 from graphtide_core.time import EventTime, TimeUnit
 
 from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import BUILDERS
-from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.statistics import DriftPolicy
 
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
 
 
 def grouped(
     pattern: EventPattern,
-    wish: Wish,
+    planner_options: PlannerOptions,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
@@ -38,7 +38,7 @@ def grouped(
 
     Args:
         pattern: the pattern.
-        wish: the builder that is wished, if one is.
+        planner_options: the builder that is wished, if one is.
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream.
 
@@ -48,7 +48,7 @@ def grouped(
     """
     refuse_shorter_than_a_tick(pattern, unit)
     known = statistics or StatisticsSnapshot()
-    physical = Grouping(wish.variant_among(AGGREGATION, BUILDERS) or AUTO, rates_of(pattern, known))
+    physical = Grouping(planner_options.variant_among(AGGREGATION, BUILDERS) or AUTO, rates_of(pattern, known))
     alone = units([pattern], "none", unit=unit, statistics=known)
     nanoseconds = sum(each.cost.nanoseconds for each in alone)
     partial_matches = sum(each.cost.partial_matches for each in alone)

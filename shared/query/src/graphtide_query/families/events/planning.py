@@ -10,8 +10,8 @@ from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
 from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import BUILDERS
-from graphtide_query.families.wish import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.ids import StreamName
 
-    from graphtide_query.families.wish import Wish
+    from graphtide_query.families.planner_options import PlannerOptions
 
 
 def plan_events(
     patterns: Sequence[EventPattern],
-    wish: Wish,
+    planner_options: PlannerOptions,
     *,
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
@@ -33,7 +33,7 @@ def plan_events(
 
     Args:
         patterns: of any streams.
-        wish: the builder that is wished, if one is.
+        planner_options: the builder that is wished, if one is.
         unit: what a tick of the stream's time is.
         statistics: what is known of the stream.
 
@@ -44,7 +44,7 @@ def plan_events(
         InvalidPatternError: a pattern has too many branches, or a duration that is shorter than a tick.
         InvalidQueryError: there is no such builder.
     """
-    builder = wish.variant_among(AGGREGATION, BUILDERS) or AUTO
+    builder = planner_options.variant_among(AGGREGATION, BUILDERS) or AUTO
     streams: dict[StreamName, list[int]] = {}
     for number, pattern in enumerate(patterns):
         refuse_shorter_than_a_tick(pattern, unit)

@@ -14,7 +14,7 @@ from graphtide_query.families.events.adaptation import RebuildPolicy, with_patte
 from graphtide_query.families.events.costs import cost, kept, sizes
 from graphtide_query.families.events.grouping import statistics_of
 from graphtide_query.families.events.units import joined, units
-from graphtide_query.families.wish import AUTO
+from graphtide_query.families.planner_options import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class _Candidate(NamedTuple):
     """The slots that some sub-patterns share, in one order; and what sharing them is worth, 1 being nothing."""
 
-    worth: float
+    benefit: float
     slots: int
     sharers: tuple[int, ...]
 
@@ -41,7 +41,7 @@ def spass(forms: Forms, leaves: Sequence[Form], rates: Rates, work: Examinations
     """
     sharing = Sharing(list(leaves))
     free = [leaf.slots for leaf in leaves]
-    candidates = sorted(_candidates(forms, leaves, rates, work), key=lambda each: (-each.worth, each.sharers, each.slots))
+    candidates = sorted(_candidates(forms, leaves, rates, work), key=lambda each: (-each.benefit, each.sharers, each.slots))
     for _, slots, sharers in candidates:
         takers = [leaf for leaf in sharers if not slots & ~free[leaf]]
         found = common_of_all(forms, [restricted(forms, leaves[leaf], slots) for leaf in takers]) if len(takers) > 1 else None

@@ -17,7 +17,7 @@ from graphtide_query.families.events.budget import AggregationBudget
 from graphtide_query.families.events.builders import aggregate
 from graphtide_query.families.events.costs import cost, sizes
 from graphtide_query.families.events.pruning import renumbered
-from graphtide_query.families.wish import AUTO
+from graphtide_query.families.planner_options import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -25,7 +25,7 @@ LEAST: Final = 1e-250
 """Instances that are as good as none."""
 
 
-def worth_sharing(forms: Forms, rates: Rates, members: Sequence[Form]) -> tuple[Form, list[Mapping[Key, Key]]] | None:
+def shared_subpatterns(forms: Forms, rates: Rates, members: Sequence[Form]) -> tuple[Form, list[Mapping[Key, Key]]] | None:
     """Return what several sub-patterns should share, with the key in each of those of its keys that have another there.
 
     Complexity: of `common_of_all`, and O(slots + pairs of the orders + predicates) for each.

@@ -27,8 +27,8 @@ from graphtide_query.families.isomorphism import search_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from graphtide_query.estimates.colocation import EngineLoad
     from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Company
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ IN_CACHE = 2_000
 """Edges of a kind whose lists are at hand."""
 COLD = 1_000.0
 """Nanoseconds more for an insertion into lists that are not in cache."""
-CROWD = 500
+FULL_CACHE_PATTERNS = 500
 """Patterns of one engine in a pass from which on their lists are out of cache; fewer are so in proportion."""
 
 
@@ -76,10 +76,10 @@ class Stream:
     completed: tuple[float, ...]
     kinds: tuple[float, ...]
 
-    def cold(self, company: Company) -> Part:
+    def cold(self, engine_load: EngineLoad) -> Part:
         """Return the time for the use of lists that are not in cache."""
-        time = COLD * min(1.0, (company.alike - 1) / CROWD) * sum(self.shares)
-        return Part(time, f"lists that {company.alike:,} patterns of the engine push out of cache")
+        time = COLD * min(1.0, (engine_load.alike - 1) / FULL_CACHE_PATTERNS) * sum(self.shares)
+        return Part(time, f"lists that {engine_load.alike:,} patterns of the engine push out of cache")
 
     def matches(self, starts: Iterable[int]) -> float:
         """Return the matches for an edge of the stream that are found from these query edges."""
@@ -94,12 +94,12 @@ class Stream:
         alive = [(self.model.partial_matches(edges), len(edges)) for _, edges in parts]
         return sum(each for each, _ in alive), sum(each * edges for each, edges in alive) / self.model.edges_in_window
 
-    def parts(self, weights: Weights, company: Company, rows: float, of_rows: str, matches: float) -> tuple[Part, ...]:
+    def parts(self, weights: Weights, engine_load: EngineLoad, rows: float, of_rows: str, matches: float) -> tuple[Part, ...]:
         """Return the time for an edge of the stream, with all lists in cache; `of_rows` says what its rows are."""
         alive, relevant = self.model.edges_in_window, sum(self.kinds)
         grown = sum(share * math.log2(1 + share * alive / IN_CACHE) for share in self.kinds)
         return (
-            Part(weights.edge / company.patterns, "the look-up of each edge"),
+            Part(weights.edge / engine_load.patterns, "the look-up of each edge"),
             Part(weights.relevant * relevant, f"{of_edges(relevant)} that can be query edges"),
             Part(weights.grown * grown, f"lists of the {figure(relevant * alive)} such edges in the window"),
             Part(weights.candidate * sum(self.shares), f"{figure(sum(self.shares))} query edges that an edge can be"),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
     from graphtide_core.plans import FilteringPlan
 
+    from graphtide_query.estimates.colocation import EngineLoad
     from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Company
 
 WEIGHTS: Final = Weights(10.8, 85.9, 19.5, 0.0, 45.0, 29.8)
 KEEP: Final = 13.0
@@ -35,12 +35,12 @@ class Filtering:
     def variant_of(self, _physical: FilteringPlan) -> None:
         """See `Engine`."""
 
-    def cost(self, model: CostModel, physical: FilteringPlan, company: Company) -> Cost:
+    def cost(self, model: CostModel, physical: FilteringPlan, engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         stream = model.once(stream_of)
         kept = sum(candidates(model)) / model.edges_in_window
         visits = stream.visits(physical.orders, physical.starts)
-        parts = stream.parts(WEIGHTS, company, visits, "visits to others", stream.matches(physical.starts))
+        parts = stream.parts(WEIGHTS, engine_load, visits, "visits to others", stream.matches(physical.starts))
         return Cost((*parts, Part(KEEP * kept, f"{figure(kept)} candidates kept an edge")), 0.0)
 
     def settings(self, _pattern: SubgraphPattern, _physical: FilteringPlan) -> dict[str, str]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import SearchPlan
 
+    from graphtide_query.estimates.colocation import EngineLoad
     from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Company
 
 WEIGHTS: Final = Weights(14.7, 116.0, 14.3, 0.0, 45.0, 15.7)
 
@@ -34,12 +34,12 @@ class ReSearch:
     def variant_of(self, _physical: SearchPlan) -> None:
         """See `Engine`."""
 
-    def cost(self, model: CostModel, physical: SearchPlan, company: Company) -> Cost:
+    def cost(self, model: CostModel, physical: SearchPlan, engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         stream = model.once(stream_of)
         everywhere = range(len(stream.shares))
         visits = stream.visits(physical.orders, everywhere)
-        return Cost(stream.parts(WEIGHTS, company, visits, "visits to others", stream.matches(everywhere)), 0.0)
+        return Cost(stream.parts(WEIGHTS, engine_load, visits, "visits to others", stream.matches(everywhere)), 0.0)
 
     def settings(self, _pattern: SubgraphPattern, _physical: SearchPlan) -> dict[str, str]:
         """See `Engine`."""

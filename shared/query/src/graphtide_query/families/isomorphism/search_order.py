@@ -20,7 +20,7 @@ from graphtide_query.families.isomorphism.growth import Growth
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_query.estimates.budget import Allowance
+    from graphtide_query.estimates.budget import WorkBudget
     from graphtide_query.estimates.cost_model import CostModel
 
 _MOST = math.log(MOST)
@@ -28,8 +28,8 @@ _MOST = math.log(MOST)
 
 def plan_search(model: CostModel) -> SearchPlan:
     """Return the plan of the `re-search` engine. Complexity: O(n^3) estimates for n edges, O(n^2 log n) past the allowance."""
-    allowance = model.work.search()
-    orders = [_order(model, start, allowance) for start in range(len(model.pattern.edges))]
+    work_budget = model.work.search()
+    orders = [_order(model, start, work_budget) for start in range(len(model.pattern.edges))]
     return SearchPlan(tuple(orders), tuple(fan_outs(model, order) for order in orders))
 
 
@@ -49,11 +49,11 @@ def matches_from(model: CostModel, start: int) -> float:
     return _open_bindings(model, (start, *others))
 
 
-def _order(model: CostModel, start: int, allowance: Allowance) -> tuple[int, ...]:
+def _order(model: CostModel, start: int, work_budget: WorkBudget) -> tuple[int, ...]:
     order: tuple[int, ...] = (start,)
     opened = [_open_bindings(model, order)]
     while len(order) < len(model.pattern.edges):
-        if allowance.left == 0:
+        if work_budget.left == 0:
             return _grown_order(model, order)
         near = members(model.near(order))
         # Where nothing is open, nothing is with any edge more.

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.pattern import SubgraphPattern
 
+    from graphtide_query.estimates.colocation import EngineLoad
     from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Company
 
 WEIGHTS: Final = Weights(9.4, 64.9, 25.9, 20.2, 80.9, 88.6)
 
@@ -37,13 +37,13 @@ class SjTree:
         """See `Engine`."""
         return physical.strategy.value
 
-    def cost(self, model: CostModel, physical: SjTreePlan, company: Company) -> Cost:
+    def cost(self, model: CostModel, physical: SjTreePlan, engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         stream = model.once(stream_of)
         alive, made = stream.stored(stored(physical.leaves, physical.strategy))
         matches = stream.matches(range(len(stream.shares)))
-        parts = stream.parts(WEIGHTS, company, made, "partial matches made", matches)
-        return Cost((*parts, stream.cold(company)), alive)
+        parts = stream.parts(WEIGHTS, engine_load, made, "partial matches made", matches)
+        return Cost((*parts, stream.cold(engine_load)), alive)
 
     def settings(self, pattern: SubgraphPattern, physical: SjTreePlan) -> dict[str, str]:
         """See `Engine`."""

@@ -27,7 +27,7 @@ from graphtide_query.estimates.cost_model import CostModel, members
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from graphtide_query.estimates.budget import Allowance
+    from graphtide_query.estimates.budget import WorkBudget
 
 MAX_SUBQUERIES = 2000
 MAX_PERMUTED = 7
@@ -48,21 +48,21 @@ def plan_timing(model: CostModel, storage: Storage = Storage.MS_DAG) -> TimingPl
     within its allowance.
     """
     decompositions = list(_decompositions(model))
-    allowance = model.work.search()
-    ordered = min([join_order(model, parts, allowance) for parts in decompositions], key=lambda order: _made(model, order))
+    work_budget = model.work.search()
+    ordered = min([join_order(model, parts, work_budget) for parts in decompositions], key=lambda order: _made(model, order))
     return TimingPlan(subqueries=ordered, storage=storage, cardinalities=cardinalities(model, ordered))
 
 
 def _decompositions(model: CostModel) -> Iterator[list[TimingSequence]]:
     """Yield the decomposition; where its search has spent its allowance, one into cheap subqueries and one into edges, too."""
-    allowance = model.work.search()
-    yield decompose(model, allowance)
-    if allowance.left == 0:
-        yield _cheap(model, allowance)
+    work_budget = model.work.search()
+    yield decompose(model, work_budget)
+    if work_budget.left == 0:
+        yield _cheap(model, work_budget)
         yield [(edge,) for edge in range(len(model.pattern.edges))]
 
 
-def _cheap(model: CostModel, spent: Allowance) -> list[TimingSequence]:
+def _cheap(model: CostModel, spent: WorkBudget) -> list[TimingSequence]:
     """Cover the edges by subqueries that cost little for their size, the largest first, each grown among the edges left."""
     chosen: list[TimingSequence] = []
     left = (1 << len(model.pattern.edges)) - 1
@@ -78,7 +78,7 @@ def _reach(model: CostModel, sequence: TimingSequence) -> float:
     return -model.after(sequence[-1]).bit_count()
 
 
-def subqueries(model: CostModel, among: int, allowance: Allowance, rank: Rank) -> Iterator[list[TimingSequence]]:
+def subqueries(model: CostModel, among: int, work_budget: WorkBudget, rank: Rank) -> Iterator[list[TimingSequence]]:
     """Yield the timing-connected subqueries of some edges by size, the shortest first (section 6.1, steps 1 to 3).
 
     Those that rank least are kept where the allowance is spent.
@@ -91,26 +91,26 @@ def subqueries(model: CostModel, among: int, allowance: Allowance, rank: Rank) -
             following = model.near(sequence) & model.after(sequence[-1]) & among
             longer.extend((*sequence, edge) for edge in members(following))
         model.work.do(len(longer))
-        if allowance.left == 0:
+        if work_budget.left == 0:
             grown = sorted(longer, key=lambda sequence: (rank(model, sequence), sequence))[:FEW]
         else:
-            grown = _cut(model, longer, allowance)
+            grown = _cut(model, longer, work_budget)
 
 
-def _cut(model: CostModel, sequences: list[TimingSequence], allowance: Allowance) -> list[TimingSequence]:
+def _cut(model: CostModel, sequences: list[TimingSequence], work_budget: WorkBudget) -> list[TimingSequence]:
     """Keep as many subqueries of one size as can be grown on."""
     if len(sequences) <= MAX_SUBQUERIES:
         return sequences
-    weighed = sequences[: max(MAX_SUBQUERIES, allowance.left // len(sequences[0]))]
+    weighed = sequences[: max(MAX_SUBQUERIES, work_budget.left // len(sequences[0]))]
     return sorted(weighed, key=lambda sequence: (model.partial_matches(sequence), sequence))[:MAX_SUBQUERIES]
 
 
-def decompose(model: CostModel, allowance: Allowance) -> list[TimingSequence]:
+def decompose(model: CostModel, work_budget: WorkBudget) -> list[TimingSequence]:
     """Cover the edges by disjoint subqueries, the largest first; of one size the cheapest."""
     everything = (1 << len(model.pattern.edges)) - 1
     chosen: list[TimingSequence] = []
     covered: set[int] = set()
-    for same_size in reversed(list(subqueries(model, everything, allowance, _reach))):
+    for same_size in reversed(list(subqueries(model, everything, work_budget, _reach))):
         free = [sequence for sequence in same_size if covered.isdisjoint(sequence)]
         for sequence in sorted(free, key=lambda sequence: (model.partial_matches(sequence), sequence)):
             if covered.isdisjoint(sequence):
@@ -119,10 +119,10 @@ def decompose(model: CostModel, allowance: Allowance) -> list[TimingSequence]:
     return chosen
 
 
-def join_order(model: CostModel, parts: Sequence[TimingSequence], allowance: Allowance) -> tuple[TimingSequence, ...]:
+def join_order(model: CostModel, parts: Sequence[TimingSequence], work_budget: WorkBudget) -> tuple[TimingSequence, ...]:
     """Return the prefix-connected permutation whose intermediate results are estimated smallest."""
     if len(parts) > MAX_PERMUTED:
-        return _best_greedy(model, parts, allowance)
+        return _best_greedy(model, parts, work_budget)
     best: tuple[float, tuple[TimingSequence, ...]] | None = None
     pending: list[tuple[float, tuple[TimingSequence, ...]]] = [(0.0, (part,)) for part in parts]
     while pending:
@@ -142,12 +142,12 @@ def join_order(model: CostModel, parts: Sequence[TimingSequence], allowance: All
     return best[1] if best else tuple(parts)
 
 
-def _best_greedy(model: CostModel, parts: Sequence[TimingSequence], allowance: Allowance) -> tuple[TimingSequence, ...]:
+def _best_greedy(model: CostModel, parts: Sequence[TimingSequence], work_budget: WorkBudget) -> tuple[TimingSequence, ...]:
     best: tuple[float, tuple[TimingSequence, ...]] | None = None
     for first in sorted(parts, key=lambda part: (model.partial_matches(part), part)):
-        if best is not None and allowance.left == 0:
+        if best is not None and work_budget.left == 0:
             break
-        order = _greedy(model, first, parts, allowance)
+        order = _greedy(model, first, parts, work_budget)
         found = (_cost(model, order), order)
         best = found if best is None else min(best, found)
     return best[1] if best else tuple(parts)
@@ -185,7 +185,7 @@ def _cost(model: CostModel, order: Sequence[TimingSequence]) -> float:
 
 
 def _greedy(
-    model: CostModel, first: TimingSequence, parts: Sequence[TimingSequence], allowance: Allowance
+    model: CostModel, first: TimingSequence, parts: Sequence[TimingSequence], work_budget: WorkBudget
 ) -> tuple[TimingSequence, ...]:
     """Join next the part that leaves the fewest partial matches; the allowance spent, of the `LOOKS` that promised most."""
     order = [first]
@@ -195,7 +195,7 @@ def _greedy(
         joined = _flat(order)
         ends = model.ends(joined)
         near = [part for part in left if not ends.isdisjoint(model.ends(part))]
-        if allowance.left == 0:
+        if work_budget.left == 0:
             known = sorted((promised[part], part) for part in near if part in promised)
             near = [part for part in near if part not in promised] + [part for _, part in known[:LOOKS]]
         alive = model.partial_matches(joined)

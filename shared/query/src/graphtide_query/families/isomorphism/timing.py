@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from graphtide_core.pattern import SubgraphPattern
 
+    from graphtide_query.estimates.colocation import EngineLoad
     from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Company
 
 WEIGHTS: Final = Weights(15.2, 10.6, 24.3, 15.6, 120.5, 126.8)
 
@@ -36,13 +36,13 @@ class Timing:
         """See `Engine`."""
         return physical.storage.value
 
-    def cost(self, model: CostModel, physical: TimingPlan, company: Company) -> Cost:
+    def cost(self, model: CostModel, physical: TimingPlan, engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         stream = model.once(stream_of)
         alive, made = stream.stored(items(physical.subqueries))
         matches = stream.matches(range(len(stream.shares)))
-        parts = stream.parts(WEIGHTS, company, made, "partial matches made", matches)
-        return Cost((*parts, stream.cold(company)), alive)
+        parts = stream.parts(WEIGHTS, engine_load, made, "partial matches made", matches)
+        return Cost((*parts, stream.cold(engine_load)), alive)
 
     def settings(self, pattern: SubgraphPattern, physical: TimingPlan) -> dict[str, str]:
         """See `Engine`."""

@@ -12,9 +12,9 @@ from graphtide_query.families.simulation.steps import steps
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
 
+    from graphtide_query.estimates.colocation import EngineLoad
     from graphtide_query.estimates.cost import Cost
     from graphtide_query.estimates.cost_model import CostModel
-    from graphtide_query.estimates.crowd import Company
     from graphtide_query.nodes import Node
 
 SIGN: Final = 490.0
@@ -34,7 +34,7 @@ class Signature:
     def variant_of(self, _physical: SignaturePlan) -> None:
         """See `Engine`."""
 
-    def cost(self, model: CostModel, _physical: SignaturePlan, _company: Company) -> Cost:
+    def cost(self, model: CostModel, _physical: SignaturePlan, _engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         return cost_of(model, SIGN, verified(model, by_kind=False), vicinity(model))
 

@@ -14,14 +14,14 @@ use smallvec::SmallVec;
 
 use super::Subgraphs;
 use super::unit::SubgraphUnit;
-use crate::matcher::allowances::Allowances;
+use crate::matcher::work_budgets::WorkBudgets;
 use crate::matcher::engine::AnyEngine;
 use crate::matcher::past::Past;
 use crate::matcher::reported::Reported;
 use crate::matcher::unit::{Guard, Unit, Warm};
 use crate::matcher::unit_ref::UnitRef;
 use crate::matcher::window::Window;
-use crate::plan::{InvalidPlan, PatternSpec, PlanSpec, TellingSpec};
+use crate::plan::{InvalidPlan, PatternSpec, PlanSpec, DeduplicationSpec};
 
 impl Subgraphs {
     /// Takes what follows from all units, now that the first have been made.
@@ -32,7 +32,7 @@ impl Subgraphs {
         self.has_timers = self.units.iter().any(|unit| unit.engine.tells_expiry());
         for number in (0..self.units.len() as u32).map(UnitId) {
             let unit = &self.units[number.place()];
-            window.lengthen(unit.clock, unit.engine.reach());
+            window.lengthen(unit.clock, unit.engine.lookback());
             self.set_gates(number);
         }
     }
@@ -42,7 +42,7 @@ impl Subgraphs {
         let number = self.blueprints.find(&spec.anonymous())?;
         let unit = &self.units[number.place()];
         let is_whole = !unit.guard.paused && !unit.has_shed(&self.postings);
-        (is_whole && !unit.engine.has_residue() && unit.trace.is_none()).then_some(number)
+        (is_whole && !unit.engine.may_consume() && unit.trace.is_none()).then_some(number)
     }
 
     /// Makes a unit of a checked pattern; it has taken nothing.
@@ -51,10 +51,10 @@ impl Subgraphs {
         spec: &PatternSpec,
         first: Option<PatternId>,
         window: &mut Window,
-        budgets: &mut Option<Allowances>,
+        budgets: &mut Option<WorkBudgets>,
     ) -> Result<UnitId, InvalidPlan> {
         let number = self.blueprints.vacant.pop().unwrap_or(UnitId(self.units.len() as u32));
-        Allowances::open_in(budgets, UnitRef::Subgraph(number), spec.limits.work);
+        WorkBudgets::open_in(budgets, UnitRef::Subgraph(number), spec.limits.work);
         let unit = SubgraphUnit { members: first.into_iter().collect(), ..self.register(number, spec, window)? };
         if number.place() == self.units.len() {
             self.units.push(unit);
@@ -155,15 +155,15 @@ impl Subgraphs {
         let unit = &self.units[number.place()];
         self.timers.set(number, unit.clock, unit.next_due());
         self.has_timers |= unit.engine.tells_expiry();
-        window.lengthen(unit.clock, unit.engine.reach());
+        window.lengthen(unit.clock, unit.engine.lookback());
         self.has_threads |= unit.engine.has_threads();
         self.live += unit.engine.live();
     }
 
     /// Settles what follows from all units, now that one went.
     pub fn settle_without(&mut self, removed: &SubgraphUnit, window: &mut Window) {
-        let left = self.units.iter().map(|unit| (unit.clock, unit.engine.reach()));
-        window.shorten(removed.clock, removed.engine.reach(), left);
+        let left = self.units.iter().map(|unit| (unit.clock, unit.engine.lookback()));
+        window.shorten(removed.clock, removed.engine.lookback(), left);
         if removed.engine.has_threads() {
             self.has_threads = self.units.iter().any(|unit| unit.engine.has_threads());
         }
@@ -237,7 +237,7 @@ fn nothing() -> PatternSpec {
         vertices_may_coincide: false,
         report: None,
         returns: ReturnsSpec::default(),
-        telling: TellingSpec::default(),
+        deduplication: DeduplicationSpec::default(),
         plan: PlanSpec::ReSearch(SearchPlan::default()),
         limits: Limits::default(),
     }

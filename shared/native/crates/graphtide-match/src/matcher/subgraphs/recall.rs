@@ -18,7 +18,7 @@ use crate::matcher::deduplication::PastOrder;
 use crate::matcher::ids::OfTime;
 use crate::matcher::past::{Past, Recalled};
 use crate::matcher::window::{Signatures, Window};
-use crate::plan::TellingSpec;
+use crate::plan::DeduplicationSpec;
 
 impl Subgraphs {
     /// Finds the edges of a unit's past in the store, or puts them there.
@@ -31,12 +31,12 @@ impl Subgraphs {
         let clocks = &window.clocks;
         let ts = if engine.tells_expiry() { clocks.watermark() } else { clocks.time() };
         let clock = self.units[number.place()].clock;
-        let alive_from = Now { ts, ..clocks.now() }.alive_from(clock, engine.reach());
+        let alive_from = Now { ts, ..clocks.now() }.alive_from(clock, engine.lookback());
         let came = |batch: &EdgeBatch, row: usize| match clock {
             Clock::Time => batch.ts()[row],
             Clock::Edges => batch.ordinal(row).cast_signed() + 1,
         };
-        let in_arrival_order = engine.has_residue();
+        let in_arrival_order = engine.may_consume();
         let mut known = OfTime::default();
         let mut recalled = Recalled::default();
         let pace = Unhurried;
@@ -67,13 +67,13 @@ impl Subgraphs {
             recalled.keep(edge, is_told);
         }
         window.store.settle_late();
-        if self.blueprints.of(number).is_some_and(|spec| spec.telling != TellingSpec::default()) {
+        if self.blueprints.of(number).is_some_and(|spec| spec.deduplication != DeduplicationSpec::default()) {
             let past = PastOrder::of(&recalled.edges, |edge| window.store.came(edge, clock));
             self.units[number.place()].past = past;
         }
         if !in_arrival_order && clock == Clock::Time {
             // Of the edges of one time, late ones are first wherever they lie.
-            recalled.edges.sort_by_key(|&edge| (window.store.get(edge).ts, !edge.is_late()));
+            recalled.edges.sort_by_key(|&edge| (window.store.get(edge).ts, !edge.is_out_of_order()));
         }
         recalled
     }

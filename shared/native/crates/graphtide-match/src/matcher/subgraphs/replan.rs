@@ -14,7 +14,7 @@ use graphtide_graph::clock::Now;
 
 use super::Subgraphs;
 use super::making::predicates;
-use crate::matcher::allowances::{Allowances, Bounded, SAVED};
+use crate::matcher::work_budgets::{WorkBudgets, Bounded, SAVED};
 use crate::matcher::past::Recalled;
 use crate::matcher::reported::Reported;
 use crate::matcher::unit::Warm;
@@ -81,7 +81,7 @@ impl Subgraphs {
         own: UnitId,
         spec: &PatternSpec,
         window: &mut Window,
-        budgets: &mut Option<Allowances>,
+        budgets: &mut Option<WorkBudgets>,
         reported: Option<&mut Reported>,
         meter: &mut Meter<'_>,
     ) -> Result<Option<UnitId>, InvalidPlan> {
@@ -102,7 +102,7 @@ impl Subgraphs {
     /// pattern's, for its unit has no other.
     pub fn begin_counting(&mut self, number: UnitId, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         let unit = &mut self.units[number.place()];
-        if !unit.engine.has_residue() {
+        if !unit.engine.may_consume() {
             return;
         }
         let (work, before) = (unit.guard.limits.work, unit.engine.live());

@@ -22,7 +22,7 @@ use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
 
-use crate::matcher::allowances::{Bounded, SAVED};
+use crate::matcher::work_budgets::{Bounded, SAVED};
 use crate::matcher::deduplication::{PastOrder, repeated};
 use crate::matcher::engine::AnyEngine;
 use crate::matcher::past::Recalled;
@@ -152,7 +152,7 @@ impl Unit for SubgraphUnit {
             }
             found.clear();
         };
-        let aside = postings.set_aside(&self.lists);
+        let aside = postings.set_apart(&self.lists);
         // What the window's records granted when they came, and what may have been saved before.
         let records = SAVED.saturating_add(edges.len() as u64);
         meter.begin(self.guard.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
@@ -333,7 +333,7 @@ impl SubgraphUnit {
 
     /// Lets go of the order of its past once that has left its window.
     pub fn forget_past(&mut self, now: Now) {
-        let alive_from = now.alive_from(self.clock, self.engine.reach());
+        let alive_from = now.alive_from(self.clock, self.engine.lookback());
         if self.past.as_ref().is_some_and(|past| past.is_before(alive_from)) {
             self.past = None;
         }
@@ -360,12 +360,12 @@ impl SubgraphUnit {
     #[cold]
     pub fn refused(&mut self, refusal: Refusal, bounded: Option<Bounded>, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
         match (refusal, bounded) {
-            (Refusal::Allowance, Some(bounded)) => self.at_limit(&bounded.to_string(), meter)?,
+            (Refusal::WorkBudget, Some(bounded)) => self.at_limit(&bounded.to_string(), meter)?,
             (Refusal::Bytes, _) => {
                 let bound = self.guard.limits.state_bytes.unwrap_or_default();
                 self.at_limit(&format!("{bound} bytes of state, matches of one record included"), meter)?;
             }
-            (Refusal::Allowance, None) | (Refusal::Ended(_), _) => self.guard.shed = true,
+            (Refusal::WorkBudget, None) | (Refusal::Ended(_), _) => self.guard.shed = true,
         }
         Ok(true)
     }

@@ -21,7 +21,7 @@ impl Subgraphs {
     pub fn edges_of(&self, number: UnitId, window: &Window) -> Vec<EdgeRef> {
         let Some(sets) = &window.satisfied else { return Vec::new() };
         let unit = &self.units[number.place()];
-        let alive_from = window.clocks.now().alive_from(unit.clock, unit.engine.reach());
+        let alive_from = window.clocks.now().alive_from(unit.clock, unit.engine.lookback());
         let is_its = |&edge: &EdgeRef| {
             let stored = window.store.get(edge);
             window.store.came(edge, unit.clock) >= alive_from
@@ -46,7 +46,7 @@ impl Subgraphs {
         reported: Option<&mut Reported>,
         meter: &mut Meter<'_>,
     ) -> Warm {
-        let is_distinct = self.blueprints.of(number).is_some_and(|spec| spec.telling.is_distinct);
+        let is_distinct = self.blueprints.of(number).is_some_and(|spec| spec.deduplication.is_distinct);
         let Self { units, postings, .. } = self;
         let past = Replayed { recalled, window, postings, is_distinct, reported };
         units[number.place()].replay(past, meter)

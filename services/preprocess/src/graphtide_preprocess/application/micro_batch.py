@@ -1,0 +1,342 @@
+"""One turn: blocks in, what is to go out in order, and what has to be kept until the next.
+
+The job may be killed between any two steps, and a turn is then taken again from the state before it, maybe in another
+process. So what a turn gives must depend on what was kept, on its blocks and on its instants alone. What is in memory is a copy
+of what is kept: `StreamOrder` uses it if it is the one of the turn before, and makes it anew otherwise, to the same effect.
+
+Decisions about order, lateness and duplicates are those of `graphtide_ordering`, as in the built-in sequencer.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from graphtide_core.errors import FatalError
+from graphtide_core.ports.log import Message
+from graphtide_core.time import TimeUnit
+from graphtide_native.records import EdgeBatch, Symbols
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
+from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
+from graphtide_ordering.stream_progress import StreamProgress
+from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
+from graphtide_ordering.tracing import Onward
+
+from graphtide_preprocess.application.kept import FORM, Head, KeptWaiting, SentBlock, WaitingBlock, later
+from graphtide_preprocess.application.letters import Letters
+from graphtide_preprocess.application.publishing import following
+from graphtide_preprocess.domain.arrival import in_order_of_arrival
+from graphtide_preprocess.domain.history import History
+from graphtide_preprocess.domain.registered import (
+    counted_window,
+    longest_window,
+    most_edges,
+    registration,
+    used_attributes,
+    used_labels,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphtide_core.ids import StreamName
+    from graphtide_ordering.stream_sequencer import Output
+    from graphtide_wire.topics import Topics
+
+    from graphtide_preprocess.application.kept import Kept
+    from graphtide_preprocess.domain.blocks import Block
+    from graphtide_preprocess.domain.registered import Registration
+
+_REMINDER_MILLISECONDS: Final = 24 * 3600 * 1000
+"""How often a turn is marked in the log while nothing goes out: a log forgets what was marked long ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How a stream is counted.
+
+    Attributes:
+        most_ticks: bound on the window.
+        publish_seconds: time between two snapshots.
+    """
+
+    most_ticks: int
+    publish_seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be done with one stream.
+
+    Attributes:
+        topics: names of topics.
+        stream: its name.
+        unit: what its times count.
+        ordering: how long to wait for whom.
+        heartbeat_seconds: how long the stream may be quiet before its readers are told of a watermark that they do not know.
+        remember: ticks for which ids are remembered at least.
+        most_edges: edges of one ordered record.
+        projects: whether only labels and attributes that patterns use go out.
+        counting: how it is counted; None if it is not.
+    """
+
+    topics: Topics
+    stream: StreamName
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    ordering: Ordering = field(default_factory=Ordering)
+    heartbeat_seconds: float = DEFAULT_HEARTBEAT_SECONDS
+    remember: int = 0
+    most_edges: int = DEFAULT_MOST_EDGES
+    projects: bool = False
+    counting: Counting | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What a turn is given.
+
+    Attributes:
+        at: when it was begun, in milliseconds; as the next, the same when it is taken again.
+        as_of: an instant of which all that was in the log has been read with it; None if the turn before knew as much.
+        blocks: of raw records, in any order.
+        patterns: changes of registrations: names and values, in their order.
+    """
+
+    at: int
+    as_of: int | None
+    blocks: Sequence[Block] = ()
+    patterns: Sequence[tuple[str, bytes | None]] = ()
+
+
+class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figures"}):
+    """What is committed with the messages of a turn, so that the next writer knows it.
+
+    Attributes:
+        number: of the turn.
+        previous: of the last turn that was committed before.
+        before: edges in the ordered stream before it.
+        ordered: edges in the ordered stream after it.
+        read: sum of the offsets read next, by which turns of one number are told apart.
+        stream_progress: how the stream stands after it.
+    """
+
+    number: int
+    previous: int
+    before: int
+    ordered: int
+    read: int
+    stream_progress: StreamProgress = StreamProgress()
+
+
+class StreamOrder:
+    """One stream's order, from turn to turn."""
+
+    def __init__(self, task: Task) -> None:
+        """Start with nothing in memory."""
+        self._task = task
+        self._packing = Packing(task.topics.ordered(task.stream), task.unit, task.most_edges)
+        self._symbols = Symbols()
+        self._history = History(self._symbols, 0, 0)
+        self._sequencer = StreamSequencer(task.ordering)
+        self._identity = ""
+        self._micro_batch = -1
+
+    def micro_batch(self, kept: Kept, arrived: Arrived) -> tuple[MicroBatch, list[Message]] | None:
+        """Take a turn, and keep what the next needs; return what to commit, None if there is nothing.
+
+        Raises:
+            FatalError: another version kept what is kept.
+        """
+        head = _read(kept.head())
+        is_first = head.micro_batch == 0
+        head.micro_batch += 1
+        self._turn_back_on(head, kept)
+        for name, value in arrived.patterns:
+            _fold(head, name, registration(value, self._task.stream, self._task.unit))
+        self._keep_what_is_read(head)
+        self._remember(head, kept)
+        before = head.sequencer.ordered
+        self._take(head, kept, arrived, is_first=is_first)
+        output = self._sequencer.take_output()
+        messages = self._out(output, head, arrived.at)
+        head.sequencer = self._sequencer.freeze()
+        if len(output.stretches) > 1:
+            self._forget_sent(head, kept)
+        self._keep_sent(head, kept, output.stretches[-1].batches)
+        messages += self._published(head, kept, arrived.at)
+        micro_batch = self._concluded(head, before, arrived.at) if messages or _is_due(head, arrived.at) else None
+        kept.keep_head(msgspec.json.encode(head))
+        self._identity, self._micro_batch, self._history.micro_batch = head.identity, head.micro_batch, head.micro_batch
+        return None if micro_batch is None else (micro_batch, messages)
+
+    def _turn_back_on(self, head: Head, kept: Kept) -> None:
+        """Have in memory what was there after the turn before."""
+        if (self._identity, self._micro_batch) == (head.identity, head.micro_batch - 1):
+            return
+        epoch = head.sequencer.epoch
+        if self._identity != head.identity or self._history.micro_batch >= head.micro_batch or self._history.epoch != epoch:
+            self._symbols = Symbols()
+            self._history = History(self._symbols, 0, 0, epoch)
+        self._micro_batch = -1
+        self._sequencer = StreamSequencer(self._task.ordering)
+        found = [KeptWaiting.read(kept.waiting.get(each.arrival)) for each in head.waiting]
+        waiting = [EdgeBatch.unpack(each.edges, self._symbols, head.attributes, each.ordinal) for each in found]
+        self._sequencer.thaw(head.sequencer, waiting)
+        self._identity = head.identity
+        self._history.catch_up(later(kept.sent, head.sent, self._history.micro_batch))
+        self._sequencer.filter_with(self._history.duplicates, self._history.window, self._history.edges)
+
+    def _keep_what_is_read(self, head: Head) -> None:
+        """Have a place for each attribute that patterns read; begin the list anew if the last turn left names out."""
+        read = used_attributes(head.registrations.values())
+        if head.left_out:
+            head.attributes, head.left_out = sorted(read), 0
+            self._sequencer.lay_out(head.attributes)
+        head.attributes += sorted(read.difference(head.attributes))
+
+    def _remember(self, head: Head, kept: Kept) -> None:
+        """Remember for as long as patterns ask for."""
+        window, edges = max(longest_window(head.registrations), self._task.remember), most_edges(head.registrations)
+        counting = self._task.counting
+        counted = 0 if counting is None else min(counting.most_ticks, counted_window(head.registrations, counting.most_ticks))
+        if (window, counted, edges) != (self._history.window, self._history.counted, self._history.edges):
+            self._history = History(self._symbols, window, counted, head.sequencer.epoch, edges)
+            self._history.catch_up(later(kept.sent, head.sent, 0))
+            self._sequencer.filter_with(self._history.duplicates, window, edges)
+
+    def _take(self, head: Head, kept: Kept, arrived: Arrived, *, is_first: bool) -> None:
+        now = arrived.at / 1000
+        topic = self._task.topics.raw(self._task.stream)
+        taken: list[tuple[WaitingBlock, KeptWaiting]] = []
+        if is_first:
+            self._sequencer.open({block.partition for block in arrived.blocks}, now)
+        for block in in_order_of_arrival(arrived.blocks):
+            _learn(head, block.head.attributes)
+            ordinal = self._sequencer.ordinal_of(block.partition)
+            epoch = self._sequencer.epoch
+            self._sequencer.take_decoded(block.decoded(topic, self._symbols, head.attributes, ordinal), now)
+            if self._sequencer.epoch != epoch:
+                taken = []
+                self._forget_waiting(head, kept)
+            head.arrivals += 1
+            if block.head.newest is not None:
+                taken.append((WaitingBlock(head.arrivals, block.head.newest), KeptWaiting(ordinal, block.edges)))
+        if arrived.as_of is not None:
+            self._sequencer.look_around(arrived.as_of / 1000, at_end=True)
+        self._keep_waiting(head, kept, taken)
+
+    def _forget_waiting(self, head: Head, kept: Kept) -> None:
+        """Keep no block of those taken before: an epoch is over."""
+        for gone in head.waiting:
+            kept.waiting.remove(gone.arrival)
+        head.waiting = []
+
+    def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:
+        """Keep the blocks of which edges wait, and those alone."""
+        watermark = self._sequencer.watermark
+        for gone in [each for each in head.waiting if watermark is not None and each.newest <= watermark]:
+            kept.waiting.remove(gone.arrival)
+            head.waiting.remove(gone)
+        for waits, found in taken:
+            if watermark is None or waits.newest > watermark:
+                kept.waiting.put(waits.arrival, found.written())
+                head.waiting.append(waits)
+
+    def _out(self, output: Output, head: Head, at: int) -> list[Message]:
+        """Return ordered records, a heartbeat among them where one is due, and dead letters."""
+        sequencer, letters = self._sequencer, Letters(self._task.topics, self._task.stream, at)
+        stretches = [replace(each, batches=self._projected(each.batches, head.registrations)) for each in output.stretches]
+        messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, Onward())
+        sequencer.count_out(packed)
+        heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.told, head.told_at / 1000)
+        messages += heartbeats.after(messages, sequencer, at / 1000)
+        head.told, head.told_at = heartbeats.told, int(heartbeats.at * 1000)
+        return [*messages, *letters.rejected(output.rejected), *letters.too_large(too_large, self._packing.most_bytes)]
+
+    def _projected(self, batches: list[EdgeBatch], registrations: Mapping[str, Registration]) -> list[EdgeBatch]:
+        """Return the edges and attributes that patterns use, if that is how it is set."""
+        if not self._task.projects:
+            return batches
+        labels, attributes = used_labels(registrations.values()), sorted(used_attributes(registrations.values()))
+        narrow = (batch.narrowed(None if labels is None else sorted(labels), attributes) for batch in batches)
+        return [batch for batch in narrow if len(batch)]
+
+    def _forget_sent(self, head: Head, kept: Kept) -> None:
+        """Keep nothing that went out before this turn: an epoch is over."""
+        for gone in head.sent:
+            kept.sent.remove(gone.micro_batch)
+        head.sent, head.is_counted = [], False
+        if self._sequencer.duplicates is not None:
+            self._history.begin_epoch(self._sequencer.epoch, self._sequencer.duplicates)
+
+    def _keep_sent(self, head: Head, kept: Kept, batches: list[EdgeBatch]) -> None:
+        """Keep what went out, while it is in the window."""
+        window, edges = max(self._history.window, self._history.counted), self._history.edges
+        if batches and (window or edges):
+            bare = [batch.bare() for batch in batches]
+            joined = bare[0].followed_by(bare[1:])
+            kept.sent.put(head.micro_batch, joined.pack())
+            head.sent.append(SentBlock(head.micro_batch, joined.last_ts or 0, self._sequencer.numbered))
+        self._history.count(batches)
+        head.is_counted = head.is_counted or bool(batches)
+        newest = head.sent[-1].last_ts if head.sent else 0
+        oldest = self._sequencer.numbered - edges
+        for gone in [each for each in head.sent if each.last_ts <= newest - window and each.number <= oldest]:
+            kept.sent.remove(gone.micro_batch)
+            head.sent.remove(gone)
+
+    def _published(self, head: Head, kept: Kept, at: int) -> list[Message]:
+        task = self._task
+        is_due = task.counting is not None and at - head.published_at >= task.counting.publish_seconds * 1000
+        snapshot = self._history.snapshot() if head.is_counted and is_due else None
+        if snapshot is None:
+            return []
+        head.published_at, head.is_counted = at, False
+        record = following(task.stream, snapshot, kept.published())
+        kept.keep_published(record)
+        return [Message(task.topics.statistics, task.stream.encode(), record)]
+
+    def _concluded(self, head: Head, before: int, at: int) -> MicroBatch:
+        read = sum(offset for offset, _ in head.sequencer.places.values())
+        micro_batch = MicroBatch(
+            head.micro_batch, head.written, before, head.sequencer.ordered, read, self._sequencer.stream_progress
+        )
+        head.written, head.written_at = head.micro_batch, at
+        return micro_batch
+
+
+def _read(text: bytes | None) -> Head:
+    if text is None:
+        return Head(secrets.token_hex(8))
+    try:
+        head = msgspec.json.decode(text, type=Head)
+    except msgspec.DecodeError as error:
+        message = f"the checkpoint holds no state of this job: {error}"
+        raise FatalError(message) from error
+    if head.form != FORM:
+        message = f"the checkpoint has form {head.form}, this version knows {FORM}: bring it up to date"
+        raise FatalError(message)
+    return head
+
+
+def _fold(head: Head, name: str, found: Registration | None) -> None:
+    if found is None:
+        head.registrations.pop(name, None)
+    else:
+        head.registrations[name] = found
+
+
+def _learn(head: Head, names: Iterable[str]) -> None:
+    known = set(head.attributes)
+    new = [name for name in names if name not in known]
+    if new:
+        room = max(0, MOST_ATTRIBUTES - len(known - used_attributes(head.registrations.values())))
+        head.attributes += new[:room]
+        head.left_out += len(new[room:])
+
+
+def _is_due(head: Head, at: int) -> bool:
+    return head.written > 0 and at - head.written_at >= _REMINDER_MILLISECONDS

@@ -1,0 +1,358 @@
+"""Turns give what the built-in sequencer gives, whoever takes them and however often."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from graphtide_core.errors import FatalError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_core.time import TimeUnit
+from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.progress_reports import progress_of
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
+from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_preprocess.application.committing import MicroBatchWriter
+from graphtide_preprocess.application.micro_batch import Arrived, Counting, StreamOrder, Task
+from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
+from graphtide_preprocess.domain.blocks import BlockReader
+from graphtide_statistics.domain.counting import Counting as ServiceCounting
+from graphtide_testing.clock import ManualClock
+from graphtide_testing.raw_streams import RawStream
+from graphtide_testing.registrations import registering, registration
+from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
+from graphtide_wire import ordered, raw
+from graphtide_wire.raw import RawEdges, Reset
+from graphtide_wire.topics import Topics
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.log import Log
+    from graphtide_core.statistics.snapshot import StatisticsSnapshot
+
+TOPICS = Topics("test")
+FLOWS = StreamName("flows")
+IDLE = 5.0
+
+
+@dataclass
+class InMemory:
+    """A `KeptBlocks`."""
+
+    blocks: dict[int, bytes] = field(default_factory=dict)
+
+    def get(self, number: int) -> bytes:
+        return self.blocks[number]
+
+    def put(self, number: int, block: bytes) -> None:
+        self.blocks[number] = block
+
+    def remove(self, number: int) -> None:
+        del self.blocks[number]
+
+
+@dataclass
+class KeptInMemory:
+    """A `Kept`."""
+
+    waiting: InMemory = field(default_factory=InMemory)
+    sent: InMemory = field(default_factory=InMemory)
+    values: dict[str, bytes] = field(default_factory=dict)
+
+    def head(self) -> bytes | None:
+        return self.values.get("head")
+
+    def keep_head(self, head: bytes) -> None:
+        self.values["head"] = head
+
+    def published(self) -> bytes | None:
+        return self.values.get("published")
+
+    def keep_published(self, record: bytes) -> None:
+        self.values["published"] = record
+
+
+def log_with(messages: list[Message], partitions: int = 1) -> Log:
+    log = MemoryLog()
+    log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(FLOWS, partitions=partitions)])
+    write(log, messages)
+    return log
+
+
+def write(log: Log, messages: list[Message]) -> None:
+    writer = log.writer()
+    writer.write(messages)
+    writer.flush(5)
+
+
+def registered(name: str = "p", text: str = "MATCH (v)-[e:http]->(w) WHERE e.bytes > 1 ON flows WINDOW 20") -> Message:
+    return registering(TOPICS, registration(f"PATTERN {name} {text}", ManualClock().now()))
+
+
+def sequence(log: Log, ordering: Ordering) -> None:
+    """Let the built-in sequencer do all there is, and then fall silent."""
+    clock = ManualClock()
+    worker = SequencingWorker(log, TOPICS, FLOWS, clock, Sequencing(ordering=ordering, linger_seconds=0, poll_seconds=0))
+    worker.open()
+    for _ in range(2):
+        for _ in range(50):
+            worker.step()
+        clock.sleep(IDLE + 1)
+    for _ in range(3):
+        worker.step()
+    worker.close()
+
+
+@dataclass
+class Job:
+    """The job without Spark: turns over a log, each of which takes a while; `forgets` lets a new process take every turn."""
+
+    log: Log
+    task: Task
+    forgets: bool = False
+    records_in_a_batch: int = 10
+    milliseconds_of_a_turn: int = 10
+    kept: KeptInMemory = field(default_factory=KeptInMemory)
+    offsets: Offsets = field(default_factory=lambda: Offsets({}))
+    now: int = 1000
+    reads: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.order = StreamOrder(self.task)
+        self.writer = MicroBatchWriter(self.log, TOPICS, FLOWS)
+
+    def micro_batch(self, arrived: Arrived) -> None:
+        if self.forgets:
+            self.order, self.writer = StreamOrder(self.task), MicroBatchWriter(self.log, TOPICS, FLOWS)
+        given = self.order.micro_batch(self.kept, arrived)
+        if given is not None:
+            self.writer.commit(*given)
+
+    def run(self) -> None:
+        """Do all there is, and once more after everybody has been silent for long enough."""
+        self.read()
+        self.now += int((IDLE + 1) * 1000)
+        self.read()
+
+    def read(self) -> None:
+        """Take turns until there is nothing to do."""
+        pace = Pace(self.records_in_a_batch, 2**40, int(IDLE * 1000))
+        patterns = [((record.key or b"").decode(), record.value) for record in records_of(self.log, TOPICS.patterns)]
+        raw = records_of(self.log, TOPICS.raw(FLOWS))
+        records = {
+            str(number): [each for each in raw if each.partition == number] for number in {each.partition for each in raw}
+        }
+        ends = {number: len(each) for number, each in records.items()}
+        while True:
+            start = self.offsets
+            stop = following(start, Found(ends, len(patterns), self.now), self.now, pace, {})
+            if stop == start:
+                return
+            given = [each[start.raw.get(number, 0) : stop.raw[number]] for number, each in records.items()]
+            blocks = [block for each in given for block in BlockReader(read=lambda: self.reads).blocks(each)]
+            changes = patterns[start.patterns : stop.patterns]
+            self.micro_batch(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes))
+            self.offsets = stop
+            self.now += self.milliseconds_of_a_turn
+
+
+STREAMS = {
+    "in order": (RawStream(1), 0),
+    "out of order": (RawStream(2, disorder=9), 4),
+    "late": (RawStream(3, disorder=30), 2),
+    "two producers": (RawStream(4, producers=("p", "q"), disorder=5), 0),
+    "two producers, late": (RawStream(5, producers=("p", "q"), disorder=20), 3),
+    "many bad records": (RawStream(6, disorder=3, bad=0.6), 0),
+    "no ids": (RawStream(7, disorder=3, with_ids=0.0), 2),
+    "events": (RawStream(9, disorder=5, events=1.0), 2),
+    "events among edges": (RawStream(10, producers=("p", "q"), disorder=5, events=0.5), 2),
+    "all ids": (RawStream(8, disorder=3, with_ids=1.0), 2),
+}
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name: str, forgets: bool) -> None:
+    stream, lateness = STREAMS[name]
+    counting = registered("q", "MATCH (v)-[e:http]->(w) ON flows WINDOW 30 EDGES")
+    messages = [registered(), counting, *replace(stream).messages(TOPICS, FLOWS, 120)]
+    ordering = Ordering(lateness, IDLE, 1000)
+    expected, found = log_with(messages), log_with(messages)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
+    assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert any(edge.is_event for edge in ordered_edges(found, TOPICS, FLOWS)) == (stream.events > 0)
+    assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
+    published = last_statistics(found, TOPICS, FLOWS)
+    assert published is not None
+    assert replace(published.snapshot, version=1) == counted(expected)
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_turns_end_epochs_where_the_built_in_sequencer_ends_them(name: str, forgets: bool) -> None:
+    stream, lateness = STREAMS[name]
+    messages = [registered(), *replace(stream).messages(TOPICS, FLOWS, 120)]
+    far = raw.encode(TOPICS.raw(FLOWS), RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
+    resets = [raw.encode_reset(TOPICS.raw(FLOWS), Reset(ends)) for ends in (0, 0, 1)]
+    for place, message in ((30, far), (50, resets[0]), (55, resets[1]), (90, resets[2])):
+        messages.insert(place, message._replace(partition=0))
+    ordering = Ordering(lateness, IDLE, 1000)
+    expected, found = log_with(messages), log_with(messages)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering, counting=Counting(10**6, 0.0)), forgets).run()
+    assert {edge.epoch for edge in ordered_edges(expected, TOPICS, FLOWS)} == {0, 1, 2}
+    assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
+    published = last_statistics(found, TOPICS, FLOWS)
+    assert published is not None
+    assert replace(published.snapshot, version=1) == counted(expected)
+    assert progress_of(found, TOPICS, FLOWS) == progress_of(expected, TOPICS, FLOWS)
+
+
+@pytest.mark.parametrize("name", ["two producers", "two producers, late"])
+def test_nobody_is_forgotten_because_turns_take_long(name: str) -> None:
+    stream, lateness = STREAMS[name]
+    messages = replace(stream).messages(TOPICS, FLOWS, 120)
+    ordering = Ordering(lateness, IDLE, 1000)
+    expected, found = log_with(messages), log_with(messages)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=2, milliseconds_of_a_turn=int(IDLE * 100_000)).run()
+    assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
+
+
+def test_who_is_silent_in_the_log_while_others_speak_is_not_waited_for_however_fast_turns_are() -> None:
+    line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
+    log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 2)])
+    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), milliseconds_of_a_turn=0)
+    job.read()
+    assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1]
+    job.now += int(IDLE * 1000)
+    write(log, [said_by(b"q", line % 9)])
+    job.read()
+    assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1, 2, 9]
+
+
+def test_who_spoke_while_a_turn_was_taken_and_is_read_later_is_waited_for() -> None:
+    line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
+    log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 1)])
+    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), records_in_a_batch=2)
+    job.read()
+    job.now += int(IDLE * 100_000)
+    write(log, [*(said_by(b"q", line % ts) for ts in range(2, 8)), said_by(b"p", line % 2)])
+    job.read()
+    assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1, 1, 2, 2]
+    assert letters(log, TOPICS, FLOWS) == []
+
+
+def said_by(producer: bytes, line: bytes) -> Message:
+    return Message(TOPICS.raw(FLOWS), None, line, (("graphtide-producer", producer),), 0)
+
+
+def counted(log: Log) -> StatisticsSnapshot:
+    """Return what the statistics service counts of the ordered stream."""
+    counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND, deletions=True)
+    for record in records_of(log, TOPICS.ordered(FLOWS)):
+        epoch = ordered.header(record.headers).epoch
+        counting = counting if counting.epoch == epoch else counting.anew(epoch)
+        counting.take(record.value or b"", ordered.header(record.headers).last_ts)
+    published = counting.publish(None)
+    assert published is not None
+    return published.snapshot
+
+
+def test_with_several_partitions_the_edges_are_those_of_the_built_in_sequencer_but_for_the_order_of_equal_times() -> None:
+    messages = RawStream(9, partitions=3, disorder=0, bad=0.2).messages(TOPICS, FLOWS, 200)
+    ordering = Ordering(50, IDLE, 10_000)
+    expected, found = log_with(messages, 3), log_with(messages, 3)
+    sequence(expected, ordering)
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=500).run()
+    assert sorted(ordered_edges(found, TOPICS, FLOWS)) == sorted(ordered_edges(expected, TOPICS, FLOWS))
+    assert sorted(letters(found, TOPICS, FLOWS), key=repr) == sorted(letters(expected, TOPICS, FLOWS), key=repr)
+
+
+def test_a_turn_that_was_committed_is_not_written_again() -> None:
+    log = log_with(RawStream(10).messages(TOPICS, FLOWS, 10))
+    task = Task(TOPICS, FLOWS)
+    blocks = list(BlockReader().blocks(records_of(log, TOPICS.raw(FLOWS))))
+    first = StreamOrder(task).micro_batch(KeptInMemory(), Arrived(1000, 1000, blocks))
+    again = StreamOrder(task).micro_batch(KeptInMemory(), Arrived(1000, 1000, blocks))
+    assert first is not None
+    assert again is not None
+    assert [MicroBatchWriter(log, TOPICS, FLOWS).commit(*given) for given in (first, again)] == [True, False]
+
+
+def test_a_checkpoint_that_did_not_write_the_topic_is_refused() -> None:
+    messages = RawStream(11).messages(TOPICS, FLOWS, 20)
+    log = log_with(messages)
+    Job(log, Task(TOPICS, FLOWS)).run()
+    written = ordered_edges(log, TOPICS, FLOWS)
+    with pytest.raises(FatalError, match="do not belong together"):
+        Job(log, Task(TOPICS, FLOWS), records_in_a_batch=7).run()
+    assert ordered_edges(log, TOPICS, FLOWS) == written
+
+
+def test_a_topic_that_the_built_in_sequencer_wrote_is_refused() -> None:
+    log = log_with(RawStream(12).messages(TOPICS, FLOWS, 20))
+    sequence(log, Ordering(0, IDLE))
+    with pytest.raises(FatalError, match="do not belong together"):
+        Job(log, Task(TOPICS, FLOWS)).run()
+
+
+def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_widens_it() -> None:
+    messages = RawStream(13, bad=0).messages(TOPICS, FLOWS, 100)
+    log = log_with([registered(), *messages])
+    job = Job(log, Task(TOPICS, FLOWS, projects=True))
+    job.run()
+    edges = ordered_edges(log, TOPICS, FLOWS)
+    assert {edge.label for edge in edges if edge.op == "insert"} == {"http"}
+    assert {name for edge in edges for name, _ in edge.attributes} == {"bytes"}
+    last = ordered.header(records_of(log, TOPICS.ordered(FLOWS))[-1].headers)
+    assert (last.records, last.last_ts) == (0, edges[-1].ts), "what nobody wants lets time pass"
+    assert last.watermark > last.last_ts
+    assert last.number is not None
+    assert last.number > len(edges), "what was left out is counted"
+    more = RawStream(14, bad=0).messages(TOPICS, FLOWS, 100)
+    late = log_with([*messages, *more])
+    records = records_of(late, TOPICS.raw(FLOWS))[len(messages) :]
+    widened = registered("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
+    job.micro_batch(Arrived(job.now, job.now, list(BlockReader().blocks(records)), [("q", widened.value)]))
+    labels = {edge.label for edge in ordered_edges(log, TOPICS, FLOWS)[len(edges) :]}
+    assert labels >= {"http", "tcp", "dns"}
+
+
+def test_ids_are_remembered_for_as_long_as_the_longest_window() -> None:
+    line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x", "id": "%s"}'
+    values = [line % pair for pair in ((0, b"e"), (19, b"e"), (20, b"e"), (21, b"f"))]
+    log = log_with([registered(), *(Message(TOPICS.raw(FLOWS), None, value, partition=0) for value in values)])
+    Job(log, Task(TOPICS, FLOWS), records_in_a_batch=1, forgets=True).run()
+    assert [(edge.ts, edge.id) for edge in ordered_edges(log, TOPICS, FLOWS)] == [(0, "e"), (20, "e"), (21, "f")]
+
+
+def test_a_checkpoint_of_a_newer_version_is_refused_by_name() -> None:
+    kept = KeptInMemory()
+    kept.keep_head(b'{"identity": "x", "form": 9}')
+    with pytest.raises(FatalError, match="form 9"):
+        StreamOrder(Task(TOPICS, FLOWS)).micro_batch(kept, Arrived(0, 0))
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("in_a_turn", [1, 100])
+@pytest.mark.parametrize("many", [MOST_ATTRIBUTES, 20_000])
+def test_what_a_pattern_reads_is_there_whatever_was_invented(many: int, in_a_turn: int, *, forgets: bool) -> None:
+    def message(ts: int, **more: object) -> Message:
+        edge = {"ts": ts, "src": "a", "dst": "b", "label": "http", "id": f"e{ts}", **more}
+        return Message(TOPICS.raw(FLOWS), None, json.dumps(edge).encode(), partition=0)
+
+    invented = [message(ts, **{f"a{ts}_{n}": 1 for n in range(many)}, zone=ts) for ts in (1, 2)]
+    log = log_with([registered("q", "MATCH (v)-[e]->(w) WHERE e.zone > 0 ON flows WINDOW 20"), *invented])
+    write(log, [message(ts, zone=ts, plain=ts) for ts in (3, 4, 5)])
+    Job(log, Task(TOPICS, FLOWS, ordering=Ordering(2, IDLE)), forgets, in_a_turn, reads=("zone",)).run()
+    edges = [(edge.id, dict(edge.attributes)) for edge in ordered_edges(log, TOPICS, FLOWS)]
+    assert [id for id, _ in edges] == ["e1", "e2", "e3", "e4", "e5"]
+    assert [found["zone"] for _, found in edges] == [1, 2, 3, 4, 5]
+    assert ("plain" in edges[-1][1]) == (in_a_turn == 1), "a turn later there is room"

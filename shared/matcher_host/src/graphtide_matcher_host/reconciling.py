@@ -1,0 +1,85 @@
+"""What becomes of one plan on a host: a pure function of what is wanted, what the host said of it last, and where the host is.
+
+What a host reports of a version of a pattern is one stretch of the ordered stream. Of what the host said, the newest holds:
+
+| said last of this version | wanted  | becomes                                                                               |
+|---------------------------|---------|---------------------------------------------------------------------------------------|
+| nothing                   | running | runs from its start, or from where others have reported to                            |
+| running                   | running | runs from the host's position, or from where others have reported to if that is later |
+| ended, same epoch         | any     | stays ended                                                                           |
+| ended, another epoch      | running | runs from where it ended here, or from where others have reported to if that is later |
+| any                       | paused  | ended where it would have gone on: who comes next begins there                        |
+| any                       | stopped | the same; with an offset before which there is something to report, runs up to that   |
+| running                   | nothing | stopped where it was                                                                  |
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphtide_matcher_host.assignment import NO_STREAM, PlanStatus, Running, State
+
+if TYPE_CHECKING:
+    from graphtide_matcher_host.assignment import Assignment, Refusal
+
+
+def reconcile(wanted: Assignment, known: PlanStatus | None, position: int) -> Running | PlanStatus | None:
+    """Return the plan as it is to run, or what is to be said of it instead; None where it ended and that was said.
+
+    Args:
+        wanted: the plan.
+        known: what the host said of the pattern last.
+        position: offset of the record that the host takes next.
+    """
+    goes_on = runs(wanted, known)
+    if known is not None and known.epoch == wanted.epoch and not goes_on:
+        return None
+    plan = _continued(wanted, known, position)
+    if wanted.desired is State.RUNNING:
+        return plan
+    has_more = wanted.until is not None and plan.reports_from < wanted.until
+    if wanted.desired is State.STOPPED and has_more:
+        return replace(plan, until=wanted.until)
+    return plan.ended(wanted.desired, plan.reports_from)
+
+
+def runs(wanted: Assignment, known: PlanStatus | None) -> bool:
+    """Whether the host said last that it runs this version of the pattern."""
+    return known is not None and known.version == wanted.version and known.state is State.RUNNING
+
+
+def dropped(known: PlanStatus, position: int, refusal: Refusal | None) -> PlanStatus:
+    """Return what is to be said of a plan that ran and that nobody asked to stop: it was deleted, or cannot be read now."""
+    ended = replace(known, state=State.STOPPED, start=known.end(position), reports_from=None, reason="")
+    return ended if refusal is None else refused(refusal, ended) or ended
+
+
+def refused(refusal: Refusal, known: PlanStatus | None) -> PlanStatus | None:
+    """Return what is to be said of a plan that cannot be read; `known` is what was said of the pattern last, of one that ended.
+
+    Where not even the version can be read, the record may be anything: what was said holds, and the planner gives the plan
+    again. Nothing is said then of a pattern of which nothing was said before: None.
+    """
+    if refusal.version is None or refusal.epoch is None:
+        return replace(known, reason=refusal.reason) if known is not None else None
+    start = known.start if known is not None and known.version == refusal.version else None
+    stream = known.stream if known is not None else NO_STREAM
+    return PlanStatus(refusal.name, refusal.version, refusal.epoch, State.FAILED, stream, start, reason=refusal.reason)
+
+
+def _continued(wanted: Assignment, known: PlanStatus | None, position: int) -> Running:
+    """Return the plan as it would go on from what was reported of its version here and elsewhere."""
+    begun = Running.begun(wanted, position)
+    if known is None or known.version != wanted.version:
+        return begun
+    if known.state is State.RUNNING:
+        begun = replace(begun, start=known.start or 0, reports_from=wanted.reported_to or 0)
+        return _from(begun, known, known.end(position))
+    # It ended here before: what was reported then is not reported again, whatever the plan knew of it.
+    return begun if known.start is None else _from(begun, known, known.start)
+
+
+def _from(plan: Running, known: PlanStatus, end: int) -> Running:
+    """Return the plan as it goes on where this host has reported to, unless others have reported more."""
+    return plan if end < plan.reports_from else replace(plan, reports_from=end, consumption=known.consumption)

@@ -1,0 +1,82 @@
+"""How a stream stands, as whoever puts it in order committed it last: for those who look from outside.
+
+The built-in sequencer keeps it beside its positions, the job on Spark in the mark of its last turn. A stream has one or the
+other.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core.errors import FatalError
+from graphtide_core.merged_streams import is_merged
+from graphtide_core.ports.log import TopicPartition
+
+from graphtide_ordering.positions import remembered
+from graphtide_ordering.stream_progress import StreamProgress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Log, Position
+    from graphtide_wire.topics import Topics
+
+
+class _Mark(msgspec.Struct, frozen=True, rename={"stream_progress": "figures"}):
+    """The mark of a turn, as far as it is needed here."""
+
+    stream_progress: StreamProgress = StreamProgress()
+
+
+def sequencer_of(topics: Topics, stream: StreamName) -> str:
+    """Return the group and transactional id of who puts a stream in order, or merges it."""
+    return f"{topics.prefix}.sequencer.{stream}"
+
+
+def micro_batches_of(topics: Topics, stream: StreamName) -> str:
+    """Return the group that marks the turns of a stream in its ordered topic."""
+    return f"{topics.prefix}.preprocess.{stream}"
+
+
+def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress | None:
+    """Return how a stream stands; None if nobody has put any of it in order. What cannot be read counts as not there.
+
+    A merged stream is told of by the streams that it consists of, of which each stands for itself: None.
+
+    Raises:
+        TransientError: the log does not answer.
+    """
+    if is_merged(stream):
+        return None
+    reader = log.reader(sequencer_of(topics, stream))
+    try:
+        found = list(_remembered(reader.committed(reader.partitions(topics.raw(stream))).values()))
+    finally:
+        reader.close()
+    if not found:
+        reader = log.reader(micro_batches_of(topics, stream))
+        try:
+            found = list(_marked(reader.committed([TopicPartition(topics.ordered(stream), 0)]).values()))
+        finally:
+            reader.close()
+    # Of several partitions the one that was committed last knows best.
+    return max(
+        found, key=lambda each: (each.epoch, each.counted.read, each.watermark is not None, each.watermark), default=None
+    )
+
+
+def _remembered(positions: Iterable[Position | None]) -> Iterator[StreamProgress]:
+    for position in positions:
+        with suppress(FatalError):
+            if position is not None:
+                yield remembered(position).stream_progress
+
+
+def _marked(positions: Iterable[Position | None]) -> Iterator[StreamProgress]:
+    for position in positions:
+        with suppress(msgspec.DecodeError):
+            if position is not None:
+                yield msgspec.json.decode(position.metadata, type=_Mark).stream_progress

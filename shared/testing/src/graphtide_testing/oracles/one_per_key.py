@@ -1,0 +1,40 @@
+"""What of the matches found is told: the definitions of DISTINCT and ONE PER, step by step.
+
+Whoever finds matches hands them over one by one, in the order in which they come first: by when they were detected, then by the
+record that came last of each, then by their records in the order of the text, the earliest first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphtide_core.edge import Value
+    from graphtide_core.one_per import OnePer
+    from graphtide_core.time import TimeUnit
+
+
+class OncePerKey:
+    """Says of one match after the other whether it is told. Without ONE PER all are."""
+
+    def __init__(self, one_per: OnePer | None, unit: TimeUnit) -> None:
+        """Start with nothing told."""
+        self._every = None if one_per is None else one_per.every.ticks(unit)
+        self._told: set[tuple[object, ...]] = set()
+
+    def tells(self, detected_at: int, keys: Sequence[Value]) -> bool:
+        """Take a match with the values of its keys; say whether it is told, and remember it if so."""
+        if self._every is None:
+            return True
+        told = (detected_at // self._every, *map(_known_apart, keys))
+        if told in self._told:
+            return False
+        self._told.add(told)
+        return True
+
+
+def _known_apart(value: Value) -> object:
+    """Return what is equal for equal values alone: to Python, true is 1."""
+    return (type(value) is bool, value)
