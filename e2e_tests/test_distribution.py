@@ -71,13 +71,13 @@ def test_the_benchmarks_come_with_their_extra_alone() -> None:
 
 @pytest.mark.parametrize("project", PUBLISHED, ids=["graphtide", *ALONE])
 def test_a_wheel_says_what_it_is(project: dict[str, Any]) -> None:
-    told = project["project"]
-    assert told["license"] == "Apache-2.0"
-    assert told["readme"] == "README.md"
-    assert told["requires-python"] == ">=3.11"
-    assert "Typing :: Typed" in told["classifiers"]
-    folder = ROOT / "packaging/graphtide" if project is WHOLE else ALONE[told["name"]][0].parent
-    assert all((folder / name).is_file() for name in (told["readme"], *told["license-files"]))
+    configured = project["project"]
+    assert configured["license"] == "Apache-2.0"
+    assert configured["readme"] == "README.md"
+    assert configured["requires-python"] == ">=3.11"
+    assert "Typing :: Typed" in configured["classifiers"]
+    folder = ROOT / "packaging/graphtide" if project is WHOLE else ALONE[configured["name"]][0].parent
+    assert all((folder / name).is_file() for name in (configured["readme"], *configured["license-files"]))
 
 
 def test_lower_bounds_are_versions_that_the_tests_run_with() -> None:

@@ -100,10 +100,10 @@ def installed(folder: Path, extra: str = "") -> Installed:
 
 
 def test_the_packages_are_the_installed_ones(base: Installed) -> None:
-    told = (
+    reported = (
         "import graphtide as g, graphtide_core as c, graphtide_native._native as n; print(g.__file__, c.__file__, n.__file__)"
     )
-    found = base.run("-c", told, program="python").stdout.split()
+    found = base.run("-c", reported, program="python").stdout.split()
     assert len(found) == 3
     assert all(each.startswith(str(base.prefix)) for each in found)
     assert found[2].endswith(".abi3.so")
@@ -129,8 +129,8 @@ def test_the_base_finds_matches_and_makes_streams(base: Installed) -> None:
 
 
 def test_python_finds_the_same(base: Installed) -> None:
-    told = 'import graphtide; print([m.vertices for m in graphtide.match(open("p.gtp").read(), "payments.csv")])'
-    ended = base.run("-c", told, program="python")
+    reported = 'import graphtide; print([m.vertices for m in graphtide.match(open("p.gtp").read(), "payments.csv")])'
+    ended = base.run("-c", reported, program="python")
     assert (ended.stdout, ended.stderr) == ("[{'a': 'ann', 'b': 'bob'}]\n", "")
 
 

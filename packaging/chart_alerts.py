@@ -17,7 +17,7 @@ FILE: Final = Path(__file__).parents[1] / "charts" / "graphtide" / "alerts" / "g
 
 def text() -> str:
     """Return the file."""
-    told = [
+    configured = [
         {
             "name": each.name,
             "severity": each.severity,
@@ -30,7 +30,7 @@ def text() -> str:
         }
         for each in entries(vars(alerts), Alert)
     ]
-    return json.dumps({"alerts": told}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"alerts": configured}, indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

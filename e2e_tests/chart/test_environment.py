@@ -41,7 +41,7 @@ SETTINGS: list[type[BaseSettings]] = [
     TimingSettings,
 ]
 
-NOT_TOLD = {
+NOT_CONFIGURED = {
     "INGESTION_TICKET_SECRET": "tickets are those of the admin API",
     "HEALTH__HOSTS": "health is asked under addresses and names of the cluster, which need not be told",
     "SCALING__SERVER": "the address that every cluster has",
@@ -74,7 +74,7 @@ def names(model: type[BaseModel], before: str = "") -> Iterator[str]:
 
 
 @cache
-def told() -> dict[str, set[str]]:
+def configured() -> dict[str, set[str]]:
     """Return the names of variables that some pod of some set is told, with what they are told."""
     found: dict[str, set[str]] = {}
     for values in SETS:
@@ -86,7 +86,7 @@ def told() -> dict[str, set[str]]:
 
 
 def of(settings: type[BaseSettings]) -> set[str]:
-    return {name.removeprefix(prefix(settings)) for name in told() if name.startswith(prefix(settings))}
+    return {name.removeprefix(prefix(settings)) for name in configured() if name.startswith(prefix(settings))}
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=prefix)
@@ -97,18 +97,18 @@ def test_every_name_is_one_of_the_service(settings: type[BaseSettings]) -> None:
 @pytest.mark.parametrize("settings", SETTINGS, ids=prefix)
 def test_every_setting_can_be_told(settings: type[BaseSettings]) -> None:
     left = {f"{prefix(settings)}{name}" for name in set(names(settings)) - of(settings)}
-    assert {name for name in left if not name.endswith(tuple(NOT_TOLD))} == set()
+    assert {name for name in left if not name.endswith(tuple(NOT_CONFIGURED))} == set()
 
 
 def test_no_name_is_nobodys() -> None:
     known = tuple(map(prefix, SETTINGS))
-    assert {name for name in told() if not name.startswith(known)} == OTHERS
+    assert {name for name in configured() if not name.startswith(known)} == OTHERS
 
 
 def test_what_is_not_told_is_a_setting_and_is_not_told() -> None:
     every = {f"{prefix(settings)}{name}" for settings in SETTINGS for name in names(settings)}
-    assert all(any(name.endswith(end) for name in every) for end in NOT_TOLD)
-    assert not any(name.endswith(tuple(NOT_TOLD)) for name in told())
+    assert all(any(name.endswith(end) for name in every) for end in NOT_CONFIGURED)
+    assert not any(name.endswith(tuple(NOT_CONFIGURED)) for name in configured())
 
 
 @pytest.mark.parametrize("values", SETS)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from graphtide_testing.charts import Manifest, Rendered
 
 
-def told(release: Rendered, kind: str, name: str) -> dict[str, object]:
+def configured(release: Rendered, kind: str, name: str) -> dict[str, object]:
     workload = release.one(kind, name)
     pod = workload if kind == "Pod" else workload["spec"]["template"]
     return {key.removeprefix("GRAPHTIDE_INGESTION_"): value for key, value in release.environment(pod).items()}
@@ -34,14 +34,14 @@ def test_topics_are_made_before_anything_of_the_release_is_there() -> None:
 
 def test_topics_are_those_that_the_services_will_use() -> None:
     release = rendered(over="full")
-    job, service = told(release, "Job", "topics"), told(release, "Deployment", "ingestion")
+    job, service = configured(release, "Job", "topics"), configured(release, "Deployment", "ingestion")
     assert job.items() <= service.items()
     assert json.loads(str(job["STREAMS"])) == ["flows", "payments", "round_trip"]
     assert (job["PREFIX"], job["PARTITIONS"], job["RETENTION_MS"], job["KAFKA__REPLICATION"]) == ("full", "8", "86400000", "3")
 
 
 def test_streams_are_kept_for_ever_where_nobody_says_otherwise() -> None:
-    assert "RETENTION_MS" not in told(rendered(), "Job", "topics")
+    assert "RETENTION_MS" not in configured(rendered(), "Job", "topics")
 
 
 def test_the_round_trip_is_a_command_of_the_image_that_calls_both_services() -> None:
@@ -53,7 +53,7 @@ def test_the_round_trip_is_a_command_of_the_image_that_calls_both_services() -> 
     assert (program, arguments) == ("graphtide", ["round_trip", "--timeout", "120", "--time-unit", "us"])
     with loaded(verb).make_context(verb, list(arguments)) as parsed:
         assert parsed.params["stream"] == "round_trip"
-    assert told(release, "Pod", "round-trip") == {
+    assert configured(release, "Pod", "round-trip") == {
         "GRAPHTIDE_SERVER": "http://tide-admin-api.streams.svc",
         "GRAPHTIDE_EDGES_SERVER": "http://tide-ingestion.streams.svc",
         "GRAPHTIDE_API_KEY": {"secretKeyRef": {"name": "graphtide-access", "key": "api-key"}},
@@ -64,8 +64,8 @@ def test_the_round_trip_is_a_command_of_the_image_that_calls_both_services() -> 
 
 def test_the_round_trip_needs_no_key_where_nobody_is_asked_for_one() -> None:
     release = rendered({"access": {"insecure": True}})
-    assert "GRAPHTIDE_API_KEY" not in told(release, "Pod", "round-trip")
-    assert not [name for name in told(release, "Deployment", "ingestion") if name.endswith("API_KEYS")]
+    assert "GRAPHTIDE_API_KEY" not in configured(release, "Pod", "round-trip")
+    assert not [name for name in configured(release, "Deployment", "ingestion") if name.endswith("API_KEYS")]
 
 
 def pods_of_spark() -> list[Manifest]:
@@ -104,7 +104,7 @@ def test_a_driver_by_itself_has_cores_of_its_own_and_no_rights() -> None:
 def test_the_sequencer_leaves_to_spark_what_spark_puts_in_order() -> None:
     release = rendered(over="full")
     spark = release.one("ConfigMap", "preprocess")["data"]["GRAPHTIDE_PREPROCESS_STREAMS"]
-    assert spark == told(release, "Deployment", "sequencer")["ELSEWHERE"] == '["payments"]'
+    assert spark == configured(release, "Deployment", "sequencer")["ELSEWHERE"] == '["payments"]'
 
 
 @pytest.mark.parametrize("claim", ["", "slices"])

@@ -26,9 +26,9 @@ def test_there_is_a_stateful_set_for_each_service_that_the_planner_knows() -> No
 
 def test_a_shard_is_the_number_of_its_pod() -> None:
     release = rendered()
-    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
     field = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}
-    assert told["GRAPHTIDE_MATCHER_TIMING_SHARD"] == field
+    assert configured["GRAPHTIDE_MATCHER_TIMING_SHARD"] == field
 
 
 def test_one_more_service_is_one_entry() -> None:
@@ -53,12 +53,12 @@ def test_an_entry_says_what_differs_and_nothing_of_the_others() -> None:
     values = {"matcherDefaults": {"settings": {"lingerSeconds": 0.5}}, "matchers": {"sjtree": {"settings": {"mostRecords": 4}}}}
     release = rendered(values)
 
-    def told(name: str) -> tuple[str, str]:
+    def configured(name: str) -> tuple[str, str]:
         prefix, data = f"GRAPHTIDE_{name.upper().replace('-', '_')}_", release.one("ConfigMap", name)["data"]
         return data[f"{prefix}LINGER_SECONDS"], data[f"{prefix}MOST_RECORDS"]
 
-    assert told("matcher-sjtree") == ("0.5", "4")
-    assert told("matcher-timing") == ("0.5", "16")
+    assert configured("matcher-sjtree") == ("0.5", "4")
+    assert configured("matcher-timing") == ("0.5", "16")
 
 
 def test_an_upgrade_replaces_one_shard_after_the_other_and_shards_begin_together() -> None:
@@ -150,8 +150,8 @@ def test_the_planner_may_do_what_it_asks_for_and_nothing_else() -> None:
 
 def test_redis_is_told_by_its_url_and_logins_by_secrets() -> None:
     release = rendered(over="full")
-    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
-    mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in told.items()}
+    configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in configured.items()}
     assert {name: value for name, value in mine.items() if name.startswith("REDIS")} == {
         "REDIS": "rediss://redis.redis.svc:6380/3",
         "REDIS_AUTHORITIES": "/etc/graphtide/redis/ca.crt",
@@ -181,8 +181,8 @@ def test_a_cluster_and_sentinels_are_told_by_urls_that_the_services_take(
     redis: dict[str, object], url: str, ports: set[int]
 ) -> None:
     release = rendered({"redis": redis})
-    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
-    assert told["GRAPHTIDE_MATCHER_TIMING_REDIS"] == url
+    configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    assert configured["GRAPHTIDE_MATCHER_TIMING_REDIS"] == url
     RedisCheckpoints(url).close()
     egress = release.one("NetworkPolicy", "matcher-timing")["spec"]["egress"]
     opened = {port["port"] for rule in egress for port in rule["ports"]}
@@ -194,7 +194,7 @@ def test_sentinels_have_a_password_of_their_own() -> None:
     redis = {"mode": "sentinel", "nodes": ["a:26379"], "primary": "tide"}
     auth = {"existingSecret": "redis-user", "sentinelPasswordKey": "sentinel"}
     release = rendered({"redis": {**redis, "auth": auth}})
-    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
-    assert told["GRAPHTIDE_MATCHER_TIMING_REDIS_SENTINEL_PASSWORD"] == {
+    configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    assert configured["GRAPHTIDE_MATCHER_TIMING_REDIS_SENTINEL_PASSWORD"] == {
         "secretKeyRef": {"name": "redis-user", "key": "sentinel"}
     }

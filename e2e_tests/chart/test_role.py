@@ -42,7 +42,7 @@ def granted(release: Rendered) -> set[Call]:
 
 def settings(release: Rendered, server: KubernetesServer) -> PlannerSettings:
     """Return the planner's settings as the chart tells them, but for where the API is."""
-    told = release.environment(release.one("Deployment", "planner")["spec"]["template"])
+    configured = release.environment(release.one("Deployment", "planner")["spec"]["template"])
     here = {
         "SERVER": server.url,
         "TOKEN": str(server.token),
@@ -50,7 +50,9 @@ def settings(release: Rendered, server: KubernetesServer) -> PlannerSettings:
         "NAMESPACE": THERE,
     }
     own = {f"GRAPHTIDE_PLANNER_SCALING__{name}": value for name, value in here.items()}
-    with patch.dict(os.environ, {name: value for name, value in told.items() if isinstance(value, str)} | own, clear=True):
+    with patch.dict(
+        os.environ, {name: value for name, value in configured.items() if isinstance(value, str)} | own, clear=True
+    ):
         return PlannerSettings()
 
 

@@ -29,8 +29,8 @@ def test_services_lead_to_the_port_that_is_listened_on(values: str) -> None:
     for name, workload in workloads(values).items():
         (port,) = container(workload)["ports"]
         (served,) = release.one("Service", name)["spec"]["ports"]
-        told = release.environment(workload["spec"]["template"])
-        (number,) = [value for key, value in told.items() if key.endswith(("_PORT", "HEALTH__PORT"))]
+        configured = release.environment(workload["spec"]["template"])
+        (number,) = [value for key, value in configured.items() if key.endswith(("_PORT", "HEALTH__PORT"))]
         assert (port["name"], str(port["containerPort"])) == ("http", number)
         assert (served["name"], served["targetPort"]) == ("http", "http")
         assert release.one("Service", name)["spec"]["selector"] == workload["spec"]["selector"]["matchLabels"]
@@ -136,8 +136,8 @@ def test_a_change_of_settings_brings_new_pods_and_a_change_of_replicas_does_not(
 
 def test_a_service_is_called_by_the_hosts_that_lead_to_it() -> None:
     release = rendered(over="full")
-    told = release.one("ConfigMap", "ingestion")["data"]["GRAPHTIDE_INGESTION_HOSTS"]
-    assert told == '["edges.internal.example.org","edges.example.org","edges.gateway.example.org"]'
+    configured = release.one("ConfigMap", "ingestion")["data"]["GRAPHTIDE_INGESTION_HOSTS"]
+    assert configured == '["edges.internal.example.org","edges.example.org","edges.gateway.example.org"]'
     assert [rule["host"] for rule in release.one("Ingress", "ingestion")["spec"]["rules"]] == ["edges.example.org"]
     backends = release.one("HTTPRoute", "admin-api")["spec"]["rules"][0]["backendRefs"]
     assert backends == [{"name": "tide-admin-api", "port": release.one("Service", "admin-api")["spec"]["ports"][0]["port"]}]
@@ -187,8 +187,8 @@ def test_the_name_of_a_user_may_stand_in_values_and_the_password_may_not() -> No
     user = {"kafka": {"sasl": {"enabled": True, "existingSecret": "user", "username": "tide"}}}
     login = {"redis": {"auth": {"existingSecret": "user", "username": "keeper"}}}
     release = rendered({**user, **login})
-    told = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
-    mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in told.items()}
+    configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
+    mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in configured.items()}
     password = {"secretKeyRef": {"name": "user", "key": "password"}}
     assert (mine["KAFKA__USERNAME"], mine["KAFKA__PASSWORD"]) == ("tide", password)
     assert (mine["REDIS_USERNAME"], mine["REDIS_PASSWORD"]) == ("keeper", password)

@@ -52,10 +52,10 @@ def test_spark_submit_is_told_what_the_operator_is_told(
 ) -> None:
     handed(monkeypatch, yaml.safe_dump(application), tmp_path)
     submit().main()
-    told = shlex.split(capsys.readouterr().out)
+    configured = shlex.split(capsys.readouterr().out)
     spec = application["spec"]
-    assert told[:3] == ["spark-submit", "--master", "k8s://https://cluster:6443"]
-    assert told[-1] == spec["mainApplicationFile"]
+    assert configured[:3] == ["spark-submit", "--master", "k8s://https://cluster:6443"]
+    assert configured[-1] == spec["mainApplicationFile"]
     assert {
         f"spark.kubernetes.namespace={NAMESPACE}",
         f"spark.kubernetes.container.image={spec['image']}",
@@ -64,7 +64,7 @@ def test_spark_submit_is_told_what_the_operator_is_told(
         f"spark.dynamicAllocation.maxExecutors={spec['dynamicAllocation']['maxExecutors']}",
         f"spark.executor.memory={spec['executor']['memory']}",
         *(f"{name}={value}" for name, value in spec["sparkConf"].items()),
-    } <= set(told)
+    } <= set(configured)
     assert yaml.safe_load((tmp_path / "executor-pod.yaml").read_text("utf-8"))["kind"] == "Pod"
 
 

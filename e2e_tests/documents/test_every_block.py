@@ -323,8 +323,8 @@ def assert_can_be_run(block: Block) -> None:
             case ["python", script, *_]:
                 assert named_options(line) <= options_of_script(script), f"{block.place}: {line}"
             case [".venv/bin/python", "-m", module, *_]:
-                (script,) = ROOT.glob(f"*/*/src/{module.replace('.', '/')}/__main__.py")
-                assert named_options(line) <= options_of_script(str(script.relative_to(ROOT))), f"{block.place}: {line}"
+                (main,) = ROOT.glob(f"*/*/src/{module.replace('.', '/')}/__main__.py")
+                assert named_options(line) <= options_of_script(str(main.relative_to(ROOT))), f"{block.place}: {line}"
             case _:
                 pytest.fail(f"{block.place}: nothing checks {line!r}")
 

@@ -75,5 +75,5 @@ def test_services_killed_at_random_times(whole: Whole, seed: int) -> None:
     )
     assert {name for name, _, _ in expected} == {pattern.name for pattern in patterns}
     assert sum(expected.values()) > 100
-    told = (json.loads(record) for record in whole.matches())
-    assert Counter((each["query"], each["match_id"], each["kind"]) for each in told) == expected
+    emitted = (json.loads(record) for record in whole.matches())
+    assert Counter((each["query"], each["match_id"], each["kind"]) for each in emitted) == expected

@@ -57,7 +57,7 @@ def records_of(rng: Random, number: int) -> list[dict[str, object]]:
     return made
 
 
-def told(whole: Whole, name: str | None = None) -> Counter[tuple[str, str, str]]:
+def emitted(whole: Whole, name: str | None = None) -> Counter[tuple[str, str, str]]:
     found = (json.loads(record) for record in whole.matches())
     return Counter((each["query"], each["match_id"], each["kind"]) for each in found if name in (None, each["query"]))
 
@@ -90,7 +90,7 @@ def test_event_patterns_are_exact_while_services_are_killed(whole: Whole, seed: 
     whole.settle("s")
     wanted = expected(PATTERNS, whole.ordered_edges("s", ["n"]))
     assert {name for name, _, _ in wanted} == {pattern.name for text in PATTERNS for pattern in graphtide.parse(text)}
-    assert told(whole) == wanted
+    assert emitted(whole) == wanted
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_a_thousand_patterns_while_some_come_and_go_and_services_are_killed(whol
     whole.send_records("s", [FLUSH])
     whole.settle("s")
     ordered = whole.ordered_edges("s", ["n"])
-    found = told(whole)
+    found = emitted(whole)
     assert set(found.values()) == {1}
     stayed = [f"p{place}" for place in range(50, 1_000)]
     wanted = expected([texts[name] for name in stayed], ordered)

@@ -44,7 +44,7 @@ NAMES = ("notify", "reaches", "triangle", "stays", "now")
 SERVICES = ("ingestion", "planner", "statistics", "matcher_timing", "matcher_algebra", "admin_api")
 KILLED = ("matcher_algebra", "matcher_algebra", "matcher_timing", "planner", "ingestion", "admin_api")
 
-Told = tuple[str, str, int, str, tuple[str, ...], int | None]
+Emitted = tuple[str, str, int, str, tuple[str, ...], int | None]
 
 
 @pytest.fixture
@@ -81,18 +81,18 @@ def row(record: dict[str, Any]) -> tuple[str, ...]:
     return tuple(record["bindings"].values()) if "bindings" in record else (record["src"], record["dst"])
 
 
-def told(found: Sequence[dict[str, Any]]) -> Counter[Told]:
+def emitted(found: Sequence[dict[str, Any]]) -> Counter[Emitted]:
     return Counter(
         (each["query"], each["kind"], each["detected_at"], each["label"], row(each), each["valid"][1]) for each in found
     )
 
 
-def expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[Told]:
+def expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[Emitted]:
     queries = [query for text in texts for query in graphtide.parse(text)]
     return counted(graphtide.match(queries, ordered))
 
 
-def counted(matches: Iterable[graphtide.Match]) -> Counter[Told]:
+def counted(matches: Iterable[graphtide.Match]) -> Counter[Emitted]:
     return Counter(
         (each.query, each.kind.value, int(each.detected_at), each.label, tuple(each.bindings.values()), each.valid[1])
         for each in matches
@@ -103,9 +103,9 @@ def counted(matches: Iterable[graphtide.Match]) -> Counter[Told]:
 def edges_of_results(edges: Iterable[dict[str, Any] | Edge]) -> Counter[tuple[str, int, str]]:
     """Return what the edges of a view are; but for deletions of edges that nobody has any more, which need not be told."""
     plain = [each if isinstance(each, dict) else {"op": each.operation.value, "ts": each.ts, "id": each.id} for each in edges]
-    told = [(str(each.get("op") or "insert"), int(each["ts"]), str(each["id"])) for each in plain]
-    born = {id: ts for operation, ts, id in told if operation == "insert"}
-    return Counter(each for each in told if each[0] == "insert" or each[1] - born[each[2]] < NEAR_IS_KNOWN)
+    emitted = [(str(each.get("op") or "insert"), int(each["ts"]), str(each["id"])) for each in plain]
+    born = {id: ts for operation, ts, id in emitted if operation == "insert"}
+    return Counter(each for each in emitted if each[0] == "insert" or each[1] - born[each[2]] < NEAR_IS_KNOWN)
 
 
 def hangs_together(record: dict[str, Any]) -> bool:
@@ -147,7 +147,7 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
     pairs, offers = ([each for each in found if each["query"] == name] for name in ("pair", "offer"))
     found = [each for each in found if each["query"] not in {"pair", "offer"}]
     offered = graphtide.match(OFFER, graphtide.Inputs(several))
-    assert told(offers) == counted(offered)
+    assert emitted(offers) == counted(offered)
     assert {each["kind"] for each in offers} >= {"match", "extend"}
     wanted = expected((*QUERIES, VIEW), whole.ordered_edges("s"))
     near = whole.ordered_edges("near")
@@ -159,5 +159,5 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
     assert {each["kind"] for each in pairs} >= ({"match", "retract"} if seed == 1 else {"match"})
     assert {name for name, *_ in wanted} == {*NAMES, "near"}
     assert {kind for _, kind, *_ in wanted} == {"match", "extend", "retract"}
-    assert told(found) == wanted
+    assert emitted(found) == wanted
     assert all(hangs_together(each) for each in found if each["query"] == "notify" and each["kind"] != "retract")

@@ -48,8 +48,8 @@ class Rollout:
     def version(self, name: str) -> str | None:
         """Return the version that a matcher says that it is of; None while nobody answers."""
         with suppress(httpx2.TransportError):
-            told = metrics_of(httpx2.get(f"http://127.0.0.1:{self._chaos.health[name]}/metrics").text)
-            (info,) = (each for each in told if each.startswith("target_info"))
+            emitted = metrics_of(httpx2.get(f"http://127.0.0.1:{self._chaos.health[name]}/metrics").text)
+            (info,) = (each for each in emitted if each.startswith("target_info"))
             return next(version for version in VERSIONS if f'service_version="{version}"' in info)
         return None
 

@@ -46,8 +46,8 @@ def test_a_sequencer_whose_successor_is_gone_takes_over_again(whole: Whole) -> N
     whole.send("s", edges(0))
     whole.settle("s")
     (port,) = free_ports(1)
-    told = {"PORT": str(port), "INSECURE": "true", "IDLE_SECONDS": "1.0"}
-    successor = whole.deployment.service("ingestion", told, instance="-successor")
+    emitted = {"PORT": str(port), "INSECURE": "true", "IDLE_SECONDS": "1.0"}
+    successor = whole.deployment.service("ingestion", emitted, instance="-successor")
     successor.start(lambda: is_ready(port))
     whole.send("s", edges(50))
     whole.wait_until(lambda: "has failed" in whole.edges.get("/readyz").text, "the first says that it was shut out")

@@ -103,10 +103,10 @@ def test_poison_in_the_raw_topic_is_put_aside_and_its_neighbours_match(whole: Wh
     producer.produce(feed.raw, feed.lines(10), partition=0)
     assert producer.flush(30) == 0
     assert feed.is_exact()
-    told = [(letter.code, letter.source.offset, letter.source.line, letter.raw) for letter in feed.letters()]
-    first = told[0][1]
+    emitted = [(letter.code, letter.source.offset, letter.source.line, letter.raw) for letter in feed.letters()]
+    first = emitted[0][1]
     assert first is not None
-    assert told == [
+    assert emitted == [
         ("malformed", first, 1, b"\xff\x00"),
         ("malformed", first + 1, None, b"<edge/>"),
         ("malformed", first + 2, 2, b'{"ts":'),
@@ -217,12 +217,12 @@ def test_callers_need_a_key_and_its_scope(whole: Whole) -> None:
     feed = Feed(whole, "keys")
     feed.send(20)
     line = b'{"ts":99,"src":"a","dst":"b","label":"x"}'
-    told = {"content-type": "application/x-ndjson"}
+    emitted = {"content-type": "application/x-ndjson"}
     for key, status, code in (("nobody's", 401, "unauthenticated"), ("reader", 403, "forbidden")):
-        edges = whole.edges.post("/api/v1/streams/keys/edges", content=line, headers={**told, "X-API-Key": key})
+        edges = whole.edges.post("/api/v1/streams/keys/edges", content=line, headers={**emitted, "X-API-Key": key})
         pattern = whole.control.post("/api/v1/patterns", json={"text": feed.text}, headers={"X-API-Key": key})
         assert [(each.status_code, each.json()["code"]) for each in (edges, pattern)] == [(status, code)] * 2
-    bearer = {**told, "X-API-Key": "", "Authorization": "Bearer x"}
+    bearer = {**emitted, "X-API-Key": "", "Authorization": "Bearer x"}
     answer = whole.edges.post("/api/v1/streams/keys/edges", content=line, headers=bearer)
     assert answer.status_code == 401
     feed.send(20)

@@ -82,9 +82,9 @@ def test_an_image_runs_as_nobody_without_a_shell_in_a_tree_that_is_read_only(ima
     assert of(stage, "USER") == ["10001:10001"]
     (command,) = (step.command() for step in stage.instructions if step.keyword == "CMD")
     assert command == ("graphtide", "--help")
-    told = dict(pair for step in stage.instructions if step.keyword == "ENV" for pair in step.pairs())
-    assert told["PYTHONDONTWRITEBYTECODE"] == "1"
-    assert told["PATH"].startswith("/opt/graphtide/bin:")
+    configured = dict(pair for step in stage.instructions if step.keyword == "ENV" for pair in step.pairs())
+    assert configured["PYTHONDONTWRITEBYTECODE"] == "1"
+    assert configured["PATH"].startswith("/opt/graphtide/bin:")
 
 
 @pytest.mark.parametrize("image", IMAGES)

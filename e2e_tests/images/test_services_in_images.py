@@ -74,22 +74,22 @@ class Container:
     """A command in an image, with the variables that it is told and the folders that it is given to write to."""
 
     def __init__(
-        self, image: Image, folder: Path, command: list[str], told: Mapping[str, str], mounts: Mapping[str, Path]
+        self, image: Image, folder: Path, command: list[str], configured: Mapping[str, str], mounts: Mapping[str, Path]
     ) -> None:
         """Start it."""
         self.output = folder / "output"
         sandbox = Sandbox(image.layers, folder / "scratch", mounts=mounts, hidden=sorted({str(ROOT), *HIDDEN} - mounts.keys()))
         needed = {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
-        line = sandbox.command(command, {"HOME": "/", **image.environment, **told, **needed}, image.user, image.folder)
+        line = sandbox.command(command, {"HOME": "/", **image.environment, **configured, **needed}, image.user, image.folder)
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
 
 @contextmanager
 def running(
-    image: Image, folder: Path, command: list[str], told: Mapping[str, str], mounts: Mapping[str, Path] = NOTHING
+    image: Image, folder: Path, command: list[str], configured: Mapping[str, str], mounts: Mapping[str, Path] = NOTHING
 ) -> Iterator[Container]:
-    container = Container(image, folder, command, told, mounts)
+    container = Container(image, folder, command, configured, mounts)
     try:
         yield container
     finally:
@@ -104,11 +104,11 @@ def answers(url: str, status: int) -> bool:
 
 
 def assert_starts_and_ends(
-    image: Image, folder: Path, service: str, told: Mapping[str, str], mounts: Mapping[str, Path] = NOTHING
+    image: Image, folder: Path, service: str, configured: Mapping[str, str], mounts: Mapping[str, Path] = NOTHING
 ) -> None:
     """Check that it lives, is not ready without Kafka, and ends when it is told to."""
-    prefix, port = f"GRAPHTIDE_{service.upper()}_", told.get("PORT") or told["HEALTH__PORT"]
-    variables = {prefix + name: value for name, value in {"KAFKA__BOOTSTRAP": NOWHERE, **told}.items()}
+    prefix, port = f"GRAPHTIDE_{service.upper()}_", configured.get("PORT") or configured["HEALTH__PORT"]
+    variables = {prefix + name: value for name, value in {"KAFKA__BOOTSTRAP": NOWHERE, **configured}.items()}
     with running(image, folder, [f"graphtide-{service.replace('_', '-')}"], variables, mounts) as container:
         process = container.process
         is_told: Callable[[], str] = container.output.read_text
@@ -123,8 +123,8 @@ def assert_starts_and_ends(
     assert "Traceback" not in container.output.read_text()
 
 
-def ended(image: Image, folder: Path, *command: str, **told: str) -> tuple[int, str]:
-    with running(image, folder, list(command), told) as container:
+def ended(image: Image, folder: Path, *command: str, **configured: str) -> tuple[int, str]:
+    with running(image, folder, list(command), configured) as container:
         return container.process.wait(PATIENCE), container.output.read_text()
 
 
@@ -152,8 +152,8 @@ def test_the_admin_api_starts_and_ends(services: Image, tmp_path: Path) -> None:
 
 
 def test_ingestion_makes_topics_first_and_says_that_it_cannot(services: Image, tmp_path: Path) -> None:
-    told = {"GRAPHTIDE_INGESTION_INSECURE": "true", "GRAPHTIDE_INGESTION_KAFKA__BOOTSTRAP": NOWHERE}
-    status, said = ended(services, tmp_path, "graphtide-ingestion", **told)
+    configured = {"GRAPHTIDE_INGESTION_INSECURE": "true", "GRAPHTIDE_INGESTION_KAFKA__BOOTSTRAP": NOWHERE}
+    status, said = ended(services, tmp_path, "graphtide-ingestion", **configured)
     assert (status, len(said.splitlines())) == (1, 2)
     assert said.splitlines()[1].startswith("graphtide-ingestion: asking for the topics: ")
 
@@ -161,23 +161,26 @@ def test_ingestion_makes_topics_first_and_says_that_it_cannot(services: Image, t
 @pytest.mark.parametrize("service", OVER_HTTP)
 def test_a_service_that_nobody_could_call_says_what_to_set(services: Image, tmp_path: Path, service: str) -> None:
     name = f"graphtide-{service.replace('_', '-')}"
-    status, told = ended(services, tmp_path, name)
-    assert (status, len(told.splitlines())) == (1, 1)
-    assert told.startswith(f"{name}: nobody could call: set GRAPHTIDE_{service.upper()}_API_KEYS")
+    status, configured = ended(services, tmp_path, name)
+    assert (status, len(configured.splitlines())) == (1, 1)
+    assert configured.startswith(f"{name}: nobody could call: set GRAPHTIDE_{service.upper()}_API_KEYS")
 
 
 def test_the_command_line_is_there_and_spark_is_not(services: Image, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     assert ended(services, tmp_path / "one", "graphtide", "--version") == (0, "graphtide 0.1.0\n")
-    status, told = ended(services, tmp_path / "two", "graphtide-preprocess")
-    assert (status, told) == (1, "graphtide-preprocess needs pyspark, which is not installed: pip install 'graphtide[spark]'\n")
+    status, configured = ended(services, tmp_path / "two", "graphtide-preprocess")
+    assert (status, configured) == (
+        1,
+        "graphtide-preprocess needs pyspark, which is not installed: pip install 'graphtide[spark]'\n",
+    )
 
 
 def test_nothing_in_the_image_can_be_written_by_its_user(services: Image, tmp_path: Path) -> None:
     look = "import os; print([p for p, _, names in os.walk('/opt') for n in ('', *names) if os.access(f'{p}/{n}', os.W_OK)])"
-    status, told = ended(services, tmp_path, "python", "-c", look)
-    assert (status, told) == (0, "[]\n")
+    status, configured = ended(services, tmp_path, "python", "-c", look)
+    assert (status, configured) == (0, "[]\n")
 
 
 def test_every_module_was_compiled_beforehand(services: Image) -> None:
@@ -197,8 +200,8 @@ def scratch(tmp_path: Path) -> dict[str, Path]:
 
 def test_the_backfill_service_starts_and_ends(on_spark: Image, tmp_path: Path, scratch: dict[str, Path]) -> None:
     (port,) = free_ports(1)
-    told = {"HEALTH__PORT": str(port), "FOLDER": f"{HIDDEN[0]}/backfills"}
-    assert_starts_and_ends(on_spark, tmp_path, "backfill", told, scratch)
+    configured = {"HEALTH__PORT": str(port), "FOLDER": f"{HIDDEN[0]}/backfills"}
+    assert_starts_and_ends(on_spark, tmp_path, "backfill", configured, scratch)
 
 
 def test_the_job_says_what_to_set(on_spark: Image, tmp_path: Path) -> None:
@@ -210,7 +213,7 @@ def test_the_job_says_what_to_set(on_spark: Image, tmp_path: Path) -> None:
 
 def test_spark_runs_in_its_image(on_spark: Image, tmp_path: Path, scratch: dict[str, Path]) -> None:
     counts = "from pyspark.sql import SparkSession as S; print(S.builder.master('local[1]').getOrCreate().range(7).count())"
-    told = {"SPARK_LOCAL_IP": "127.0.0.1"}
-    with running(on_spark, tmp_path, ["python", "-c", counts], told, scratch) as container:
+    configured = {"SPARK_LOCAL_IP": "127.0.0.1"}
+    with running(on_spark, tmp_path, ["python", "-c", counts], configured, scratch) as container:
         assert container.process.wait(PATIENCE) == 0, container.output.read_text()
         assert "7" in container.output.read_text().splitlines()

@@ -69,8 +69,8 @@ def overlay(name: str) -> tuple[Manifest, ...]:
 @cache
 def release(name: str) -> tuple[Manifest, ...]:
     """Return what Helm makes of the chart, as READMEs install it."""
-    told = [part for path in RELEASES[name] for part in ("--values", str(path))]
-    written = helm("template", "graphtide", str(CHART), "--namespace", NAMESPACE, *told)
+    configured = [part for path in RELEASES[name] for part in ("--values", str(path))]
+    written = helm("template", "graphtide", str(CHART), "--namespace", NAMESPACE, *configured)
     return tuple(each for each in yaml.load_all(written, yaml.CSafeLoader) if each)
 
 
@@ -164,8 +164,8 @@ def test_a_pod_is_restricted(subtests: pytest.Subtests) -> None:
 
 
 def test_pods_that_operators_make_are_restricted() -> None:
-    told = {each["name"]: each["value"] for each in loaded(ROOM / "kafka" / "operator.yaml")["extraEnvs"]}
-    assert told == {"STRIMZI_POD_SECURITY_PROVIDER_CLASS": "restricted"}
+    configured = {each["name"]: each["value"] for each in loaded(ROOM / "kafka" / "operator.yaml")["extraEnvs"]}
+    assert configured == {"STRIMZI_POD_SECURITY_PROVIDER_CLASS": "restricted"}
     redis = one(overlay("redis"), "Redis", "graphtide-redis")["spec"]
     assert redis["podSecurityContext"]["runAsNonRoot"] is True
     assert redis["podSecurityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -192,30 +192,30 @@ def test_the_chart_takes_the_values(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["dev", "production"])
 def test_services_find_kafka(name: str) -> None:
-    kafka, told = one(overlay(name), "Kafka"), values(name)["kafka"]
+    kafka, configured = one(overlay(name), "Kafka"), values(name)["kafka"]
     (listener,) = kafka["spec"]["kafka"]["listeners"]
-    assert told["bootstrap"] == f"{kafka['metadata']['name']}-kafka-bootstrap:{listener['port']}"
-    assert told["tls"]["enabled"] is listener["tls"]
-    assert told["sasl"]["enabled"] is ("authentication" in listener)
+    assert configured["bootstrap"] == f"{kafka['metadata']['name']}-kafka-bootstrap:{listener['port']}"
+    assert configured["tls"]["enabled"] is listener["tls"]
+    assert configured["sasl"]["enabled"] is ("authentication" in listener)
     brokers = sum(
         each["spec"]["replicas"]
         for each in overlay(name)
         if each["kind"] == "KafkaNodePool" and "broker" in each["spec"]["roles"]
     )
-    assert told["replication"] == kafka["spec"]["kafka"]["config"]["default.replication.factor"] == brokers
+    assert configured["replication"] == kafka["spec"]["kafka"]["config"]["default.replication.factor"] == brokers
     assert selected(values(name)["networkPolicy"]["kafka"]) == [{"strimzi.io/cluster": kafka["metadata"]["name"]}]
 
 
 def test_services_log_in_to_kafka_with_what_the_operator_writes() -> None:
     kafka, user = one(overlay("production"), "Kafka"), one(overlay("production"), "KafkaUser")
     (listener,) = kafka["spec"]["kafka"]["listeners"]
-    told = values("production")["kafka"]
-    assert user["spec"]["authentication"] == listener["authentication"] == {"type": told["sasl"]["mechanism"].lower()}
+    configured = values("production")["kafka"]
+    assert user["spec"]["authentication"] == listener["authentication"] == {"type": configured["sasl"]["mechanism"].lower()}
     # A user's Secret has its name, and the password; the authority's is called after the cluster.
-    assert told["sasl"]["existingSecret"] == told["sasl"]["username"] == user["metadata"]["name"]
-    assert told["sasl"]["passwordKey"] == "password"
-    assert told["tls"]["existingSecret"] == f"{kafka['metadata']['name']}-cluster-ca-cert"
-    assert told["tls"]["authoritiesKey"] == "ca.crt"
+    assert configured["sasl"]["existingSecret"] == configured["sasl"]["username"] == user["metadata"]["name"]
+    assert configured["sasl"]["passwordKey"] == "password"
+    assert configured["tls"]["existingSecret"] == f"{kafka['metadata']['name']}-cluster-ca-cert"
+    assert configured["tls"]["authoritiesKey"] == "ca.crt"
     labels = {each["metadata"]["labels"]["app.kubernetes.io/part-of"] for each in release("production")}
     assert [{"app.kubernetes.io/part-of": label} for label in labels] == selected(listener["networkPolicyPeers"])
 
@@ -265,10 +265,10 @@ class Led:
 
 
 def test_topics_are_those_that_services_would_make() -> None:
-    told = values("production")
-    names = [*told["streams"]["names"], told["roundTrip"]["stream"]]
-    topics = Topics(told["topicPrefix"])
-    options = {"partitions": told["streams"]["partitions"], "retention_ms": told["streams"]["retentionMs"]}
+    configured = values("production")
+    names = [*configured["streams"]["names"], configured["roundTrip"]["stream"]]
+    topics = Topics(configured["topicPrefix"])
+    options = {"partitions": configured["streams"]["partitions"], "retention_ms": configured["streams"]["retentionMs"]}
     recorder = Recorder()
     KafkaAdmin(cast("Any", recorder), KafkaConnection("none:9092", "test")).ensure(
         [*topics.of_deployment(), *(spec for name in names for spec in topics.of_stream(StreamName(name), **options))]
@@ -281,35 +281,45 @@ def test_topics_are_those_that_services_would_make() -> None:
         )
         for each in declared
     } == {name: (new.num_partitions, new.config) for name, new in recorder.made.items()}
-    assert {each["spec"]["replicas"] for each in declared} == {told["kafka"]["replication"]}
+    assert {each["spec"]["replicas"] for each in declared} == {configured["kafka"]["replication"]}
 
 
 def test_matchers_find_redis_and_trust_it() -> None:
-    told, found = values("production")["redis"], overlay("redis")
+    configured, found = values("production")["redis"], overlay("redis")
     # The operator calls the Service as the Redis is called.
-    redis, certificate = one(found, "Redis", told["host"])["spec"], one(found, "Certificate", "graphtide-redis-tls")["spec"]
-    assert {told["host"], f"{told['host']}.{NAMESPACE}.svc"} <= set(certificate["dnsNames"])
-    assert told["tls"]["existingSecret"] == redis["TLS"]["secret"]["secretName"] == certificate["secretName"]
-    assert told["tls"]["authoritiesKey"] == redis["TLS"]["ca"]
+    redis, certificate = (
+        one(found, "Redis", configured["host"])["spec"],
+        one(found, "Certificate", "graphtide-redis-tls")["spec"],
+    )
+    assert {configured["host"], f"{configured['host']}.{NAMESPACE}.svc"} <= set(certificate["dnsNames"])
+    assert configured["tls"]["existingSecret"] == redis["TLS"]["secret"]["secretName"] == certificate["secretName"]
+    assert configured["tls"]["authoritiesKey"] == redis["TLS"]["ca"]
     authority = one(found, "Issuer", certificate["issuerRef"]["name"])["spec"]["ca"]["secretName"]
     assert authority == one(found, "Certificate", "graphtide-redis-authority")["spec"]["secretName"]
     policy = one(found, "NetworkPolicy", "graphtide-redis")["spec"]
-    assert policy["podSelector"]["matchLabels"] == {"app": told["host"], "redis_setup_type": "standalone"}
+    assert policy["podSelector"]["matchLabels"] == {"app": configured["host"], "redis_setup_type": "standalone"}
     assert selected(values("production")["networkPolicy"]["redis"]) == [policy["podSelector"]["matchLabels"]]
     (matchers,) = policy["ingress"]
     assert selected(matchers["from"]) == [{"app.kubernetes.io/part-of": "graphtide"}]
-    assert matchers["ports"] == [{"protocol": "TCP", "port": told["port"]}]
+    assert matchers["ports"] == [{"protocol": "TCP", "port": configured["port"]}]
 
 
 def test_users_of_redis_are_those_of_its_secret() -> None:
-    told, redis = values("production")["redis"]["auth"], one(overlay("redis"), "Redis", "graphtide-redis")["spec"]
+    configured, redis = values("production")["redis"]["auth"], one(overlay("redis"), "Redis", "graphtide-redis")["spec"]
     readme = (ROOM / "redis" / "README.md").read_text("utf-8")
     (secret,) = re.findall(r"create secret generic (\S+)", readme)
     keys = set(re.findall(r"--from-literal ([a-z.-]+)=", readme))
-    assert {told["existingSecret"], redis["kubernetesConfig"]["redisSecret"]["name"], redis["acl"]["secret"]["secretName"]} == {
-        secret
+    assert {
+        configured["existingSecret"],
+        redis["kubernetesConfig"]["redisSecret"]["name"],
+        redis["acl"]["secret"]["secretName"],
+    } == {secret}
+    assert keys == {
+        configured["usernameKey"],
+        configured["passwordKey"],
+        redis["kubernetesConfig"]["redisSecret"]["key"],
+        "user.acl",
     }
-    assert keys == {told["usernameKey"], told["passwordKey"], redis["kubernetesConfig"]["redisSecret"]["key"], "user.acl"}
     assert [item["key"] for item in redis["acl"]["secret"]["items"]] == ["user.acl"]
     (commands,) = re.findall(r'^commands="(.*)"$', readme, re.MULTILINE)
     (rules,) = re.findall(r"^user graphtide on >\$password (.*)$", readme, re.MULTILINE)
@@ -317,9 +327,9 @@ def test_users_of_redis_are_those_of_its_secret() -> None:
 
 
 def test_a_redis_of_development_is_found() -> None:
-    told, service = values("dev")["redis"], one(overlay("dev"), "Service", "redis")["spec"]
+    configured, service = values("dev")["redis"], one(overlay("dev"), "Service", "redis")["spec"]
     template = one(overlay("dev"), "StatefulSet", "redis")["spec"]["template"]
-    assert (told["host"], [told["port"]]) == ("redis", [port["port"] for port in service["ports"]])
+    assert (configured["host"], [configured["port"]]) == ("redis", [port["port"] for port in service["ports"]])
     assert service["selector"] == template["metadata"]["labels"]
     assert selected(values("dev")["networkPolicy"]["redis"]) == [service["selector"]]
 
@@ -384,9 +394,9 @@ def test_ports_of_this_machine_lead_to_services_of_the_chart() -> None:
 
 
 def test_a_stream_is_put_in_order_by_one() -> None:
-    told = values("spark")
-    assert told["preprocess"]["streams"] == told["sequencer"]["settings"]["elsewhere"]
-    assert set(told["preprocess"]["streams"]) <= set(told["streams"]["names"])
+    configured = values("spark")
+    assert configured["preprocess"]["streams"] == configured["sequencer"]["settings"]["elsewhere"]
+    assert set(configured["preprocess"]["streams"]) <= set(configured["streams"]["names"])
 
 
 @pytest.mark.parametrize("page", sorted(ROOM.rglob("README.md")), ids=lambda page: page.parent.name)

@@ -84,7 +84,7 @@ def in_one_process(query: GraphQuery, streams: Mapping[StreamName, tuple[Edge, .
 
 
 def test_a_query_over_several_streams_is_answered_alike_merged_by_the_services_and_in_one_process() -> None:
-    told = 0
+    emitted = 0
     for seed in range(50):
         drawn = random.Random(seed)
         query = random_graph_query(drawn, SHAPE)
@@ -95,5 +95,5 @@ def test_a_query_over_several_streams_is_answered_alike_merged_by_the_services_a
             continue
         found = reported(in_services(query, streams))
         assert found == reported(in_one_process(query, streams)), seed
-        told += len(found)
-    assert told > 30, "cases must have results"
+        emitted += len(found)
+    assert emitted > 30, "cases must have results"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT.parent / "shared" / "data"
-Told = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
+Emitted = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def records(path: Path, first: int, last: int) -> Iterator[Edge]:
             )
 
 
-def reported(matches: Iterable[object]) -> list[Told]:
+def reported(matches: Iterable[object]) -> list[Emitted]:
     """Return what was reported, in a form that can be compared and sorted."""
     found = []
     for match in matches:
@@ -93,15 +93,15 @@ def reported(matches: Iterable[object]) -> list[Told]:
     return sorted(found, key=by_text)
 
 
-def expected(components: Iterable[Component]) -> list[Told]:
+def expected(components: Iterable[Component]) -> list[Emitted]:
     """Return what the oracle reports, in the same form."""
-    told = [(each.kind.value, each.detected_at, each.pairs, each.component or "", each.former) for each in components]
-    return sorted(told, key=by_text)
+    emitted = [(each.kind.value, each.detected_at, each.pairs, each.component or "", each.former) for each in components]
+    return sorted(emitted, key=by_text)
 
 
-def by_text(told: Told) -> tuple[object, ...]:
+def by_text(emitted: Emitted) -> tuple[object, ...]:
     """Return what to sort by."""
-    kind, at, pairs, component, former = told
+    kind, at, pairs, component, former = emitted
     return (kind, at, sorted(pairs), component, former)
 
 
@@ -114,10 +114,10 @@ def test_every_engine_reports_what_the_oracle_does(piece: Piece) -> None:
     # Others change nothing, and the oracle looks at all edges anew for each.
     of_use = [edge for edge in edges if any(fits(pattern, each, edge) for each in pattern.edges)]
     oracle = SimulationOracle(pattern, piece.unit)
-    told = expected([*(each for edge in of_use for each in oracle.push(edge)), *oracle.finish()])
-    assert len(told) >= piece.reports
+    emitted = expected([*(each for edge in of_use for each in oracle.push(edge)), *oracle.finish()])
+    assert len(emitted) >= piece.reports
     for engine in FAMILIES["simulation"].names:
-        assert reported(graphtide.match([pattern], edges, MatchOptions(engine=engine, time_unit=piece.unit))) == told, engine
+        assert reported(graphtide.match([pattern], edges, MatchOptions(engine=engine, time_unit=piece.unit))) == emitted, engine
 
 
 JAMS: Final = {"travelling_jam": 11, "jam_once": 2, "sudden_drop": 2}
@@ -148,12 +148,12 @@ def test_jams_and_drops_are_those_of_the_oracle(name: str) -> None:
     events = list(readings(stream))
     # Others change nothing, and the oracle looks at all events anew for each.
     of_use = [event for event in events if any(conditions.fits_alone(place, event) for place in pattern.events)]
-    told = [(each.detected_at, each.count, dict(each.events)) for each in EventOracle(pattern).run(of_use)]
-    assert len(told) == JAMS[name]
+    emitted = [(each.detected_at, each.count, dict(each.events)) for each in EventOracle(pattern).run(of_use)]
+    assert len(emitted) == JAMS[name]
     records = [{"ts": event.ts, "type": event.type, "id": event.id, **event.attributes} for event in events]
     for builder in BUILDERS:
         found = list(graphtide.match([pattern], records, MatchOptions(builder=builder)))
-        assert sorted((as_told(match, pattern) for match in found), key=repr) == sorted(told, key=repr), builder
+        assert sorted((as_told(match, pattern) for match in found), key=repr) == sorted(emitted, key=repr), builder
 
 
 def as_told(match: Match, pattern: EventPattern) -> tuple[int, int, dict[str, tuple[str, ...]]]:

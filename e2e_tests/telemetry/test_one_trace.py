@@ -135,12 +135,12 @@ class TestInOneProcess:
 @pytest.mark.integration
 def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_path: Path) -> None:
     with OtlpReceiver() as receiver:
-        told = {
+        configured = {
             "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.endpoint,
             "OTEL_BSP_SCHEDULE_DELAY": "200",
             "OTEL_METRIC_EXPORT_INTERVAL": "500",
         }
-        whole = Whole(tmp_path, surroundings=told)
+        whole = Whole(tmp_path, surroundings=configured)
         try:
             whole.start()
             whole.register(TEXT)

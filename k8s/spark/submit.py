@@ -37,9 +37,9 @@ def options(application: dict[str, Any], master: str, folder: Path) -> list[str]
         "spark.dynamicAllocation.shuffleTracking.enabled": str(dynamic["shuffleTrackingEnabled"]).lower(),
         **spec["sparkConf"],
     }
-    told = [part for setting, value in settings.items() for part in ("--conf", f"{setting}={value}")]
+    reported = [part for setting, value in settings.items() for part in ("--conf", f"{setting}={value}")]
     command = ["spark-submit", "--master", master, "--deploy-mode", spec["mode"], "--name", name]
-    return [*command, *told, spec["mainApplicationFile"]]
+    return [*command, *reported, spec["mainApplicationFile"]]
 
 
 def pods(application: dict[str, Any]) -> dict[str, dict[str, Any]]:

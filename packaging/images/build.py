@@ -51,10 +51,10 @@ class Engine:
             SystemExit: it cannot be had.
         """
         got = self._asked("pull", "--quiet", base)
-        told = self._asked(*self.shows, base) if got.returncode == 0 else got
-        found = _DIGEST.search(told.stdout)
-        if told.returncode != 0 or found is None:
-            message = f"{self.name} cannot tell the digest of {base}: {told.stderr.strip()}"
+        configured = self._asked(*self.shows, base) if got.returncode == 0 else got
+        found = _DIGEST.search(configured.stdout)
+        if configured.returncode != 0 or found is None:
+            message = f"{self.name} cannot tell the digest of {base}: {configured.stderr.strip()}"
             raise SystemExit(message)
         return found[0]
 
@@ -64,7 +64,7 @@ class Engine:
         Raises:
             SystemExit: that failed.
         """
-        told = [part for name, value in arguments.items() for part in ("--build-arg", f"{name}={value}")]
+        configured = [part for name, value in arguments.items() for part in ("--build-arg", f"{name}={value}")]
         line = [
             self.name,
             "build",
@@ -74,7 +74,7 @@ class Engine:
             image,
             "--tag",
             f"{image}:{version}",
-            *told,
+            *configured,
             str(ROOT),
         ]
         status = subprocess.run(line, env={**os.environ, "DOCKER_BUILDKIT": "1"}, check=False).returncode  # noqa: S603 - of our own parts

@@ -21,8 +21,8 @@ def test_a_simulation_without_end_is_cut_short() -> None:
 def test_what_follows_from_time_alone_is_told_at_the_end() -> None:
     text = "PATTERN pair MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 10ms"
     edges = [json.dumps({"ts": ts, "src": f"v{ts}", "dst": f"v{ts + 1}", "label": "k"}).encode() for ts in (1, 2)]
-    told = [json.loads(each) for each in dry_run(text, edges).matches]
-    assert [(each["kind"], each["detected_at"]) for each in told] == [("match", 2), ("retract", 11)]
+    emitted = [json.loads(each) for each in dry_run(text, edges).matches]
+    assert [(each["kind"], each["detected_at"]) for each in emitted] == [("match", 2), ("retract", 11)]
 
 
 @pytest.mark.parametrize(

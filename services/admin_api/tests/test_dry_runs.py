@@ -151,7 +151,7 @@ WITH_AN_END = {
 }
 
 
-def told(answer: httpx2.Response) -> tuple[str, object]:
+def emitted(answer: httpx2.Response) -> tuple[str, object]:
     """Return whether a simulation was cut off, or why there was none."""
     name = "truncated" if answer.is_success else "code"
     return name, answer.json()[name]
@@ -173,7 +173,7 @@ def test_simulations_without_end_leave_the_service_to_others() -> None:
             health.append(http.get("/livez").status_code)
         answers = [each.result() for each in begun]
         assert set(health) == {200}
-        assert {(answer.status_code, *told(answer)) for answer in answers} == {
+        assert {(answer.status_code, *emitted(answer)) for answer in answers} == {
             (200, "truncated", True),
             (429, "code", "too-many-simulations"),
         }

@@ -64,8 +64,8 @@ def test_events_are_tried_beside_edges_without_anything_registered(deployment: D
         {"ts": 4, "type": "success", "id": "s", "user": "ann"},
     ]
     found = deployment.http.post("/api/v1/patterns:simulate", json={"text": text, "edges": records}).json()
-    told = [(each["query"], each.get("events")) for each in found["matches"]]
-    assert told == [("q", None), ("p", {"a": ["f1", "f2"], "b": "s"})]
+    emitted = [(each["query"], each.get("events")) for each in found["matches"]]
+    assert emitted == [("q", None), ("p", {"a": ["f1", "f2"], "b": "s"})]
     assert found["engines"]["p"] == "aggregation"
     assert not found["rejected"]
 

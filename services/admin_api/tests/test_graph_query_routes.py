@@ -166,8 +166,8 @@ def test_queries_are_tried_beside_patterns_without_anything_registered(deploymen
     text = "QUERY p near(x, y) <- pays+(x, y). ON s WINDOW(10) PATTERN q MATCH (x)-[e:pays]->(y) ON s WINDOW 10"
     edges = [{"ts": 1, "label": "pays", "src": "v", "dst": "w"}, {"ts": 3, "label": "pays", "src": "w", "dst": "u"}]
     found = deployment.http.post("/api/v1/patterns:simulate", json={"text": text, "edges": edges}).json()
-    told = sorted((each["src"], each["dst"], each["valid"]) for each in found["matches"] if each["query"] == "p")
-    assert told == [("v", "u", [3, 11]), ("v", "w", [1, 11]), ("w", "u", [3, 13])]
+    emitted = sorted((each["src"], each["dst"], each["valid"]) for each in found["matches"] if each["query"] == "p")
+    assert emitted == [("v", "u", [3, 11]), ("v", "w", [1, 11]), ("w", "u", [3, 13])]
     assert sum(each["query"] == "q" for each in found["matches"]) == 2
     assert found["engines"] == {"p": "s-path", "q": found["engines"]["q"]}
 

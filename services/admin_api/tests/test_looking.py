@@ -183,9 +183,9 @@ def test_a_stream_is_shown_with_how_far_it_was_put_in_order(deployment: Deployme
     deployment.log.admin().ensure(TOPICS.of_stream(S, partitions=2))
     assert deployment.http.get(path).json()["standing"] is None
     late = Counted(10_000, 9_990, 2)
-    told = StreamProgress(3, 2**62, 2**62 + 5, late, late, 1000)
+    emitted = StreamProgress(3, 2**62, 2**62 + 5, late, late, 1000)
     place = PartitionPosition(7, 7)
-    committed = {TopicPartition(TOPICS.raw(S), 1): place.position(told, 8, 8, {})}
+    committed = {TopicPartition(TOPICS.raw(S), 1): place.position(emitted, 8, 8, {})}
     transactor = deployment.log.transactor(sequencer_of(TOPICS, S))
     transactor.open()
     transactor.begin()

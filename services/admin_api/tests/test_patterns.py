@@ -268,7 +268,7 @@ def test_a_plan_is_explained_with_what_its_host_counted(deployment: Deployment) 
 
 
 def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Deployment) -> None:
-    def told(stream: str, *labels: str) -> None:
+    def emitted(stream: str, *labels: str) -> None:
         snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, label, None): 10 for label in labels})
         record = statistics.StatisticsRecord(stream, 1, snapshot)
         deployment.write(TOPICS.statistics, stream.encode(), statistics.encode_statistics(record))
@@ -278,12 +278,12 @@ def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Depl
         return found
 
     assert deployment.http.post("/api/v1/patterns", json={"text": TEXT}).json()["warnings"] == []
-    told("payments", "pay")
-    told("s", "pay", "asks")
+    emitted("payments", "pay")
+    emitted("s", "pay", "asks")
     deployment.until(lambda: warnings() == ["no edge of label 'pays' among the last 10 edges; did you mean pay?"])
     (listed,) = deployment.http.get("/api/v1/patterns").json()["patterns"]
     assert listed["warnings"] == warnings()
-    told("s", "pays")
+    emitted("s", "pays")
     deployment.until(lambda: warnings() == [])
     other = deployment.http.post(
         "/api/v1/patterns", json={"text": TEXT.replace("PATTERN p", "PATTERN q").replace("ON s", "ON paiments")}
@@ -294,7 +294,7 @@ def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Depl
 def test_attributes_that_no_edge_had_are_told_until_one_has_them(deployment: Deployment) -> None:
     text = "PATTERN p MATCH (a)-[x]->(b) WHERE x.amout > 5 AND x.ts > 3 ON s WINDOW 10"
 
-    def told(*attributes: str) -> None:
+    def emitted(*attributes: str) -> None:
         snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, "pays", None): 10})
         record = statistics.StatisticsRecord("s", 1, snapshot, attributes=attributes)
         deployment.write(TOPICS.statistics, b"s", statistics.encode_statistics(record))
@@ -304,9 +304,9 @@ def test_attributes_that_no_edge_had_are_told_until_one_has_them(deployment: Dep
         return found
 
     assert deployment.http.post("/api/v1/patterns", json={"text": text}).json()["warnings"] == []
-    told("amount", "currency")
+    emitted("amount", "currency")
     deployment.until(lambda: warnings() == ["no edge with attribute 'amout' among the last 10 edges; did you mean amount?"])
-    told("amount", "amout")
+    emitted("amount", "amout")
     deployment.until(lambda: warnings() == [])
 
 

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from graphtide_admin_api.application import told as told_module
+from graphtide_admin_api.application import emitted as told_module
 from graphtide_admin_api.application.dry_run import dry_run
+from graphtide_admin_api.application.emitted import Most
 from graphtide_admin_api.application.matches import RecentMatches, kept
 from graphtide_admin_api.application.results import Asked, Results, ResultsCursor
-from graphtide_admin_api.application.told import Most
 from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_core.any_pattern import ordered_stream
@@ -104,7 +104,7 @@ class World:
             message = matches.encode(TOPICS.matches, line, version, None)
             self._writer.write([matches.as_backfilled(message) if backfilled else message])
 
-    def told(self, kind: str, at: int, source: str, target: str, until: int | None, **more: int) -> None:
+    def emitted(self, kind: str, at: int, source: str, target: str, until: int | None, **more: int) -> None:
         """Append what is told of an edge `near`; a retraction withdraws it from `since` on."""
         body = {
             "match_id": result_id("q", more.get("version", 1), "near", (source, target)),
@@ -173,13 +173,13 @@ def told_by(query: GraphQuery, edges: Iterable[Edge]) -> Iterator[bytes]:
     """Yield the match records of all that is told of a query, in order."""
     oracle = GraphQueryOracle(query)
     for edge in edges:
-        for told in oracle.push(edge):
+        for emitted in oracle.push(edge):
             times = dict.fromkeys(("detected_at", "first_ts", "last_ts"), int(edge.ts))
-            ends = dict(zip(query.outputs[0].columns, told.row, strict=True))
-            bound = {"src": told.row[0], "dst": told.row[1]} if len(told.row) == 2 else {"bindings": ends}
-            id = result_id(query.name, 1, told.label, told.row)
-            record = {"match_id": id, "query": query.name, "kind": told.kind.value, **times, **bound}
-            yield json.dumps({**record, "label": told.label, "valid": told.valid, "nth": told.nth}).encode()
+            ends = dict(zip(query.outputs[0].columns, emitted.row, strict=True))
+            bound = {"src": emitted.row[0], "dst": emitted.row[1]} if len(emitted.row) == 2 else {"bindings": ends}
+            id = result_id(query.name, 1, emitted.label, emitted.row)
+            record = {"match_id": id, "query": query.name, "kind": emitted.kind.value, **times, **bound}
+            yield json.dumps({**record, "label": emitted.label, "valid": emitted.valid, "nth": emitted.nth}).encode()
 
 
 def random_worlds(count: int) -> Iterator[tuple[random.Random, GraphQuery, tuple[Edge, ...], World]]:
@@ -199,8 +199,8 @@ def test_what_is_valid_is_the_snapshot_of_any_instant(monkeypatch: pytest.Monkey
         begun: dict[str, list[int]] = {}
         for line in told_by(query, edges):
             world.tell(*[NOISE] * rng.randrange(3), line)
-            if (told := json.loads(line))["kind"] == "match":
-                begun.setdefault(told["match_id"], []).append(told["detected_at"])
+            if (emitted := json.loads(line))["kind"] == "match":
+                begun.setdefault(emitted["match_id"], []).append(emitted["detected_at"])
         last = int(edges[-1].ts)
         for at in rng.sample(range(int(edges[0].ts) - 3, last + 12), 5):
             monkeypatch.setattr(told_module, "_AT_ONCE", rng.choice((1, 4, 1_024)))
@@ -242,13 +242,13 @@ def a_world(**more: Any) -> World:
     """Return one in which u -> v is valid in [1, 40), v -> w in [3, 13), and u -> w was withdrawn at 9."""
     world = World(**more)
     world.edges(1, 3, 5, 9, 20, 30)
-    world.told("match", 1, "u", "v", 11)
-    world.told("match", 3, "v", "w", 13)
-    world.told("match", 5, "u", "w", 15)
-    world.told("extend", 9, "u", "v", 19)
-    world.told("retract", 9, "u", "w", 15)
+    world.emitted("match", 1, "u", "v", 11)
+    world.emitted("match", 3, "v", "w", 13)
+    world.emitted("match", 5, "u", "w", 15)
+    world.emitted("extend", 9, "u", "v", 19)
+    world.emitted("retract", 9, "u", "w", 15)
     for at in (18, 26, 30):
-        world.told("extend", at, "u", "v", at + 10)
+        world.emitted("extend", at, "u", "v", at + 10)
     return world
 
 
@@ -302,9 +302,9 @@ def test_a_date_is_a_time() -> None:
 def test_results_that_stay_are_all_that_were_told_and_not_withdrawn() -> None:
     world = World(STAYING)
     world.edges(1, 3, 500)
-    world.told("match", 1, "u", "v", None)
-    world.told("match", 3, "v", "w", None)
-    world.told("retract", 3, "v", "w", None)
+    world.emitted("match", 1, "u", "v", None)
+    world.emitted("match", 3, "v", "w", None)
+    world.emitted("retract", 3, "v", "w", None)
     assert (rows(world.valid()), world.valid().flaws) == ([("u", "v", [1, None], "match")], [])
     world.start = 1
     world.edges(501)
@@ -333,7 +333,7 @@ def test_an_instant_long_ago_is_found_without_a_look_at_all_that_came_after(monk
     world = World(most=Most(matches=50))
     world.edges(*range(1, 201))
     for at in range(1, 201):
-        world.told("match", at, "u", f"v{at}", at + 10)
+        world.emitted("match", at, "u", f"v{at}", at + 10)
         world.tell(*[NOISE] * 3)
     for at in (5, 100, 190):
         assert sorted(each.first_ts for each in world.valid(at).found) == list(range(max(1, at - 9), at + 1))
@@ -347,13 +347,13 @@ def test_an_instant_long_ago_is_found_without_a_look_at_all_that_came_after(monk
 def test_an_epoch_knows_nothing_of_those_before() -> None:
     world = World()
     world.edges(1, 3, 900)
-    world.told("match", 3, "u", "v", 13)
-    world.told("match", 900, "x", "y", 910)
+    world.emitted("match", 3, "u", "v", 13)
+    world.emitted("match", 900, "x", "y", 910)
     world.epoch = 1
     world.edges()
     world.edges(4, 5, 8)
     assert (rows(world.valid()), world.valid().at, world.valid().flaws) == ([], 8, [])
-    world.told("match", 5, "v", "w", 15)
+    world.emitted("match", 5, "v", "w", 15)
     assert rows(world.valid()) == [("v", "w", [5, 15], "match")]
     assert rows(world.valid(5)) == [("v", "w", [5, 15], "match")]
 
@@ -378,7 +378,7 @@ def test_results_that_were_given_up_are_said_to_be_missing() -> None:
 
 def test_results_are_those_of_one_version() -> None:
     world = a_world(version=2)
-    world.told("match", 30, "x", "y", 40, version=2)
+    world.emitted("match", 30, "x", "y", 40, version=2)
     assert (rows(world.valid()), world.valid().version) == ([("x", "y", [30, 40], "match")], 2)
     older = world.valid(version=1)
     assert (rows(older), len(older.flaws)) == ([("u", "v", [1, 40], "match")], 1)
@@ -390,7 +390,7 @@ def test_pages_hold_every_result_once() -> None:
     world = World()
     world.edges(1)
     for number in range(7):
-        world.told("match", 1, "u", f"v{number}", 11)
+        world.emitted("match", 1, "u", f"v{number}", 11)
     page = world.valid(most=3)
     pages = [page]
     while page.following is not None:

@@ -27,8 +27,8 @@ def test_what_is_declared_and_what_was_seen_are_told_together(deployment: Deploy
         {"name": "zip", "type": "string", "source": "declared"},
     ]
     # None declared is none left.
-    told = deployment.http.put(SCHEMA, json={"attributes": {}}).json()["attributes"]
-    assert [(each["name"], each["source"]) for each in told] == [("n", "seen"), ("zip", "seen")]
+    emitted = deployment.http.put(SCHEMA, json={"attributes": {}}).json()["attributes"]
+    assert [(each["name"], each["source"]) for each in emitted] == [("n", "seen"), ("zip", "seen")]
 
 
 @pytest.mark.parametrize(

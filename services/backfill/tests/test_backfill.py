@@ -54,7 +54,7 @@ class World:
     folder: Path
     edges: Sequence[Edge] = field(default_factory=lambda: random_stream(random.Random(7), SHAPE))
     cluster: Cluster = field(default_factory=lambda: OneProcess(BIG))
-    told: list[Progress] = field(default_factory=list)
+    emitted: list[Progress] = field(default_factory=list)
     most_slices: int | None = None
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class World:
         return made, results
 
     def tell(self, progress: Progress) -> None:
-        self.told.append(progress)
+        self.emitted.append(progress)
         if progress.slices_done == self.most_slices:
             self.stop.set()
 
@@ -171,7 +171,7 @@ def test_a_limit_that_was_reached_is_told(world: World) -> None:
 
 def test_progress_ends_with_all_slices(world: World) -> None:
     totals, _ = world.run(TASK)
-    last = world.told[-1]
+    last = world.emitted[-1]
     assert (last.slices_done, last.slices, last.matches) == (totals.slices, totals.slices, totals.matches)
     assert last.edges == totals.edges
 

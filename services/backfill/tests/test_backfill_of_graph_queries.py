@@ -54,12 +54,12 @@ EDGES = random_stream(random.Random(11), DENSE)
 IN_ORDER = random_stream(random.Random(12), replace(DENSE, duplicates=False))
 
 
-def told(records: Iterable[bytes | str]) -> list[tuple[object, ...]]:
+def emitted(records: Iterable[bytes | str]) -> list[tuple[object, ...]]:
     """Return what is told, sorted: of a result whether it has a path, for of several any is right."""
-    return sorted(_told(json.loads(record)) for record in records)
+    return sorted(_emitted(json.loads(record)) for record in records)
 
 
-def _told(record: dict[str, Any]) -> tuple[object, ...]:
+def _emitted(record: dict[str, Any]) -> tuple[object, ...]:
     head = (record["query"], record["detected_at"], record["kind"])
     if "valid" not in record:
         return (*head, record["match_id"])
@@ -71,7 +71,7 @@ def matched(text: str, history: Path, folder: Path) -> list[tuple[object, ...]]:
     """Return what one pass tells."""
     (folder / "queries.gtp").write_text(text)
     command = [sys.executable, "-m", "graphtide", "match", str(folder / "queries.gtp"), str(history)]
-    return told(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
+    return emitted(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
 
 
 def backfilled(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
@@ -98,7 +98,7 @@ def test_files_of_edges_give_what_one_pass_gives(tmp_path: Path, format: str) ->
     history = tmp_path / f"history.{format}"
     write(history, format)
     totals, results = backfilled(TEXT, history, format, tmp_path / "run", Asked(slice_length=11))
-    assert told(each.record for number in results.finished() for each in results.records(number)) == matched(
+    assert emitted(each.record for number in results.finished() for each in results.records(number)) == matched(
         TEXT, history, tmp_path
     )
     assert totals.slices > 10
@@ -113,7 +113,7 @@ def test_what_is_told_between_two_times_is_what_one_pass_tells_then(tmp_path: Pa
     history, first = tmp_path / "history.jsonl", EDGES[0].ts
     write(history, "jsonl")
     _, results = backfilled(TEXT, history, "jsonl", tmp_path / "run", Asked(first + start, first + end, 7))
-    found = told(each.record for number in results.finished() for each in results.records(number))
+    found = emitted(each.record for number in results.finished() for each in results.records(number))
     assert found == [each for each in matched(TEXT, history, tmp_path) if each[1] in range(first + start, first + end)]
     assert found
 
@@ -127,7 +127,7 @@ def test_results_are_merged_into_one_file_in_the_order_of_detection(tmp_path: Pa
     readers = {"parquet": pq.read_table, "arrow": feather.read_table}
     table = readers[ending](output) if ending in readers else None
     records = output.read_text().splitlines() if table is None else table.column("record").to_pylist()
-    assert told(records) == matched(TEXT, history, tmp_path)
+    assert emitted(records) == matched(TEXT, history, tmp_path)
     times = [json.loads(each)["detected_at"] for each in records]
     assert times == sorted(times)
     if table is not None:
@@ -152,7 +152,7 @@ def test_an_operation_tells_the_results_of_a_topic(tmp_path: Path) -> None:
     text = "QUERY reach near(x, y) <- a+(x, y) AS way. ON s WINDOW(6) RETURN way"
     (tmp_path / "history.jsonl").write_bytes(to_json_lines(IN_ORDER))
     found = over_the_log(text, tmp_path / "folder")
-    assert told(found) == matched(text, tmp_path / "history.jsonl", tmp_path)
+    assert emitted(found) == matched(text, tmp_path / "history.jsonl", tmp_path)
     assert {json.loads(record)["kind"] for record in found} == {"match", "extend", "retract"}
 
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from graphtide_testing.found import Found
     from hypothesis.strategies import DrawFn
 
-    Told = Counter[tuple[object, ...]]
+    PieceFacts = Counter[tuple[object, ...]]
 
 STREAM = StreamShape(max_records=40)
 PATTERN = PatternShape(max_edges=3, max_window=9, stream=STREAM)
@@ -132,7 +132,7 @@ def asked(text: str) -> GraphQuery:
     return query
 
 
-def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> Told:
+def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> PieceFacts:
     """Return all that is told but for the path, of which it is said whether there is one: of several any is right."""
     records = map(json.loads, lines_by_slices(edges, task, slices, batch))
     return Counter(
@@ -150,7 +150,7 @@ def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], bat
     )
 
 
-def told_in_one_pass(edges: list[Edge], query: GraphQuery) -> Told:
+def told_in_one_pass(edges: list[Edge], query: GraphQuery) -> PieceFacts:
     oracle = GraphQueryOracle(query)
     has_path = {output.label: output.path is not None for output in query.outputs}
     return Counter(

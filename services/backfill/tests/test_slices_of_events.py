@@ -81,17 +81,17 @@ def shown(record: dict[str, Any], counting: Iterable[str]) -> list[tuple[str, tu
 
 def in_one_pass(events: Sequence[Event], task: Task, *, until: int | None = None) -> Reports:
     """Return what oracles tell; of what is detected before `until`, if history does not end."""
-    told: list[tuple[object, ...]] = []
+    emitted: list[tuple[object, ...]] = []
     for pattern in task.patterns:
         assert isinstance(pattern, EventPattern)
         oracle = EventOracle(pattern)
         found = oracle.run(events) if until is None else [*_pushed(oracle, events), *oracle.advance(until)]
-        told += [(pattern.name, each.kind, each.detected_at, each.count, *sorted(each.events)) for each in found]
-    return Counter(told)
+        emitted += [(pattern.name, each.kind, each.detected_at, each.count, *sorted(each.events)) for each in found]
+    return Counter(emitted)
 
 
 def _pushed(oracle: EventOracle, events: Sequence[Event]) -> list[Any]:
-    return [told for event in events for told in oracle.push(event)]
+    return [emitted for event in events for emitted in oracle.push(event)]
 
 
 @st.composite

@@ -86,8 +86,8 @@ def test_results_are_those_of_the_oracle_after_every_record(text: str) -> None:
     assert isinstance(query, GraphQuery)
     edges, oracle = swapping_stream(400, 6), GraphQueryOracle(query)
     session = Session(query, MatchOptions(adaptation=eager(60, 30, 50)))
-    told = [each for edge in edges[:FIRST] for each in oracle.push(edge)]
-    assert reported(session.push(edges[:FIRST])) == expected(query, told)
+    emitted = [each for edge in edges[:FIRST] for each in oracle.push(edge)]
+    assert reported(session.push(edges[:FIRST])) == expected(query, emitted)
     for edge in edges[FIRST:]:
         assert reported(session.push([edge])) == expected(query, oracle.push(edge))
     assert session.replans

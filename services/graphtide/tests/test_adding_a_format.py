@@ -147,7 +147,7 @@ def test_a_backfill_reads_it(stream: Path) -> None:
     (piece,) = Files(str(stream), "tabs").pieces()
     batches = piece.batches(Reading(Symbols(), (), TimeUnit.MILLISECOND))
     assert [short(each) for batch in batches for each in batch.to_records()] == GOOD
-    assert (piece.told().records, piece.told().rejected) == (3, 1)
+    assert (piece.facts().records, piece.facts().rejected) == (3, 1)
 
 
 def test_the_api_describes_all_that_are_sent() -> None:

@@ -253,9 +253,9 @@ def test_what_is_put_aside_is_told_to_whoever_waits() -> None:
         matches = graphtide.match(PATTERN, slowly([*RECORDS, pays("soon", "a", "b")]))
         assert [str(match.vertices["c"]) async for match in matches] == ["cem", "dan"]
 
-    with pytest.warns(StreamWarning, match="1 of 4 records was put aside, the first at record 4") as told:
+    with pytest.warns(StreamWarning, match="1 of 4 records was put aside, the first at record 4") as emitted:
         asyncio.run(run())
-    assert told[0].filename == __file__
+    assert emitted[0].filename == __file__
 
     async def taken() -> None:
         matches = graphtide.match(PATTERN, slowly([RECORDS[0], pays("soon", "a", "b"), *RECORDS[1:]]))

@@ -94,14 +94,14 @@ def test_a_pattern_goes_in_edges_go_in_and_matches_come_out(client: Client) -> N
     assert client.newest_matches("p", 1) == [second]
     (again,) = islice(client.matches("p", after=first.place), 1)
     assert again == second
-    told = client.describe("p")
-    assert told.pattern.name == "p"
-    assert told.plan is not None
-    assert "engine timing" in told.plan
+    emitted = client.describe("p")
+    assert emitted.pattern.name == "p"
+    assert emitted.plan is not None
+    assert "engine timing" in emitted.plan
     wait_until(lambda: client.stream("s").standing is not None, 60)
     assert client.stream("s").patterns == ("p",)
     assert "s" in [each.name for each in client.streams()]
-    assert told.behind is not None
+    assert emitted.behind is not None
 
 
 def test_patterns_change_rest_and_go(client: Client) -> None:

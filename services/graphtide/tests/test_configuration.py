@@ -23,14 +23,14 @@ def test_every_program_that_has_settings_is_there() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_default_that_is_written_as_it_is_shown_changes_nothing(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, told = PROGRAMS[program], settings_of(program)
-    untold = model()
-    for each in told:
+    model, configured = PROGRAMS[program], settings_of(program)
+    unreported = model()
+    for each in configured:
         if each.default:
             monkeypatch.setenv(each.name, each.default)
-    assert model() == untold
-    assert len({each.name for each in told}) == len(told)
-    assert all(each.name.startswith(str(model.model_config["env_prefix"])) for each in told)
+    assert model() == unreported
+    assert len({each.name for each in configured}) == len(configured)
+    assert all(each.name.startswith(str(model.model_config["env_prefix"])) for each in configured)
 
 
 def test_secrets_are_those_that_no_log_shows() -> None:
@@ -43,5 +43,5 @@ def test_secrets_are_those_that_no_log_shows() -> None:
 def test_a_setting_of_a_group_is_read_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHTIDE_PLANNER_SCALING__STEP_OUT", "3")
     assert PlannerSettings().scaling.step_out == 3
-    (told,) = [each for each in settings_of("graphtide-planner") if each.name == "GRAPHTIDE_PLANNER_SCALING__STEP_OUT"]
-    assert (told.type, told.default, told.is_secret) == ("integer, from 1", "2", False)
+    (configured,) = [each for each in settings_of("graphtide-planner") if each.name == "GRAPHTIDE_PLANNER_SCALING__STEP_OUT"]
+    assert (configured.type, configured.default, configured.is_secret) == ("integer, from 1", "2", False)

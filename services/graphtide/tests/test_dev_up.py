@@ -185,9 +185,9 @@ def test_the_address_it_says_answers_at_once_and_a_signal_is_a_good_end(number: 
 
 
 def test_what_the_address_answers_names_paths_that_are_there(http: httpx2.Client) -> None:
-    told = [line.split()[:2] for line in http.get("/").text.splitlines() if line.startswith("GET ")]
-    assert len(told) >= 5
-    for _, url in told:
+    emitted = [line.split()[:2] for line in http.get("/").text.splitlines() if line.startswith("GET ")]
+    assert len(emitted) >= 5
+    for _, url in emitted:
         path = url.removeprefix(str(http.base_url).rstrip("/")).replace("NAME", "p").replace("STREAM", "s")
         found = http.get(path)
         # The pattern is not there, the path is.
@@ -251,8 +251,8 @@ def test_a_graph_query_is_registered_explained_and_its_results_read_back(http: h
     assert sent.status_code == 202
     wait_until(lambda: len(http.get("/api/v1/patterns/q/matches").json()["matches"]) == 3, 60, pause=0.05)
     listed = http.get("/api/v1/patterns/q/matches").json()["matches"]
-    told = {(each["match"]["src"], each["match"]["dst"]): each["match"] for each in listed}
-    assert (told["a", "c"]["valid"], told["a", "c"]["path"]) == ([2, 11], ["e1", "e2"])
+    emitted = {(each["match"]["src"], each["match"]["dst"]): each["match"] for each in listed}
+    assert (emitted["a", "c"]["valid"], emitted["a", "c"]["path"]) == ([2, 11], ["e1", "e2"])
     found = http.get(f"/api/v1/patterns/q/matches/{listed[0]['place']}")
     assert (found.status_code, found.json()["match"]) == (200, listed[0]["match"])
     assert [edge["id"] for edge in found.json()["edges"]["path"]] == listed[0]["match"]["path"]

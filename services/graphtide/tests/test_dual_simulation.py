@@ -94,8 +94,8 @@ def test_both_families_fit_into_one_table(calls: Path) -> None:
 
 
 def test_changes_are_told_with_the_component_that_they_change(calls: Path) -> None:
-    told = graphtide.match(PAYOUT.replace("SIMULATION", "SIMULATION REPORT CHANGES"), calls)
-    components = [match for match in told if isinstance(match, ComponentMatch)]
+    emitted = graphtide.match(PAYOUT.replace("SIMULATION", "SIMULATION REPORT CHANGES"), calls)
+    components = [match for match in emitted if isinstance(match, ComponentMatch)]
     assert [(match.kind.value, match.component, match.edges["pays"]) for match in components] == [
         ("match", "c1", ("p1",)),
         ("extend", "c1", ("p2",)),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.event import Event
     from graphtide_core.event_pattern import EventPattern
     from graphtide_core.match import Match
-    from graphtide_testing.oracles.events import Told
+    from graphtide_testing.oracles.events import Emitted
 
     Reports = Counter[tuple[object, ...]]
 
@@ -51,18 +51,19 @@ def numbered(stream: Sequence[Event]) -> list[Event]:
 
 
 def found(matches: Iterable[Match], patterns: Mapping[str, EventPattern]) -> Reports:
-    told: Reports = Counter()
+    emitted: Reports = Counter()
     for match in matches:
         assert isinstance(match, OccurrenceMatch)
         events = [(name, (ids,) if isinstance(ids, str) else ids) for name, ids in match.events.items()]
         shown = _shown(patterns[match.query], match.kind.value, events)
-        told[match.query, match.kind.value, match.detected_at, match.count or 1, shown] += 1
-    return told
+        emitted[match.query, match.kind.value, match.detected_at, match.count or 1, shown] += 1
+    return emitted
 
 
-def wanted(told: Iterable[tuple[str, Told]], patterns: Mapping[str, EventPattern]) -> Reports:
+def wanted(emitted: Iterable[tuple[str, Emitted]], patterns: Mapping[str, EventPattern]) -> Reports:
     return Counter(
-        (name, each.kind, each.detected_at, each.count, _shown(patterns[name], each.kind, each.events)) for name, each in told
+        (name, each.kind, each.detected_at, each.count, _shown(patterns[name], each.kind, each.events))
+        for name, each in emitted
     )
 
 
@@ -83,17 +84,17 @@ def test_after_every_record_what_is_told_is_what_the_oracle_says(
     oracles = {name: EventOracle(pattern) for name, pattern in patterns.items()}
     session = graphtide.Session(list(patterns.values()), graphtide.MatchOptions(builder=builder))
     for event in numbered(stream):
-        want = wanted(((name, told) for name, oracle in oracles.items() for told in oracle.push(event)), patterns)
+        want = wanted(((name, emitted) for name, oracle in oracles.items() for emitted in oracle.push(event)), patterns)
         assert found(session.push(record_of(event)), patterns) == want
-    want = wanted(((name, told) for name, oracle in oracles.items() for told in oracle.finish()), patterns)
+    want = wanted(((name, emitted) for name, oracle in oracles.items() for emitted in oracle.finish()), patterns)
     assert found(session.finish(), patterns) == want
 
 
 def test_events_that_two_branches_have_are_told_once_under_the_first() -> None:
     text = "PATTERN p SEQ(AND(OR(one:B, other:C), any), last:A) ON s WITHIN 9ms"
     records = [{"ts": ts, "type": kind, "id": f"{kind}{ts}"} for ts, kind in ((1, "C"), (2, "B"), (3, "A"))]
-    told = [match.events for match in graphtide.match(text, records) if isinstance(match, OccurrenceMatch)]
-    assert told == [{"one": "B2", "any": "C1", "last": "A3"}]
+    emitted = [match.events for match in graphtide.match(text, records) if isinstance(match, OccurrenceMatch)]
+    assert emitted == [{"one": "B2", "any": "C1", "last": "A3"}]
 
 
 EDGES = [
@@ -131,8 +132,8 @@ def test_patterns_of_events_and_of_edges_are_told_in_the_order_of_the_stream() -
     PATTERN alarms SEQ(a:alarm, f:flow) ON s WITHIN 5ms
     PATTERN flows SEQ(f:flow, a:alarm) ON s WITHIN 5ms
     """
-    told = [(match.detected_at, match.query) for match in graphtide.match(text, EDGES)]
-    assert told == [(1, "edges"), (2, "flows"), (3, "alarms"), (3, "edges")]
+    emitted = [(match.detected_at, match.query) for match in graphtide.match(text, EDGES)]
+    assert emitted == [(1, "edges"), (2, "flows"), (3, "alarms"), (3, "edges")]
 
 
 def test_what_must_not_come_is_settled_by_the_next_record_past_the_bound_whatever_it_is() -> None:
@@ -250,9 +251,9 @@ def test_of_matches_that_have_the_same_events_one_is_told_if_they_are_to_be_dist
     text = "PATTERN p AND(a:A, b:A, c:A) ON s WITHIN 9ms"
     records = [{"ts": 1, "type": "A", "id": f"a{number}"} for number in (3, 1, 2)]
     assert len(list(graphtide.match(text, records))) == 6
-    (told,) = graphtide.match(f"{text} REPORT DISTINCT", records)
-    assert isinstance(told, OccurrenceMatch)
-    assert told.events == {"a": "a3", "b": "a1", "c": "a2"}
+    (emitted,) = graphtide.match(f"{text} REPORT DISTINCT", records)
+    assert isinstance(emitted, OccurrenceMatch)
+    assert emitted.events == {"a": "a3", "b": "a1", "c": "a2"}
     (counted,) = graphtide.match(f"{text} REPORT DISTINCT EXISTS", records)
     assert isinstance(counted, OccurrenceMatch)
     assert counted.count == 1

@@ -60,8 +60,8 @@ def bindings(draw: DrawFn) -> tuple[EventPattern, tuple[Event, ...], Part, Bindi
     places = positive_events(branch)
     inserted = [record for record in records if record.operation is Operation.INSERT]
     assume(inserted)
-    told = [each.events for each in EventOracle(pattern).run(records) if each.kind == "match"]
-    alike = [dict(events) for events in told if [name for name, _ in events] == [place.name for place in places]]
+    emitted = [each.events for each in EventOracle(pattern).run(records) if each.kind == "match"]
+    alike = [dict(events) for events in emitted if [name for name, _ in events] == [place.name for place in places]]
     if alike and draw(st.integers(0, 2)) == 0:
         return pattern, records, branch, {name: tuple(map(EdgeId, ids)) for name, ids in draw(st.sampled_from(alike)).items()}
     conditions, chosen = Conditions(pattern, MS), dict[str, tuple[EdgeId, ...]]()
@@ -157,8 +157,8 @@ def test_an_answer_is_what_the_oracle_says_and_a_reason_is_true(
     pattern, records, branch, binding = given_
     answer = asked(pattern, records, binding)
     wanted = {name: set(ids) for name, ids in binding.items()}
-    told = [each for each in EventOracle(pattern).run(records) if each.kind == "match"]
-    found = [each.detected_at for each in told if {name: set(ids) for name, ids in each.events} == wanted]
+    emitted = [each for each in EventOracle(pattern).run(records) if each.kind == "match"]
+    found = [each.detected_at for each in emitted if {name: set(ids) for name, ids in each.events} == wanted]
     assert answer.matched_at == (found[0] if found else None)
     assert (answer.obstacle is None) == bool(found)
     if answer.obstacle is not None:
@@ -172,9 +172,9 @@ def test_of_events_that_are_not_all_a_match_is_told_that_has_them(
     pattern, records, _, binding = given_
     some = {name: ids for name, ids in binding.items() if chance.random() < 0.5} or binding
     answer = asked(pattern, records, some)
-    told = [each for each in EventOracle(pattern).run(records) if each.kind == "match"]
+    emitted = [each for each in EventOracle(pattern).run(records) if each.kind == "match"]
     wanted = {(name, frozenset(ids)) for name, ids in some.items()}
-    found = [each.detected_at for each in told if wanted <= {(name, frozenset(ids)) for name, ids in each.events}]
+    found = [each.detected_at for each in emitted if wanted <= {(name, frozenset(ids)) for name, ids in each.events}]
     assert answer.matched_at == (found[0] if found else None)
     assert (answer.obstacle is None) == bool(found)
     assert answer.obstacle is not Obstacle.UNDECIDED
@@ -232,7 +232,9 @@ def is_true(  # noqa: PLR0912 - a case for each obstacle
                 {name: set(ids) for name, ids in each.events} == {n: set(ids) for n, ids in binding.items()} for each in free
             )
         case Obstacle.ALIKE:
-            told = EventOracle(pattern).run(records)
-            return any({id for _, ids in each.events for id in ids} == {str(each.event.id) for each in taken} for each in told)
+            emitted = EventOracle(pattern).run(records)
+            return any(
+                {id for _, ids in each.events for id in ids} == {str(each.event.id) for each in taken} for each in emitted
+            )
         case _:
             return False

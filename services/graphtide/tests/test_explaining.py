@@ -59,8 +59,8 @@ ATTEMPTS = [
 def test_event_patterns_have_a_funnel_and_say_why_events_are_no_match() -> None:
     asked = ["f=ann1,f=ann2,f=ann3,s=ann4", "s=bob7", "f=bob5,f=bob6,s=ann4", "o=bob8"]
     shown = analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=asked)
-    _, _, told = shown.partition("  match funnel\n")
-    assert [line.strip() for line in told.splitlines()] == [
+    _, _, emitted = shown.partition("  match funnel\n")
+    assert [line.strip() for line in emitted.splitlines()] == [
         "step                                      looked at  type  predicate  passed",
         "records as brute_force.NOT before:failed          8     3          0       5",
         "records as brute_force.f:failed                   8     3          0       5",
@@ -84,10 +84,14 @@ def test_event_patterns_have_a_funnel_and_say_why_events_are_no_match() -> None:
 
 
 def test_why_events_are_no_match_stands_in_json_and_html() -> None:
-    told = json.loads(analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="json"))[0]
-    assert told["funnel"]["events"]["brute_force"]["s"] == {"looked_at": 8, "refused": {"type": 6, "predicate": 1}, "passed": 1}
-    assert told["funnel"]["matches"] == {"brute_force": 1, "never": 0}
-    assert told["why_not"] == {
+    emitted = json.loads(analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="json"))[0]
+    assert emitted["funnel"]["events"]["brute_force"]["s"] == {
+        "looked_at": 8,
+        "refused": {"type": 6, "predicate": 1},
+        "passed": 1,
+    }
+    assert emitted["funnel"]["matches"] == {"brute_force": 1, "never": 0}
+    assert emitted["why_not"] == {
         "events_without_candidates": {"never": ["r"]},
         "answers": [
             {
@@ -120,21 +124,21 @@ def test_a_question_of_no_event_pattern_is_refused() -> None:
 
 
 def test_json_has_the_funnel_and_why_not() -> None:
-    (told,) = json.loads(analyzed(PATTERN, RECORDS, format="json", near_misses=1))
-    assert told["funnel"]["edges"]["y"] == {
+    (emitted,) = json.loads(analyzed(PATTERN, RECORDS, format="json", near_misses=1))
+    assert emitted["funnel"]["edges"]["y"] == {
         "looked_at": 4,
         "refused": {"predicate": 2},
         "passed": 2,
         "discarded": 2,
     }
-    assert told["funnel"]["steps"] == [
+    assert emitted["funnel"]["steps"] == [
         {"node": "L1.1", "part": "whole", "edge": None, "looked_at": 4, "refused": {}, "passed": 4},
         {"node": "L1.2", "part": "whole", "edge": None, "looked_at": 1, "refused": {"distinct": 1}, "passed": 0},
     ]
-    assert told["funnel"]["stores"] == {
+    assert emitted["funnel"]["stores"] == {
         "L1.1": {"created": 4, "alive": 1, "expired": 3, "deleted": 0, "given_up": 0, "consumed": 0}
     }
-    assert told["why_not"] == {
+    assert emitted["why_not"] == {
         "matches": 0,
         "edges_without_candidates": [],
         "near_misses": [
@@ -158,8 +162,8 @@ def test_every_format_and_engine_says_first_what_edge_no_record_could_be(engine:
     lines = [line.strip() for line in analyzed(pattern, RECORDS, engine).splitlines()]
     assert lines[lines.index("why not") + 1 :][:2] == ["the pattern has no match", reason]
     assert reason in analyzed(pattern, RECORDS, engine, format="dot")
-    (told,) = json.loads(analyzed(pattern, RECORDS, engine, format="json"))
-    assert told["why_not"]["edges_without_candidates"] == ["y"]
+    (emitted,) = json.loads(analyzed(pattern, RECORDS, engine, format="json"))
+    assert emitted["why_not"]["edges_without_candidates"] == ["y"]
 
 
 def test_a_query_edge_that_predicates_refuse_is_said_with_its_counts() -> None:
@@ -180,14 +184,14 @@ def test_a_stream_without_records_is_said_once() -> None:
 def test_a_traced_run_has_one_thread_and_one_plan() -> None:
     options = MatchOptions(engine="timing", concurrency=Concurrency(3))
     assert str(graphtide.explain(PATTERN, options=options, analyze=RECORDS)) == analyzed(PATTERN, RECORDS)
-    (told,) = json.loads(graphtide.explain(PATTERN, analyze=RECORDS, format="json"))
-    assert told["funnel"]["edges"]["x"]["passed"] == 4
+    (emitted,) = json.loads(graphtide.explain(PATTERN, analyze=RECORDS, format="json"))
+    assert emitted["funnel"]["edges"]["x"]["passed"] == 4
 
 
 def test_partial_matches_given_up_at_a_limit_are_counted() -> None:
     options = MatchOptions(engine="timing", limits=Limits(partial_matches=2, policy="pause"))
-    (told,) = json.loads(graphtide.explain(PATTERN, options=options, analyze=RECORDS, format="json"))
-    assert told["funnel"]["stores"]["L1.1"] == {
+    (emitted,) = json.loads(graphtide.explain(PATTERN, options=options, analyze=RECORDS, format="json"))
+    assert emitted["funnel"]["stores"]["L1.1"] == {
         "created": 2,
         "alive": 0,
         "expired": 0,
@@ -195,7 +199,7 @@ def test_partial_matches_given_up_at_a_limit_are_counted() -> None:
         "given_up": 2,
         "consumed": 0,
     }
-    assert told["funnel"]["steps"][0]["refused"] == {"limit": 1}
+    assert emitted["funnel"]["steps"][0]["refused"] == {"limit": 1}
 
 
 def test_what_cannot_be_analyzed_is_refused(tmp_path: Path) -> None:
@@ -220,27 +224,27 @@ def test_of_many_patterns_the_plans_are_those_of_a_pass_with_all_of_them() -> No
     patterns = "\n".join(
         f"PATTERN p{each} MATCH (a)-[x:l{each}]->(b)-[y:l{each + 1}]->(c) ON s WINDOW 100ms" for each in range(150)
     )
-    told = json.loads(graphtide.explain(patterns, statistics_from=records, format="json"))
+    emitted = json.loads(graphtide.explain(patterns, statistics_from=records, format="json"))
     analyzed = json.loads(graphtide.explain(patterns, analyze=records, format="json"))
-    assert [each["engine"] for each in told] == [each["engine"] for each in analyzed]
-    considered = [each["settings"]["considered"] for each in told]
+    assert [each["engine"] for each in emitted] == [each["engine"] for each in analyzed]
+    considered = [each["settings"]["considered"] for each in emitted]
     assert considered == [each["settings"]["considered"] for each in analyzed]
     assert not any(" 0.0 ns" in each for each in considered)
 
 
 def test_the_object_is_every_format_and_a_sequence_of_explanations() -> None:
-    told = graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
-    assert [each.pattern for each in told] == ["p", "q"]
-    assert str(told) == repr(told) == told.to_text()
-    assert [each["pattern"] for each in json.loads(told[1:].to_json())] == ["q"]
-    assert told == graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
-    forms = {"text": told.to_text(), "dot": told.to_dot(), "mermaid": told.to_mermaid(), "svg": told.to_svg()}
-    for form, text in {**forms, "json": told.to_json()}.items():
-        assert graphtide.explain(told_text(told), analyze=RECORDS, format=form) == text
+    emitted = graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
+    assert [each.pattern for each in emitted] == ["p", "q"]
+    assert str(emitted) == repr(emitted) == emitted.to_text()
+    assert [each["pattern"] for each in json.loads(emitted[1:].to_json())] == ["q"]
+    assert emitted == graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
+    forms = {"text": emitted.to_text(), "dot": emitted.to_dot(), "mermaid": emitted.to_mermaid(), "svg": emitted.to_svg()}
+    for form, text in {**forms, "json": emitted.to_json()}.items():
+        assert graphtide.explain(told_text(emitted), analyze=RECORDS, format=form) == text
 
 
-def told_text(told: graphtide.Explanations) -> str:
-    return " ".join(PATTERN.replace("PATTERN p", f"PATTERN {each.pattern}") for each in told)
+def told_text(emitted: graphtide.Explanations) -> str:
+    return " ".join(PATTERN.replace("PATTERN p", f"PATTERN {each.pattern}") for each in emitted)
 
 
 CALLS = """
@@ -284,9 +288,9 @@ def test_of_an_edge_under_dual_simulation_it_is_said_why_it_is_in_no_match(engin
 
 
 def test_json_has_what_an_edge_lacks() -> None:
-    (told,) = json.loads(analyzed(CALLS, CALLED, "ddst-coloring", format="json", why_not=["p5", "none"]))
-    assert told["why_not"]["unknown_ids"] == ["none"]
-    (edge,) = told["why_not"]["edges"]
+    (emitted,) = json.loads(analyzed(CALLS, CALLED, "ddst-coloring", format="json", why_not=["p5", "none"]))
+    assert emitted["why_not"]["unknown_ids"] == ["none"]
+    (edge,) = emitted["why_not"]["edges"]
     assert edge == {
         "id": "p5",
         "ts": 5,
@@ -324,8 +328,8 @@ STRANGE = "a\x00<b>&\x1b"
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_notebook_gets_a_picture_with_every_node_and_what_is_below_it_in_the_plan(engine: str) -> None:
     pattern = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c), (b)-[z:owns]->(d) ORDER x < y ON payments WINDOW 10"
-    told = graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=RECORDS)
-    root = ET.fromstring(told._repr_svg_())  # noqa: S314 - our own text
+    emitted = graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=RECORDS)
+    root = ET.fromstring(emitted._repr_svg_())  # noqa: S314 - our own text
     space = "{http://www.w3.org/2000/svg}"
     tops = {text.text: float(text.attrib["y"]) for text in root.iter(f"{space}text") if "y" in text.attrib}
     boxes = [
@@ -333,8 +337,8 @@ def test_a_notebook_gets_a_picture_with_every_node_and_what_is_below_it_in_the_p
         for rect in root.iter(f"{space}rect")
         if "rx" in rect.attrib
     ]
-    assert len(boxes) == len(told[0].nodes)
-    for node in told[0].nodes:
+    assert len(boxes) == len(emitted[0].nodes)
+    for node in emitted[0].nodes:
         assert node.does in tops
         assert all(tops[name] < tops[node.name] for name in node.inputs), "what it reads stands above"
     for number, (x, y, width, height) in enumerate(boxes):
@@ -343,7 +347,7 @@ def test_a_notebook_gets_a_picture_with_every_node_and_what_is_below_it_in_the_p
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     assert all(x >= 0 and y >= 0 and x + wide <= width and y + high <= height for x, y, wide, high in boxes)
     arrows = [path for path in root.iter(f"{space}path") if "marker-end" in path.attrib]
-    assert len(arrows) == sum(len(node.inputs) for node in told[0].nodes)
+    assert len(arrows) == sum(len(node.inputs) for node in emitted[0].nodes)
 
 
 class Page(HTMLParser):
@@ -371,8 +375,8 @@ class Page(HTMLParser):
 
 def test_a_page_has_settings_picture_funnel_and_why_not_whatever_text_is_in_the_stream() -> None:
     records = [payment(1, STRANGE, "bob", 5), payment(30, "x", "y", 5)]
-    told = graphtide.explain(PATTERN, options=MatchOptions(engine="timing"), analyze=records)
-    page = Page(told._repr_html_())
+    emitted = graphtide.explain(PATTERN, options=MatchOptions(engine="timing"), analyze=records)
+    page = Page(emitted._repr_html_())
     assert page.open == []
     for part in (
         "p (timing)",
@@ -385,16 +389,16 @@ def test_a_page_has_settings_picture_funnel_and_why_not_whatever_text_is_in_the_
     ):
         assert part in page.text
     assert "a\ufffd<b>&\ufffd" in page.text
-    ET.fromstring(told.to_svg())  # noqa: S314 - our own text
-    told = graphtide.explain(PATTERN.replace("pays", "`<pays&>`"), options=MatchOptions(engine="timing"), analyze=records)
-    assert "<pays&>" in Page(told.to_html()).text
-    ET.fromstring(told.to_svg())  # noqa: S314 - our own text
+    ET.fromstring(emitted.to_svg())  # noqa: S314 - our own text
+    emitted = graphtide.explain(PATTERN.replace("pays", "`<pays&>`"), options=MatchOptions(engine="timing"), analyze=records)
+    assert "<pays&>" in Page(emitted.to_html()).text
+    ET.fromstring(emitted.to_svg())  # noqa: S314 - our own text
 
 
 def test_times_in_why_not_are_times_of_the_stream_and_numbers_for_programs() -> None:
     for unit, shown in (("s", "2024-01-31T12:00:10Z"), ("ms", "1970-01-20T18:05:02.410Z")):
         options = MatchOptions(engine="timing", time_unit=unit)
         records = [payment(1_706_702_400, "ann", "bob", 5), payment(1_706_702_500, "dan", "eve", 1)]
-        told = graphtide.explain(PATTERN, options=options, analyze=records)
-        assert f"expired at {shown}" in told.to_text()
-        assert json.loads(told.to_json())[0]["why_not"]["near_misses"][0]["expired_at"] == 1_706_702_410
+        emitted = graphtide.explain(PATTERN, options=options, analyze=records)
+        assert f"expired at {shown}" in emitted.to_text()
+        assert json.loads(emitted.to_json())[0]["why_not"]["near_misses"][0]["expired_at"] == 1_706_702_410

@@ -49,7 +49,7 @@ def edges() -> tuple[Edge, ...]:
         )
 
 
-def told(name: str, engine: str, records: tuple[Edge, ...]) -> list[IntervalMatch]:
+def emitted(name: str, engine: str, records: tuple[Edge, ...]) -> list[IntervalMatch]:
     found = list(graphtide.match(text(name), list(records), graphtide.MatchOptions(engine=engine)))
     assert all(isinstance(each, IntervalMatch) for each in found)
     return [each for each in found if isinstance(each, IntervalMatch)]
@@ -81,7 +81,7 @@ def test_some_early_records_are_answered_as_the_oracle_does(name: str, engine: s
     (query,) = parse(text(name))
     assert isinstance(query, GraphQuery)
     records = edges()[150:300]
-    found = told(name, engine, records)
+    found = emitted(name, engine, records)
     oracle, start = GraphQueryOracle(query), 0
     for edge in records:
         said = oracle.push(edge)
@@ -93,7 +93,7 @@ def test_some_early_records_are_answered_as_the_oracle_does(name: str, engine: s
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", QUERIES)
 def test_at_some_instants_the_results_are_those_of_networkx(name: str, engine: str) -> None:
-    found, sizes = told(name, engine, edges()), []
+    found, sizes = emitted(name, engine, edges()), []
     for place in islice(range(len(edges()) - 1, 0, -len(edges()) // 8), 8):
         at = int(edges()[place].ts)
         known = [each for each in found if each.detected_at <= at and each.valid[1] is not None and each.valid[1] > at]

@@ -35,12 +35,12 @@ def expected(query: GraphQuery, edges: tuple[Edge, ...]) -> list[list[tuple[Any,
     oracle, born, found = GraphQueryOracle(query), dict[tuple[str, ...], int](), list[list[tuple[Any, ...]]]()
     for edge in edges:
         said: list[tuple[Any, ...]] = []
-        for told in oracle.push(edge):
-            row = tuple(map(str, told.row))
-            if told.kind is MatchKind.MATCH:
+        for emitted in oracle.push(edge):
+            row = tuple(map(str, emitted.row))
+            if emitted.kind is MatchKind.MATCH:
                 born[row] = int(edge.ts)
                 said.append(("insert", int(edge.ts), *row))
-            elif told.kind is MatchKind.RETRACT and told.valid[0] == edge.ts:
+            elif emitted.kind is MatchKind.RETRACT and emitted.valid[0] == edge.ts:
                 said.append(("delete", int(edge.ts), born.pop(row)))
         found += [said] if said else []
     return found
@@ -80,8 +80,8 @@ def test_what_reads_a_view_reads_its_edges(tmp_path: Path) -> None:
     ]
     pattern = "PATTERN p MATCH (x)-[d:near]->(y), (y)-[e:near]->(z) ORDER d < e ON near WINDOW 9ms"
     found = graphtide.match(pattern, graphtide.match(NEAR, records).edges())
-    told = [(each.kind.value, each.detected_at, dict(each.vertices)) for each in found]
-    assert told == [("match", 3, {"x": "u", "y": "v", "z": "w"}), ("retract", 5, {"x": "u", "y": "v", "z": "w"})]
+    emitted = [(each.kind.value, each.detected_at, dict(each.vertices)) for each in found]
+    assert emitted == [("match", 3, {"x": "u", "y": "v", "z": "w"}), ("retract", 5, {"x": "u", "y": "v", "z": "w"})]
     view, stream, edges = tmp_path / "v.gtp", tmp_path / "s.jsonl", tmp_path / "edges.jsonl"
     view.write_text(NEAR)
     stream.write_text("".join(json.dumps(each) + "\n" for each in records))

@@ -79,10 +79,10 @@ def test_what_began_and_what_is_retracted_tell_their_fields_too() -> None:
         "PATTERN p SEQ(f:failed, s:success) PARTITION BY user ON s WITHIN 3ms ON TIMEOUT RETURN f.score AS score, s.ts AS came"
     )
     records = [*LOGINS, {"ts": 5, "op": "delete", "id": "f2"}]
-    told = [
+    emitted = [
         (match.kind.value, dict(match.fields)) for match in graphtide.match(text, records) if isinstance(match, OccurrenceMatch)
     ]
-    assert told == [
+    assert emitted == [
         ("timeout", {"score": 2, "came": None}),
         ("match", {"score": 0.5, "came": 5}),
         ("retract", {"score": 0.5, "came": 5}),
@@ -160,8 +160,8 @@ def test_everything_of_a_subgraph_is_time_label_and_what_it_reads_of_each_edge()
 def test_a_retraction_of_a_subgraph_has_the_fields_of_the_match() -> None:
     text = "PATTERN p MATCH (a)-[e:login]->(b)-[f:flow]->(c) ON s WINDOW 9ms RETURN f.bytes AS size"
     records = [*FLOWS, {"ts": 5, "op": "delete", "id": "e1"}]
-    told = [(match.kind.value, match.fields["size"]) for match in graphtide.match(text, records)]
-    assert told == [("match", 90.5), ("match", None), ("retract", 90.5), ("retract", None)]
+    emitted = [(match.kind.value, match.fields["size"]) for match in graphtide.match(text, records)]
+    assert emitted == [("match", 90.5), ("match", None), ("retract", 90.5), ("retract", None)]
 
 
 @pytest.mark.parametrize("engine", ["ddst-baseline", "ddst-signature", "ddst-coloring"])
@@ -188,5 +188,5 @@ def test_a_component_tells_lists_and_what_is_computed_from_them(engine: str) -> 
 def test_patterns_that_differ_in_what_they_return_alone_each_tell_their_own() -> None:
     match = "MATCH (a)-[e:flow]->(b) ON s WINDOW 9ms"
     text = f"PATTERN p {match} PATTERN q {match} RETURN e.bytes AS size PATTERN r {match} RETURN e.bytes AS bytes, e.ts AS at"
-    told = [(found.query, dict(found.fields)) for found in graphtide.match(text, FLOWS) if found.last_ts == 3]
-    assert sorted(told) == [("p", {}), ("q", {"size": 90.5}), ("r", {"bytes": 90.5, "at": 3})]
+    emitted = [(found.query, dict(found.fields)) for found in graphtide.match(text, FLOWS) if found.last_ts == 3]
+    assert sorted(emitted) == [("p", {}), ("q", {"size": 90.5}), ("r", {"bytes": 90.5, "at": 3})]

@@ -66,9 +66,9 @@ def check(query: GraphQuery, one: tuple[Edge, ...], other: tuple[Edge, ...]) -> 
         warnings.simplefilter("error", graphtide.StreamWarning)
         found = list(graphtide.match(query, graphtide.Inputs(**{name: records(edges) for name, edges in streams.items()})))
     merged = sorted((int(edge.ts), name, place) for name, edges in streams.items() for place, edge in enumerate(edges))
-    told = [oracle.push(streams[name][place], name) for _, name, place in merged]
+    emitted = [oracle.push(streams[name][place], name) for _, name, place in merged]
     start = 0
-    for each in told:
+    for each in emitted:
         assert reported(found[start : start + len(each)]) == expected(query, each)
         start += len(each)
     assert start == len(found)
@@ -83,14 +83,14 @@ def test_merged_streams_are_answered_as_the_oracle_does(
 
 
 def test_many_random_queries_over_two_streams() -> None:
-    told = of_both = 0
+    emitted = of_both = 0
     for seed in range(400):
         rng = random.Random(seed)
         query = random_graph_query(rng, SHAPE)
         found = check(query, random_stream(rng, STREAM), random_stream(rng, STREAM))
-        told += found
+        emitted += found
         of_both += found if len(query.streams) == 2 else 0
-    assert told > 400
+    assert emitted > 400
     assert of_both > 100, "cases must have results of several streams"
 
 
@@ -241,10 +241,10 @@ def test_explain_shows_what_was_seen_of_streams_by_name(files: Path) -> None:
     named = ["--input", f"tx_stream={files / 'tx.jsonl'}", "--input", f"social_stream={files / 'social.jsonl'}"]
     result = run("explain", files / "q.gtp", *named, "--format", "json")
     assert result.exit_code == 0, result.output
-    (told,) = json.loads(result.stdout)
-    assert told["counts"]["matches"] == 3
+    (emitted,) = json.loads(result.stdout)
+    assert emitted["counts"]["matches"] == 3
     assert (
-        told
+        emitted
         == json.loads(
             graphtide.explain(FIGURE_7, analyze=graphtide.Inputs(social_stream=SOCIAL, tx_stream=PURCHASES), format="json")
         )[0]

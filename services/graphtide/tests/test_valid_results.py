@@ -88,18 +88,18 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_only_records_up_to_the_instant_count(small: Path) -> None:
-    told = {
+    emitted = {
         at: [(each["src"], each["dst"], each["valid"], each.get("path")) for each in valid(small, at)] for at in (0, 5, 6, 9)
     }
-    assert told[0] == []
-    assert told[5] == [
+    assert emitted[0] == []
+    assert emitted[5] == [
         ("u", "v", [1, 15], ["e3"]),
         ("u", "w", [3, 13], ["e3", "e2"]),
         ("v", "w", [3, 13], ["e2"]),
     ]
     # A deletion shortened them: what was told of a path is not known to be there any more.
-    assert told[6] == [("u", "v", [1, 11], None), ("u", "w", [3, 11], None), ("v", "w", [3, 13], ["e2"])]
-    assert told[9] == [("u", "v", [1, 11], None)]
+    assert emitted[6] == [("u", "v", [1, 11], None), ("u", "w", [3, 11], None), ("v", "w", [3, 13], ["e2"])]
+    assert emitted[9] == [("u", "v", [1, 11], None)]
     assert valid(small, "1970-01-01T00:00:00.009Z") == valid(small, 9)
     assert valid(small, 9, "--lateness", 3) == valid(small, 9)
 

@@ -75,10 +75,10 @@ def test_both_kinds_of_window_are_matched_in_one_pass(payments: Path) -> None:
 
 
 def test_components_leave_a_window_of_edges_one_by_one(payments: Path) -> None:
-    told = graphtide.match(
+    emitted = graphtide.match(
         "PATTERN pays MATCH (a)-[e:pay]->(b) UNDER DUAL SIMULATION REPORT CHANGES ON payments WINDOW 2 EDGES", payments
     )
-    assert [(match.kind.value, match.edges["e"], match.detected_at) for match in told] == [
+    assert [(match.kind.value, match.edges["e"], match.detected_at) for match in emitted] == [
         ("match", ("p1",), 1),
         # The call between pushes nothing out, the second payment does.
         ("retract", ("p1",), 3000),
@@ -96,8 +96,8 @@ def test_a_near_miss_says_that_edges_pushed_it_out(payments: Path, round_trip: P
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     assert "1 of 2 edges, pushed out by later edges" in done.stdout
-    (told,) = json.loads(CliRunner().invoke(app, [*arguments, "--format", "json"]).stdout)
-    assert told["why_not"]["near_misses"][0]["expired_at"] is None
+    (emitted,) = json.loads(CliRunner().invoke(app, [*arguments, "--format", "json"]).stdout)
+    assert emitted["why_not"]["near_misses"][0]["expired_at"] is None
 
 
 def test_backfill_says_why_it_cannot_match_such_a_pattern(payments: Path, round_trip: Path) -> None:

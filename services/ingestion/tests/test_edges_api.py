@@ -304,9 +304,9 @@ def test_a_request_whose_edges_were_all_put_aside_is_no_success_and_is_remembere
     headers = kind | {"idempotency-key": "k1"}
     first = service.post('{"ts": "x"}', headers)
     assert problem(first) == (422, "all-rejected")
-    told = {key: first.json()[key] for key in ("accepted", "rejected", "errors")}
+    reported = {key: first.json()[key] for key in ("accepted", "rejected", "errors")}
     reason = 'ts "x" is not an integer'
-    assert told == {"accepted": 0, "rejected": 1, "errors": [{"line": 1, "code": "malformed", "reason": reason}]}
+    assert reported == {"accepted": 0, "rejected": 1, "errors": [{"line": 1, "code": "malformed", "reason": reason}]}
     assert reason in first.json()["detail"]
     again = service.post('{"ts": "x"}', headers)
     assert (problem(again), again.json()) == ((422, "all-rejected"), first.json())
@@ -319,9 +319,9 @@ def test_a_stream_that_was_made_for_edges_is_told_with_those_that_may_be_meant()
     with serving(create_streams=True) as service:
         headers = NDJSON | {"idempotency-key": "k1"}
         first = service.post(edge(1), headers, "/api/v1/streams/flwos/edges")
-        told = {"accepted": 1, "rejected": 0, "errors": [], "created": True, "similar": ["flows"]}
-        assert first.json() == told
-        assert service.post(edge(1), headers, "/api/v1/streams/flwos/edges").json() == told, "the answer is the first one"
+        reported = {"accepted": 1, "rejected": 0, "errors": [], "created": True, "similar": ["flows"]}
+        assert first.json() == reported
+        assert service.post(edge(1), headers, "/api/v1/streams/flwos/edges").json() == reported, "the answer is the first one"
         assert "created" not in service.post(edge(2), NDJSON, "/api/v1/streams/flwos/edges").json()
         assert service.post(edge(1), NDJSON, "/api/v1/streams/zebra/edges").json()["created"] is True
         assert "similar" not in service.post(edge(1), NDJSON, "/api/v1/streams/giraffe/edges").json()

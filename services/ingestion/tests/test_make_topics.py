@@ -14,8 +14,8 @@ from graphtide_wire.topics import Topics
 
 
 def make_topics(bootstrap: str, prefix: str, streams: str = '["flows"]') -> subprocess.CompletedProcess[str]:
-    told = {"KAFKA__BOOTSTRAP": bootstrap, "PREFIX": prefix, "STREAMS": streams, "PARTITIONS": "3"}
-    settings = {f"GRAPHTIDE_INGESTION_{name}": value for name, value in told.items()}
+    reported = {"KAFKA__BOOTSTRAP": bootstrap, "PREFIX": prefix, "STREAMS": streams, "PARTITIONS": "3"}
+    settings = {f"GRAPHTIDE_INGESTION_{name}": value for name, value in reported.items()}
     command = [sys.executable, "-m", "graphtide_ingestion", "make-topics"]
     return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=120, check=False)
 

@@ -228,11 +228,12 @@ def test_readers_are_told_that_time_passes_while_no_edge_goes_out() -> None:
     stage.run()
     b.beat(60)
     stage.run()
-    told = [ordered.header(record.headers) for record in stage.records()]
-    assert [(each.records, each.last_ts, each.watermark) for each in told if not each.records] == [(0, 1, 40), (0, 1, 50)] or [
-        (each.records, each.last_ts, each.watermark) for each in told if not each.records
-    ] == [(0, 1, 50)]
-    assert told[-1].watermark == 50
+    reported = [ordered.header(record.headers) for record in stage.records()]
+    assert [(each.records, each.last_ts, each.watermark) for each in reported if not each.records] == [
+        (0, 1, 40),
+        (0, 1, 50),
+    ] or [(each.records, each.last_ts, each.watermark) for each in reported if not each.records] == [(0, 1, 50)]
+    assert reported[-1].watermark == 50
 
 
 def test_an_edge_of_a_trace_is_of_it_at_its_new_place() -> None:

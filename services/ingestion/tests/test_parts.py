@@ -57,8 +57,8 @@ class TestPositions:
         for offset, newest in enumerate([5, 3, 9, None, 7]):
             place.read(offset, 2, newest)
         found = [place.position(StreamProgress(watermark=mark), 0, 0, {}) for mark in (4, 5, 8, 9)]
-        told = [(each.offset, remembered(each).ordinal) for each in found]
-        assert told == [(0, 0), (2, 4), (2, 4), (5, 10)]
+        reported = [(each.offset, remembered(each).ordinal) for each in found]
+        assert reported == [(0, 0), (2, 4), (2, 4), (5, 10)]
 
     def test_one_edge_far_ahead_costs_no_memory_for_those_behind_it(self) -> None:
         place = PartitionPosition()

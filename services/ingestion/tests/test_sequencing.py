@@ -46,8 +46,8 @@ def test_a_letter_says_where_its_record_stood_and_why_it_was_put_aside() -> None
     stage.write(Message(TOPICS.raw(FLOWS), None, None))
     stage.run()
     topic = TOPICS.raw(FLOWS)
-    told = [(each.code, each.source.offset, each.source.line, each.producer) for each in stage.letters()]
-    assert told == [
+    reported = [(each.code, each.source.offset, each.source.line, each.producer) for each in stage.letters()]
+    assert reported == [
         ("malformed", 0, 101, "probe"),
         ("unknown-operation", 0, 102, "probe"),
         ("late", 0, 103, "probe"),
@@ -67,9 +67,9 @@ def test_a_bad_edge_among_records_read_together_is_named_by_its_own_record() -> 
     stage.send(lines(edge(6, "late"), "["))
     stage.send(lines(edge(8, "d")).strip())
     assert stage.run().ids() == ["a", "b", "c", "d"]
-    told = [(each.code, each.raw, each.source.offset, each.source.line) for each in stage.letters()]
+    reported = [(each.code, each.raw, each.source.offset, each.source.line) for each in stage.letters()]
     late = lines(edge(6, "late")).strip()
-    assert told == [("malformed", b"{", 1, 41), ("malformed", b"[", 2, 2), ("late", late, 2, 1)]
+    assert reported == [("malformed", b"{", 1, 41), ("malformed", b"[", 2, 2), ("late", late, 2, 1)]
 
 
 def test_cloud_events_are_edges_in_both_modes() -> None:
@@ -105,8 +105,8 @@ def test_large_output_tells_of_the_watermark_with_its_last_record() -> None:
     stage = Stage(most_edges=2, lateness=1, most_records=10)
     stage.send(lines(*(edge(ts) for ts in (1, 2, 3, 4, 5, 9))))
     stage.run()
-    told = [ordered.header(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
-    assert [(each.last_ts, each.watermark) for each in told] == [(2, 2), (4, 4), (5, 8)]
+    reported = [ordered.header(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
+    assert [(each.last_ts, each.watermark) for each in reported] == [(2, 2), (4, 4), (5, 8)]
 
 
 def test_what_goes_out_waits_for_more_as_long_as_it_may() -> None:

@@ -96,8 +96,10 @@ def test_too_many_waiting_edges_go_early_those_of_one_time_together() -> None:
 def heartbeats(stage: Stage) -> list[tuple[int, int, int]]:
     """Return of each heartbeat the epoch, the time of the newest edge before it, and the watermark."""
     stage.ordered()
-    told = [ordered.header(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
-    return [(each.epoch, each.last_ts, each.watermark) for each in told if not each.records and each.watermark > MIN_EVENT_TIME]
+    reported = [ordered.header(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
+    return [
+        (each.epoch, each.last_ts, each.watermark) for each in reported if not each.records and each.watermark > MIN_EVENT_TIME
+    ]
 
 
 def quiet(stage: Stage, seconds: float = HEARTBEAT) -> Stage:

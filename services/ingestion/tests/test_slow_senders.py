@@ -88,9 +88,9 @@ def test_a_body_that_stops_coming_is_told_which_of_its_edges_are_kept() -> None:
         connection.send(EDGE * edges)
         head, _, body = connection.answer(60).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 408")
-        told = json.loads(body)
+        reported = json.loads(body)
         reader = service.log.reader(None)
         reader.assign(dict.fromkeys(reader.partitions("graphtide.in.s.v1"), 0))
         kept = sum(edges_in(raw_records.decode(record)) for record in reader.poll(0, 1_000))
-        assert (told["code"], told["accepted"]) == ("slow-body", kept)
+        assert (reported["code"], reported["accepted"]) == ("slow-body", kept)
         assert 0 < kept <= edges

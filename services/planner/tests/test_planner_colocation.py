@@ -128,8 +128,8 @@ def test_a_registration_has_no_other_pattern_decided_on(monkeypatch: pytest.Monk
     decided.clear()
     for said in world.hosts.values():
         for status in said.values():
-            told = msgspec.structs.replace(status, matches=7, position=99)
-            world.writer.write([Message(TOPICS.status, control.status_key(told), control.encode_status(told))])
+            reported = msgspec.structs.replace(status, matches=7, position=99)
+            world.writer.write([Message(TOPICS.status, control.status_key(reported), control.encode_status(reported))])
     world.count(snapshot("k", 2))
     world.register(pattern("new"))
     world.settle()

@@ -306,14 +306,14 @@ def test_a_replica_that_was_taken_away_by_hand_comes_back_so_that_patterns_can_l
 
 
 def test_settings_say_what_is_wrong_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    for told, wrong in (
+    for reported, wrong in (
         ({"SCALING__MODE": "on"}, "no service to scale: say SCALING__SERVICES="),
         ({"SCALING__SERVICES": '{"matcher": {"stateful_set": "x"}}'}, "there is no matcher service 'matcher'"),
         ({"SCALING__SERVICES": '{"matcher_timing": {"stateful_set": "x", "least": 3, "most": 2}}'}, "say least <= most"),
         ({"SCALING__BUSY_AFTER": "0.8"}, "not below busy"),
     ):
         with monkeypatch.context() as patched:
-            for name, value in told.items():
+            for name, value in reported.items():
                 patched.setenv(f"GRAPHTIDE_PLANNER_{name}", value)
             with pytest.raises(ValidationError, match=wrong):
                 PlannerSettings()

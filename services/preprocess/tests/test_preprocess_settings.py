@@ -18,8 +18,8 @@ PREFIX = "GRAPHTIDE_PREPROCESS_"
         ({"STREAMS": '["no stream"]', "CHECKPOINT": "anywhere"}, "no stream"),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(told: dict[str, str], said: str) -> None:
-    environment = os.environ | {PREFIX + name: value for name, value in told.items()}
+def test_what_is_missing_or_wrong_is_named(configured: dict[str, str], said: str) -> None:
+    environment = os.environ | {PREFIX + name: value for name, value in configured.items()}
     ended = subprocess.run(
         [sys.executable, "-m", "graphtide_preprocess"],
         env=environment,

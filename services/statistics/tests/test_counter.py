@@ -374,9 +374,9 @@ def test_a_stream_that_cannot_be_read_or_named_keeps_no_other_from_being_counted
     world.count()
     assert world.counts() == {"k": 1}
     assert {each.stream for each in world.published()} == {S}
-    told = pulse.ready().note or ""
-    assert "stream 'closed' is not counted: test.ordered.closed.v1 may not be read" in told
-    assert "stream 'no Stream' is not counted: 'no Stream' is no name of a stream" in told
+    configured = pulse.ready().note or ""
+    assert "stream 'closed' is not counted: test.ordered.closed.v1 may not be read" in configured
+    assert "stream 'no Stream' is not counted: 'no Stream' is no name of a stream" in configured
     CURRENT.set(None)
 
 

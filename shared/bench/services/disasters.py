@@ -259,9 +259,9 @@ def main() -> None:
         try:
             trial = Trial(folder, brokers=3 if name == "broker-of-three" else 1)
             DISASTERS[name](trial)
-            for told, follows in OTHERWISE.get(name, THEN).items():
+            for reported, follows in OTHERWISE.get(name, THEN).items():
                 follows(trial)
-                script.add({"disaster": name, "when": told, **trial.state()})
+                script.add({"disaster": name, "when": reported, **trial.state()})
         except Exception as error:
             script.add({"disaster": name, "when": "ended", "error": repr(error)[:500]})
         finally:

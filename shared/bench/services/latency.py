@@ -68,8 +68,8 @@ def main() -> None:
             found = measure(whole, handing_over, registering, asked)
         finally:
             whole.end()
-    told = {"profile": asked.profile, "rate": asked.rate, "together": asked.together}
-    script.add({**told, **found})
+    reported = {"profile": asked.profile, "rate": asked.rate, "together": asked.together}
+    script.add({**reported, **found})
     script.hand_out()
 
 

@@ -57,7 +57,7 @@ def main() -> None:
     counts = [int(each) for each in asked.patterns.split(",")]
     if asked.here:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-        script.add(Measured(counts[0], asked.engine, asked.alike).told(asked.records))
+        script.add(Measured(counts[0], asked.engine, asked.alike).reported(asked.records))
     for count in () if asked.here else counts:
         more = ["--engine", asked.engine, "--records", str(asked.records), "--here", "--alike", asked.alike]
         for row in script.apart("--patterns", count, *more):
@@ -90,7 +90,7 @@ class Measured:
         text = _TEXT.format(number, number if self.alike == "nothing" else 0, 1000 + number * (self.alike == "label"))
         self.writer.write([planned(TOPICS, text, self.engine)])
 
-    def told(self, records: int) -> dict[str, object]:
+    def reported(self, records: int) -> dict[str, object]:
         """Measure, and return the figures."""
         figures: dict[str, object] = {"patterns": self.count, "engine": self.engine, "adopted_s": round(self.adopted_s, 2)}
         figures["bytes_a_pattern"] = round(self.bytes_a_pattern)

@@ -50,8 +50,8 @@ def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     deployment = Deployment()
     spent = [deployment.register(number) for number in range(asked.patterns)]
-    told = [round(sum(spent[first : first + asked.every]), 2) for first in range(0, asked.patterns, asked.every)]
-    script.add({"patterns": asked.patterns, "planner_s": round(sum(spent), 2), "each": told})
+    reported = [round(sum(spent[first : first + asked.every]), 2) for first in range(0, asked.patterns, asked.every)]
+    script.add({"patterns": asked.patterns, "planner_s": round(sum(spent), 2), "each": reported})
     script.hand_out()
 
 

@@ -90,13 +90,13 @@ class Recorder:
         sys.stderr.write(f"{situation['at']:7.1f} s: {now.ready} of {now.replicas} ready, busy {busy}: {decision.reason}\n")
         return decision
 
-    def record(self, told: str) -> dict[str, Any]:
+    def record(self, reported: str) -> dict[str, Any]:
         """Return the record, in the form of the fixtures."""
         begun = self.begun or History()
         # Who begins rests: nothing else is remembered then.
         rests_since = None if begun.changed_at is None else begun.changed_at - self.first
         history = msgspec.to_builtins(replace(begun, changed_at=rests_since))
-        return {"told": told, "aims": msgspec.to_builtins(self.aims), "history": history, "steps": self.steps}
+        return {"told": reported, "aims": msgspec.to_builtins(self.aims), "history": history, "steps": self.steps}
 
 
 class Shards:
@@ -125,8 +125,8 @@ class Shards:
 
     def _shard(self, number: int) -> Program:
         if number == len(self._known):
-            told = {"SHARD": str(number), "LINGER_SECONDS": "0.05", "FIGURES_SECONDS": "0.5"}
-            self._known.append(self._whole.deployment.service(SERVICE, told, instance=str(number)))
+            reported = {"SHARD": str(number), "LINGER_SECONDS": "0.05", "FIGURES_SECONDS": "0.5"}
+            self._known.append(self._whole.deployment.service(SERVICE, reported, instance=str(number)))
         return self._known[number]
 
 
@@ -193,7 +193,7 @@ def scaled(whole: Whole, folder: Path, rate: float, patterns: int) -> dict[str, 
     """Let load come and go; return what was decided."""
     (folder / "kubernetes").mkdir()
     server, recorder = KubernetesServer(KubernetesApi(), folder / "kubernetes"), Recorder()
-    told = {
+    reported = {
         **AIMS,
         "MODE": "on",
         "SERVICES": json.dumps({SERVICE: {"stateful_set": SET, "least": 1, "most": 2}}),
@@ -202,7 +202,7 @@ def scaled(whole: Whole, folder: Path, rate: float, patterns: int) -> dict[str, 
         "AUTHORITIES": str(server.authorities),
         "NAMESPACE": NAMESPACE,
     }
-    variables = {f"GRAPHTIDE_PLANNER_SCALING__{name}": value for name, value in told.items()}
+    variables = {f"GRAPHTIDE_PLANNER_SCALING__{name}": value for name, value in reported.items()}
     variables["GRAPHTIDE_PLANNER_PREFIX"] = whole.deployment.topics.prefix
     with server.running(), patch.dict(os.environ, variables), patch.object(scaler, "decide", recorder.decide):
         log = KafkaLog(KafkaConnection(whole.deployment.kafka.bootstrap))

@@ -122,8 +122,8 @@ def test_the_matches_are_the_oracles() -> None:
     (pattern,) = parse_subgraphs(first.text)
     oracle = SimulationOracle(pattern)
     # What the pattern does not ask for would only take the oracle's time.
-    told = [len(oracle.push(edge)) if edge.label == "bad" else 0 for edge in edges_of("rush", 700)]
-    assert {each.matches for each in runs} == {sum(told[runs[0].window_edges :])}
+    reported = [len(oracle.push(edge)) if edge.label == "bad" else 0 for edge in edges_of("rush", 700)]
+    assert {each.matches for each in runs} == {sum(reported[runs[0].window_edges :])}
     assert runs[0].matches > 0
 
 

@@ -10,7 +10,7 @@ from graphtide_core.time import EventTime
 from graphtide_core.valid_results import ValidResults
 
 
-def told(
+def emitted(
     kind: MatchKind, at: int, since: int, until: int | None, target: str = "v", *, path: tuple[PathStep, ...] | None = None
 ) -> IntervalMatch:
     now, bindings = EventTime(at), {"src": VertexId("u"), "dst": VertexId(target)}
@@ -38,17 +38,17 @@ def valid(at: int, *all_told: IntervalMatch) -> list[tuple[str, str, int, int, i
     return [(each.kind.value, each.target, each.detected_at, *each.valid, each.path is not None) for each in results.results()]
 
 
-MATCH = told(MatchKind.MATCH, 1, 1, 11)
-EXTEND = told(MatchKind.EXTEND, 5, 5, 15)
-SHORTEN = told(MatchKind.RETRACT, 6, 12, 15)
-WITHDRAW = told(MatchKind.RETRACT, 8, 8, 12)
+MATCH = emitted(MatchKind.MATCH, 1, 1, 11)
+EXTEND = emitted(MatchKind.EXTEND, 5, 5, 15)
+SHORTEN = emitted(MatchKind.RETRACT, 6, 12, 15)
+WITHDRAW = emitted(MatchKind.RETRACT, 8, 8, 12)
 
 
 def test_a_result_is_what_was_told_last_of_it_since_its_match() -> None:
     assert valid(5, MATCH, EXTEND, SHORTEN) == [("match", "v", 1, 1, 15, False)]
     assert valid(7, MATCH, EXTEND, SHORTEN, WITHDRAW) == [("match", "v", 1, 1, 12, False)]
     assert valid(8, MATCH, EXTEND, SHORTEN, WITHDRAW) == []
-    again = told(MatchKind.MATCH, 8, 8, 18)
+    again = emitted(MatchKind.MATCH, 8, 8, 18)
     assert valid(9, MATCH, EXTEND, SHORTEN, WITHDRAW, again) == [("match", "v", 8, 8, 18, False)]
 
 
@@ -60,7 +60,7 @@ def test_what_began_before_anything_was_taken_is_an_extension() -> None:
 
 
 def test_a_path_holds_as_long_as_nothing_shortens_what_it_was_told_with() -> None:
-    path = told(MatchKind.MATCH, 1, 1, 15, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
+    path = emitted(MatchKind.MATCH, 1, 1, 15, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
     assert [found[-1] for found in valid(5, path)] == [True]
     assert [found[-1] for found in valid(7, path, SHORTEN)] == [False]
 
@@ -68,14 +68,14 @@ def test_a_path_holds_as_long_as_nothing_shortens_what_it_was_told_with() -> Non
 def test_results_that_have_ended_are_not_kept() -> None:
     results = ValidResults(EventTime(20_000))
     for at in range(20_000):
-        results.take(told(MatchKind.MATCH, at, at, at + 2, f"v{at}"))
-    results.take(told(MatchKind.MATCH, 19_999, 19_999, None, "w"))
+        results.take(emitted(MatchKind.MATCH, at, at, at + 2, f"v{at}"))
+    results.take(emitted(MatchKind.MATCH, 19_999, 19_999, None, "w"))
     assert [each.target for each in results.results()] == ["v19999", "w"]
     assert len(results._known) < 5_000  # noqa: SLF001 - what memory it takes is seen nowhere else
 
 
 def test_the_record_of_a_result_says_all_of_it() -> None:
-    found = told(MatchKind.MATCH, 1, 1, None, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
+    found = emitted(MatchKind.MATCH, 1, 1, None, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
     path = [{"label": "RL", "src": "u", "dst": "v"}]
     assert json.loads(found.to_json()) == {
         "match_id": found.match_id, "query": "q", "kind": "match", "detected_at": 1, "first_ts": 1, "last_ts": 1,

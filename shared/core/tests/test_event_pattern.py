@@ -59,7 +59,7 @@ def pattern(
     report: Report = Report.ALL,
     selection: Selection = Selection.ANY,
     partition: tuple[str, ...] = (),
-    tells_timeouts: bool = False,
+    emits_timeouts: bool = False,
     one_per: OnePer | None = None,
     returns: Returns | None = None,
 ) -> EventPattern:
@@ -72,7 +72,7 @@ def pattern(
         report=report,
         selection=selection,
         partition=partition,
-        tells_timeouts=tells_timeouts,
+        emits_timeouts=emits_timeouts,
         one_per=one_per,
         returns=returns,
     )
@@ -171,11 +171,11 @@ def test_an_attribute_parts_the_stream_once() -> None:
 @pytest.mark.parametrize("root", [And((A, B)), Or((A, B)), Seq((A, And((B, D)))), Seq((A, Or((B, Seq((D,))))))])
 def test_timeouts_are_of_plain_sequences(root: Group) -> None:
     with pytest.raises(InvalidPatternError, match="ON TIMEOUT is for"):
-        pattern(root, tells_timeouts=True)
+        pattern(root, emits_timeouts=True)
 
 
 def test_a_plain_sequence_may_have_every_kind_of_event() -> None:
-    assert pattern(Seq((MANY, NO_C, Or((A, B)), D)), tells_timeouts=True).tells_timeouts
+    assert pattern(Seq((MANY, NO_C, Or((A, B)), D)), emits_timeouts=True).emits_timeouts
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,11 @@ A = Input("a", WINDOW, "a")
 X, Y, Z = map(Variable, "xyz")
 EDGE = Atom(Symbol("a"), X, Y)
 NEAR = Rule("near", ("x", "y"), (EDGE,))
-TOLD = Output("near", "near", ("x", "y"))
+EMITTED = Output("near", "near", ("x", "y"))
 
 
 def query(
-    *rules: Rule, inputs: tuple[Input, ...] = (A,), outputs: tuple[Output, ...] = (TOLD,), is_view: bool = False
+    *rules: Rule, inputs: tuple[Input, ...] = (A,), outputs: tuple[Output, ...] = (EMITTED,), is_view: bool = False
 ) -> GraphQuery:
     return GraphQuery(PatternName("q"), inputs, rules or (NEAR,), outputs, is_view=is_view)
 
@@ -127,11 +127,11 @@ def test_inputs_that_no_plan_could_read_are_refused(inputs: tuple[Input, ...], r
     ("outputs", "reason"),
     [
         ((), "reports something"),
-        ((replace(TOLD, head="far"),), "no rule gives 'far'"),
-        ((replace(TOLD, columns=("x",)),), "need a name for each column"),
-        ((replace(TOLD, columns=("x", "x")),), "need a name for each column"),
-        ((replace(TOLD, path="p"),), "there is no path 'p' to return"),
-        ((TOLD,) * (MAX_ATOMS + 1), "may have 64 outputs, this one has 65"),
+        ((replace(EMITTED, head="far"),), "no rule gives 'far'"),
+        ((replace(EMITTED, columns=("x",)),), "need a name for each column"),
+        ((replace(EMITTED, columns=("x", "x")),), "need a name for each column"),
+        ((replace(EMITTED, path="p"),), "there is no path 'p' to return"),
+        ((EMITTED,) * (MAX_ATOMS + 1), "may have 64 outputs, this one has 65"),
     ],
 )
 def test_outputs_that_no_plan_could_give_are_refused(outputs: tuple[Output, ...], reason: str) -> None:
@@ -140,18 +140,18 @@ def test_outputs_that_no_plan_could_give_are_refused(outputs: tuple[Output, ...]
 
 
 def test_a_path_is_told_that_every_rule_of_its_head_has() -> None:
-    told = replace(TOLD, path="p")
+    emitted = replace(EMITTED, path="p")
     named = Rule("near", ("x", "y"), (replace(EDGE, name="p"),))
-    assert query(named, outputs=(told,)).outputs == (told,)
+    assert query(named, outputs=(emitted,)).outputs == (emitted,)
     with pytest.raises(InvalidPatternError, match="no path 'p' to return"):
-        query(named, NEAR, outputs=(told,))
+        query(named, NEAR, outputs=(emitted,))
 
 
 def test_a_view_has_two_columns() -> None:
     assert query(is_view=True).is_view
     one = Rule("one", ("x",), (EDGE,))
     with pytest.raises(InvalidPatternError, match="a view is a stream of edges, and 'one' has 1 columns"):
-        query(NEAR, one, outputs=(TOLD, Output("one", "one", ("x",))), is_view=True)
+        query(NEAR, one, outputs=(EMITTED, Output("one", "one", ("x",))), is_view=True)
 
 
 def test_a_query_knows_its_streams_attributes_and_reach() -> None:

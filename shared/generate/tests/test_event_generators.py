@@ -50,7 +50,7 @@ def found_by_the_oracle(stream: GeneratedEvents, events: Iterable[Event]) -> lis
     parts: dict[Value, list[Event]] = defaultdict(list)
     for event in events:
         parts[event.attributes[key]].append(event)
-    return sorted(told.events for part in parts.values() for told in EventOracle(pattern).run(part))
+    return sorted(reported.events for part in parts.values() for reported in EventOracle(pattern).run(part))
 
 
 def listed(events: Named) -> Found:

@@ -61,9 +61,9 @@ def test_the_oracle_finds_the_same_on_a_small_town() -> None:
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, "ddst-coloring"))
     found = 0
     for edge in stream.edges:
-        told = [frozenset(each.edges) for each in feed.push(edge)]
-        assert told == [each.pairs for each in oracle.push(edge)]
-        found += len(told)
+        reported = [frozenset(each.edges) for each in feed.push(edge)]
+        assert reported == [each.pairs for each in oracle.push(edge)]
+        found += len(reported)
     assert found > 3
 
 

@@ -142,7 +142,7 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
     start = None
     for number, edges in enumerate(epochs):
         if number:
-            world.begin_epoch(told=rng.random() < 0.7)
+            world.begin_epoch(emitted=rng.random() < 0.7)
         rest = [replace(edge, id=EdgeId(f"{number}.{edge.id}")) for edge in edges]
         while rest:
             size = rng.randint(1, 4)
@@ -169,7 +169,7 @@ def test_components_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_
     patterns, starts = dense_patterns("simulation"), dict[SubgraphPattern, int]()
     for number, edges in enumerate(epochs):
         if number:
-            world.begin_epoch(told=rng.random() < 0.7)
+            world.begin_epoch(emitted=rng.random() < 0.7)
         for edge in edges:
             label = {"x": "k", "y": "l"}.get(edge.label or "", edge.label)
             world.send([replace(edge, id=EdgeId(f"{number}.{edge.id}"), label=label)])

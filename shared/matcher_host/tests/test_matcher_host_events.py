@@ -173,15 +173,15 @@ def test_what_must_not_come_is_settled_by_the_watermark_of_a_record_with_events_
     assert world.matches() == [], "C may still come at 11"
     world.send([event(11, "X")], passes=12)
     world.settle()
-    told = world.matches()
-    assert told == world.expected(absent(), 0)
-    assert len(told) == 1
+    emitted = world.matches()
+    assert emitted == world.expected(absent(), 0)
+    assert len(emitted) == 1
     world.host = None
     world.checkpoints = MemoryCheckpoints() if loses_checkpoint else world.checkpoints
     world.pass_time(12)
     world.send([event(12, "C")])
     world.settle()
-    assert world.matches() == told
+    assert world.matches() == emitted
 
 
 def test_a_host_that_comes_back_knows_what_came_before_a_match_that_waits() -> None:

@@ -171,8 +171,8 @@ def world_after_five() -> World:
 @pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
 def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position | None) -> None:
     world = world_after_five()
-    told = world.matches()
-    assert len(told) == 4
+    emitted = world.matches()
+    assert len(emitted) == 4
 
     log, world.log = world.log, ForgetfulLog(world.log, answer, times=MOST_REFUSALS)
     host = world.new_host()
@@ -185,19 +185,19 @@ def test_a_host_does_not_believe_a_log_that_forgot_its_position(answer: Position
     world.log, world.host = log, None
     world.send([path(5)])
     world.settle()
-    assert len(world.matches()) == len(told) + 1
+    assert len(world.matches()) == len(emitted) + 1
 
 
 @pytest.mark.parametrize("answer", [None, Position(0), Position(2)], ids=["none", "the first", "one of before"])
 def test_a_host_goes_on_from_the_records_of_commits_where_the_log_forgot_its_position_for_good(answer: Position | None) -> None:
     world = world_after_five()
-    told = world.matches()
+    emitted = world.matches()
 
     world.log, world.host = ForgetfulLog(world.log, answer, times=1_000, shows_commits=True), None
     world.send([path(5)])
     world.settle()
     assert world.matches() == world.expected(edge_pattern(), 0)
-    assert len(world.matches()) == len(told) + 1
+    assert len(world.matches()) == len(emitted) + 1
 
 
 @pytest.mark.parametrize("shows_commits", [False, True])

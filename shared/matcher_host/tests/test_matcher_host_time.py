@@ -63,16 +63,16 @@ def test_what_time_alone_brings_about_is_told_while_the_stream_is_quiet_and_once
     assert len(world.matches()) == 1, "the window is closed: the first edge may still be of use"
     world.pass_time(30)
     world.settle()
-    told = world.matches()
-    assert told == world.expected(changes(), 0)
-    assert len(told) == 2
+    emitted = world.matches()
+    assert emitted == world.expected(changes(), 0)
+    assert len(emitted) == 2
     world.checkpoints = MemoryCheckpoints() if loses_checkpoint else world.checkpoints
     world.host = None
     world.settle()
     world.pass_time(40)
     world.send([k(50, "a", "b")])
     world.settle()
-    assert world.matches() == told == world.expected(changes(), 0)
+    assert world.matches() == emitted == world.expected(changes(), 0)
 
 
 def test_what_time_alone_brings_about_is_told_with_the_record_whose_watermark_passes_it() -> None:
@@ -80,11 +80,11 @@ def test_what_time_alone_brings_about_is_told_with_the_record_whose_watermark_pa
     world.plan(changes(), "ddst-coloring", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")], passes=30)
     world.settle()
-    told = world.matches()
-    assert len(told) == 2
+    emitted = world.matches()
+    assert len(emitted) == 2
     world.send([k(30, "a", "b")])
     world.settle()
-    assert world.matches() == told == world.expected(changes(), 0)
+    assert world.matches() == emitted == world.expected(changes(), 0)
 
 
 @pytest.mark.parametrize("is_new", [False, True], ids=["registered before", "registered after"])

@@ -53,7 +53,7 @@ def written(world: World) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
     return [(header, edges) for header, edges in found if edges]
 
 
-def told(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
+def emitted(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
     """Return what the stream of a view that runs from an offset on has, by records that brought it about, each in no order."""
     expected: list[list[tuple[Any, ...]]] = []
     for epoch in range(world.stream_epoch + 1):
@@ -93,7 +93,7 @@ def edges_of(world: World) -> list[tuple[Any, ...]]:
 
 def check(world: World, query: GraphQuery, start: int) -> None:
     found = edges_of(world)
-    for said in told(world, query, start):
+    for said in emitted(world, query, start):
         assert sorted(found[: len(said)], key=repr) == sorted(said, key=repr)
         found = found[len(said) :]
     assert not found

@@ -33,7 +33,7 @@ def test_told_in_turns_they_are_the_counts(
     rng = Random(seed)
     plans = [plan(pattern, rng.choice(FAMILIES["isomorphism"].names)) for pattern in asked]
     feed = Feed(*plans, adaptive=True, limits=limits)
-    told: dict[int, PatternReport] = {}
+    emitted: dict[int, PatternReport] = {}
     for edge in edges:
         feed.push(edge)
         if rng.random() < 0.2:
@@ -43,13 +43,13 @@ def test_told_in_turns_they_are_the_counts(
             most = rng.randrange(3)
             changed = feed.matcher.changed(most)
             assert len(changed) <= most
-            told |= changed
+            emitted |= changed
         if rng.random() < 0.3:
-            told |= feed.matcher.changed(ALL)
+            emitted |= feed.matcher.changed(ALL)
             assert feed.matcher.changed(ALL) == {}
             for number, report in enumerate(feed.matcher.patterns()):
-                assert told.get(number, report) == report
-                assert number in told or not any(
+                assert emitted.get(number, report) == report
+                assert number in emitted or not any(
                     asdict(report)[each] for each in ("candidates", "partial_matches", "state_bytes")
                 )
 

@@ -46,18 +46,18 @@ def simulated(found: Found) -> tuple[object, ...]:
     return found.kind, found.detected_at, sorted(set(found.edges)), found.component, found.former
 
 
-def component(told: Component) -> tuple[object, ...]:
-    return told.kind.value, told.detected_at, sorted(told.pairs), told.component or "", told.former
+def component(emitted: Component) -> tuple[object, ...]:
+    return emitted.kind.value, emitted.detected_at, sorted(emitted.pairs), emitted.component or "", emitted.former
 
 
 def expected(oracle: SubgraphOracle | SimulationOracle, edge: Edge) -> list[tuple[object, ...]]:
-    """Return what an oracle tells of a record, sorted, so that it compares with `told`."""
+    """Return what an oracle tells of a record, sorted, so that it compares with `emitted`."""
     if isinstance(oracle, SubgraphOracle):
         return [repr(found) for found in sorted(oracle.push(edge))]  # type: ignore[misc]
     return sorted(component(each) for each in oracle.push(edge))
 
 
-def told(feed: Feed, edge: Edge, *, mapping: bool) -> list[tuple[object, ...]]:
+def emitted(feed: Feed, edge: Edge, *, mapping: bool) -> list[tuple[object, ...]]:
     found = feed.push(edge)
     return [repr(each) for each in found] if mapping else sorted(map(simulated, found))  # type: ignore[misc]
 
@@ -73,7 +73,7 @@ def check(pattern: SubgraphPattern, edges: Sequence[Edge]) -> int:
     for planned in every_plan(pattern):
         feed = Feed(planned)
         for edge, story in zip(edges, stories, strict=True):
-            assert told(feed, edge, mapping=pattern.morphism.is_mapping) == story, planned.physical
+            assert emitted(feed, edge, mapping=pattern.morphism.is_mapping) == story, planned.physical
         assert feed.finish() == [], "no edge comes any more, so none leaves"
     return sum(map(len, stories))
 
@@ -191,7 +191,7 @@ def test_changing_the_engine_of_dual_simulation_changes_nothing(report: Report) 
             if rng.random() < 0.3:
                 assert feed.matcher.replan(0, rng.choice(every_plan(pattern)))
             story = expected(oracle, edge)
-            assert told(feed, edge, mapping=False) == story, seed
+            assert emitted(feed, edge, mapping=False) == story, seed
             found += len(story)
     assert found > 50, "the cases must have matches"
 
@@ -252,7 +252,7 @@ def test_an_id_is_a_duplicate_s_while_it_is_in_the_window_of_time_or_of_edges() 
 def test_a_pattern_that_comes_later_counts_from_then_on() -> None:
     feed = Feed(plan(chain("1000", name="first"), "timing"), adaptive=True)
     feed.push(edge(1, "a", "b"))
-    number = feed.matcher.add(plan(chain("2 EDGES"), "timing"), Limits(), untold=[], told=[])
+    number = feed.matcher.add(plan(chain("2 EDGES"), "timing"), Limits(), unreported=[], reported=[])
     found = feed.push(edge(2, "b", "c"), edge(3, "c", "d"))
     pairs = [tuple(identity for _, identity in each.edges) for each in found]
     assert (number, pairs) == (1, [("e1", "e2"), ("e2", "e3"), ("e2", "e3")]), "it has only the pair that came after it"
@@ -265,6 +265,8 @@ def test_a_pattern_that_comes_later_counts_the_edges_before_it_by_their_numbers(
     feed.matcher.count_from(1_003)
     before = JsonLinesDecoder(Symbols(), [], {}).decode(to_json_lines(past)).numbered(1_000)
     for window in (2, 3, 4):
-        feed.matcher.add(plan(chain(f"{window} EDGES", name=f"p{window}"), "timing"), Limits(), untold=[], told=[before])
+        feed.matcher.add(
+            plan(chain(f"{window} EDGES", name=f"p{window}"), "timing"), Limits(), unreported=[], reported=[before]
+        )
     found = [(each.edges[0][1], each.edges[1][1]) for each in feed.push(edge(4, "b", "c"))]
     assert sorted(found) == [("e1", "e4")] * 2 + [("e3", "e4")] * 4, "the first is in the window of four alone, and of time"

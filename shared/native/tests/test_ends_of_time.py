@@ -71,7 +71,7 @@ def at_an_end(records: tuple[Record, ...], place: tuple[bool, int]) -> tuple[Rec
 
 
 def check_graph_query(query: GraphQuery, engine: PathEngine, edges: tuple[Edge, ...]) -> int:
-    logical, told = canonical(query), 0
+    logical, emitted = canonical(query), 0
     one = as_one_path(query, engine)
     known = {str(edge.id): edge for edge in edges if edge.source}
     for each in (GraphPlan(query, compiled(query, logical, engine)), *(() if one is None else (one,))):
@@ -79,12 +79,12 @@ def check_graph_query(query: GraphQuery, engine: PathEngine, edges: tuple[Edge, 
         for edge in edges:
             wanted, found = oracle.push(edge), feed.matches(edge)
             assert reported(found) == expected(query, wanted)
-            told += len(found)
+            emitted += len(found)
             if query.outputs[0].path is not None and len(known) == len(edges):
                 for match in found:
                     if isinstance(match, IntervalMatch) and match.kind is not MatchKind.RETRACT:
                         check_path(query, match, oracle, known)
-    return told
+    return emitted
 
 
 @pytest.mark.parametrize("engine", PathEngine)
@@ -106,14 +106,14 @@ def test_what_ends_in_the_last_ticks_comes_again_there(engine: PathEngine, text:
     """An end just before the greatest time is over at it; one at it or past it is never over."""
     (query,) = parse(f"QUERY q {text} ON s {window}")
     assert isinstance(query, GraphQuery)
-    told = 0
+    emitted = 0
     for first in range(GREATEST - 8, GREATEST + 1):
         for second in range(first, GREATEST + 1):
             twice = [(first, "1"), (second, "2")]
             edges = [edge(ts, f"{id}{n}", f"v{n}", f"v{n + 1}") for ts, id in twice for n in range(2)]
             gone = [edge(second, each.id, "v0", "v1", Operation.DELETE) for each in edges]
-            told += check_graph_query(query, engine, (*edges, *gone))
-    assert told
+            emitted += check_graph_query(query, engine, (*edges, *gone))
+    assert emitted
 
 
 @pytest.mark.parametrize("engine", PathEngine)
@@ -143,8 +143,8 @@ def test_subgraph_patterns(engine: str, pattern: SubgraphPattern, edges: tuple[E
 def test_dual_simulation(engine: str, pattern: SubgraphPattern, edges: tuple[Edge, ...], place: tuple[bool, int]) -> None:
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, engine))
     for each in at_an_end(edges, place):
-        told = [expected_component(component) for component in oracle.push(each)]
-        assert by_text([reported_component(component) for component in feed.push(each)]) == by_text(told)
+        emitted = [expected_component(component) for component in oracle.push(each)]
+        assert by_text([reported_component(component) for component in feed.push(each)]) == by_text(emitted)
     last = [replace(each, detected_at=EventTime(min(each.detected_at, GREATEST))) for each in oracle.finish()]
     found = [reported_component(component) for component in feed.finish()]
     assert by_text(found) == by_text([expected_component(component) for component in last])
@@ -165,13 +165,13 @@ def test_event_patterns(pattern: EventPattern, records: tuple[Event, ...], place
 
 def occurrences(found: Iterable[object], pattern: EventPattern) -> Counter[tuple[object, ...]]:
     """Return what is reported; of a time past all that is reported at the greatest."""
-    told: list[tuple[object, ...]] = []
+    emitted: list[tuple[object, ...]] = []
     for each in found:
         own = each.events  # type: ignore[attr-defined]  # an occurrence, or what an oracle says of one
         events = tuple(sorted(own.items() if isinstance(own, dict) else own))
         shown = () if pattern.report is Report.EXISTS and each.kind != "timeout" else events  # type: ignore[attr-defined]  # as above
-        told.append((each.kind, min(each.detected_at, GREATEST), each.count, *shown))  # type: ignore[attr-defined]  # as above
-    return Counter(told)
+        emitted.append((each.kind, min(each.detected_at, GREATEST), each.count, *shown))  # type: ignore[attr-defined]  # as above
+    return Counter(emitted)
 
 
 TIMES: Final = r"\b(ts|now|at|end|until|oldest|newest|first|last|bound|detected_at|since|watermark)(\(\))?"

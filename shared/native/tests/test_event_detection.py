@@ -65,12 +65,12 @@ def test_the_same_events_are_one_match_under_the_first_branch_whose_conditions_h
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     (pattern,) = (each for each in parse(text) if isinstance(each, EventPattern))
     oracle = EventOracle(pattern)
-    told = [
+    emitted = [
         each
         for place, (ts, kind, speed, user) in enumerate(records)
         for each in oracle.push(Event(EdgeId(str(place)), EventTime(ts), kind, {"speed": speed, "user": user}))
     ]
-    assert sorted(repr({name: ids for name, ids in each.events if ids}) for each in told) == sorted(map(repr, expected))
+    assert sorted(repr({name: ids for name, ids in each.events if ids}) for each in emitted) == sorted(map(repr, expected))
 
 
 def test_the_time_is_closed() -> None:
@@ -183,9 +183,9 @@ def test_an_event_has_no_ends() -> None:
 
 def test_an_id_that_is_used_again_is_deleted_as_the_newer_event() -> None:
     stream = Stream("PATTERN p SEQ(a:A, NOT b:B) ON s WITHIN 3ms")
-    told = [stream.push_json({"ts": ts, "type": "A", "id": "x"}) for ts in (0, 6)]
-    told += [stream.push_json({"ts": 7, "type": "", "id": "x", "op": "delete"}), stream.detector.finish()]
-    assert [events(each) for each in told] == [[], [{"a": ("x",)}], [], []]
+    emitted = [stream.push_json({"ts": ts, "type": "A", "id": "x"}) for ts in (0, 6)]
+    emitted += [stream.push_json({"ts": 7, "type": "", "id": "x", "op": "delete"}), stream.detector.finish()]
+    assert [events(each) for each in emitted] == [[], [{"a": ("x",)}], [], []]
 
 
 FIRST, LAST = -(2**63), 2**63 - 1
@@ -195,8 +195,8 @@ def test_times_at_both_ends_of_what_a_time_can_be() -> None:
     stream = Stream(f"PATTERN p SEQ(a:A, b:B) ON s WITHIN {LAST}\nPATTERN n SEQ(a:A, NOT b:C) ON s WITHIN {LAST}")
     assert stream.push((FIRST, "A"), (FIRST, "A")) == []
     assert [each.events["a"] for each in stream.push((-1, "B"))] == [("0",), ("1",)]
-    told = stream.push((LAST - 1, "A"), (LAST, "B"), (LAST, "A"))
-    assert [(each.pattern, each.detected_at, each.events["a"]) for each in told] == [
+    emitted = stream.push((LAST - 1, "A"), (LAST, "B"), (LAST, "A"))
+    assert [(each.pattern, each.detected_at, each.events["a"]) for each in emitted] == [
         ("n", -1, ("0",)),
         ("n", -1, ("1",)),
         ("p", LAST, ("3",)),

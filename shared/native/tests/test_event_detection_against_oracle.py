@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.returns import FieldValue
     from graphtide_native.event_detection import Occurrence
-    from graphtide_testing.oracles.events import Told
+    from graphtide_testing.oracles.events import Emitted
 
     Reports = Counter[tuple[object, ...]]
 
@@ -69,37 +69,37 @@ class Side:
 
     def push(self, *records: Event) -> tuple[Reports, Reports]:
         """Return what the detector tells of records, and what the oracles do."""
-        found, told = self.told(*records)
-        return self.found(found), self.wanted(told)
+        found, emitted = self.emitted(*records)
+        return self.found(found), self.wanted(emitted)
 
-    def told(self, *records: Event) -> tuple[list[Occurrence], list[tuple[str, Told]]]:
+    def emitted(self, *records: Event) -> tuple[list[Occurrence], list[tuple[str, Emitted]]]:
         """As `push`, as both say it."""
         self._records += records
         batch = self._duplicates.filter(self._decoder.decode(events_to_json_lines(records)))
         kept = [self._records[ordinal] for ordinal in batch.ordinals]
-        told = [(name, each) for record in kept for name, oracle in self.oracles.items() for each in oracle.push(record)]
-        return self.detector.push(batch), told
+        emitted = [(name, each) for record in kept for name, oracle in self.oracles.items() for each in oracle.push(record)]
+        return self.detector.push(batch), emitted
 
     def advance(self, now: int) -> tuple[Reports, Reports]:
         """Return what both tell once time is `now`."""
-        told = [(name, each) for name, oracle in self.oracles.items() for each in oracle.advance(now)]
-        return self.found(self.detector.advance(now)), self.wanted(told)
+        emitted = [(name, each) for name, oracle in self.oracles.items() for each in oracle.advance(now)]
+        return self.found(self.detector.advance(now)), self.wanted(emitted)
 
     def finish(self) -> tuple[Reports, Reports]:
         """Return what both tell at the end."""
-        told = [(name, each) for name, oracle in self.oracles.items() for each in oracle.finish()]
-        return self.found(self.detector.finish()), self.wanted(told)
+        emitted = [(name, each) for name, oracle in self.oracles.items() for each in oracle.finish()]
+        return self.found(self.detector.finish()), self.wanted(emitted)
 
     def found(self, occurrences: Iterable[Occurrence]) -> Reports:
         """Return what was told, without the witnesses of those patterns of which an event's matches are counted."""
         shown = ((each, self._shown(each.pattern, each.kind, each.events.items(), each.fields.items())) for each in occurrences)
         return Counter((each.pattern, each.kind, each.detected_at, each.count, *said) for each, said in shown)
 
-    def wanted(self, told: Iterable[tuple[str, Told]]) -> Reports:
+    def wanted(self, emitted: Iterable[tuple[str, Emitted]]) -> Reports:
         """As `found`, of oracles."""
         return Counter(
             (name, each.kind, each.detected_at, each.count, *self._shown(name, each.kind, each.events, each.fields))
-            for name, each in told
+            for name, each in emitted
         )
 
     def _shown(
@@ -203,7 +203,7 @@ def with_deletions(records: Iterable[Event], deleted: Iterable[int]) -> list[Eve
 def timed(pattern: EventPattern) -> EventPattern:
     """Return a pattern with timeouts, where it may have them."""
     try:
-        return replace(pattern, tells_timeouts=True)
+        return replace(pattern, emits_timeouts=True)
     except InvalidPatternError:
         return pattern
 
@@ -318,7 +318,7 @@ def test_a_count_has_what_was_not_deleted_within_reach(within: int, deleted: str
 def test_what_began_a_match_that_was_retracted_has_no_timeout(report: Report, place: int) -> None:
     parts = (QueryEvent("a", "A"), QueryEvent("b", "B"))
     within, stream = Duration(5, "ms"), StreamName("s")
-    pattern = EventPattern(PatternName("p"), Seq(parts), within, stream, report=report, tells_timeouts=True)
+    pattern = EventPattern(PatternName("p"), Seq(parts), within, stream, report=report, emits_timeouts=True)
     side = Side(named([pattern]), may_change=True)
     a, b = (Event(EdgeId(kind), EventTime(ts), kind, {}) for ts, kind in enumerate("AB"))
     kinds = []
@@ -367,8 +367,8 @@ def test_a_change_of_plan_neither_loses_nor_repeats_a_match(
             asked = [side.patterns[name] for name in running]
             side.detector.replan(aggregate(asked, builder), asked)
         places.setdefault(str(record.id), place)
-        found, told = side.told(record)
-        counted = [(name, each) for name, each in told if name in since and places[each.completed_by] > since[name]]
+        found, emitted = side.emitted(record)
+        counted = [(name, each) for name, each in emitted if name in since and places[each.completed_by] > since[name]]
         assert side.found(found) == side.wanted(counted)
 
 
@@ -412,7 +412,7 @@ def test_a_pattern_that_begins_while_matches_wait_reports_those_whose_last_event
         if place == begins:
             side.patterns["p1"] = pattern
             side.detector.replan(aggregate([other, pattern], "none"), [other, pattern])
-        found, _ = side.told(record)
+        found, _ = side.emitted(record)
         reported = [("p1", each) for each in oracle.push(record) if place >= begins and places[each.completed_by] >= begins]
         assert side.found(found) == side.wanted(reported)
         if place + 1 < len(records) and chance.random() < 0.5:
@@ -428,7 +428,7 @@ def test_a_count_of_matches_decided_before_a_pattern_began_is_not_reported() -> 
     other, pattern = beside_another("SEQ(a:A, b:B, NOT c:C) REPORT EXISTS ON s WITHIN 2ms")
     side = Side({"p0": other}, may_change=True)
     for number, (ts, kind) in enumerate(((0, "A"), (1, "A"), (1, "B"), (3, "X"))):
-        side.told(Event(EdgeId(f"e{number}"), EventTime(ts), kind, {}))
+        side.emitted(Event(EdgeId(f"e{number}"), EventTime(ts), kind, {}))
     side.patterns["p1"] = pattern
     assert side.detector.replan(aggregate([other, pattern], "none"), [other, pattern])
     assert side.detector.advance(4) == []

@@ -44,7 +44,7 @@ def deletion(ts: int, of: str) -> Edge:
     return Edge(EdgeId(of), EventTime(ts), VertexId(""), VertexId(""), "", operation=Operation.DELETE)
 
 
-def told(text: str, planner_options: PlannerOptions, *records: Edge, misses: int = 3) -> Funnel:
+def emitted(text: str, planner_options: PlannerOptions, *records: Edge, misses: int = 3) -> Funnel:
     (pattern,) = parse_subgraphs(text)
     feed = Feed(plan(pattern, planner_options), traced=misses)
     feed.push(*records)
@@ -199,7 +199,7 @@ RECORDS = (
 
 @pytest.mark.parametrize("planner_options", ENGINES, ids=said)
 def test_why_a_record_could_not_be_a_query_edge(planner_options: PlannerOptions) -> None:
-    funnel = told(PATH, planner_options, *RECORDS)
+    funnel = emitted(PATH, planner_options, *RECORDS)
     assert funnel.edges == {
         "x": Step(9, {Reason.LABEL: 7}, 2),
         "y": Step(9, {Reason.LABEL: 5, Reason.ENDS: 1, Reason.PREDICATE: 1}, 2),
@@ -208,7 +208,7 @@ def test_why_a_record_could_not_be_a_query_edge(planner_options: PlannerOptions)
 
 
 def test_what_each_step_of_timing_refused() -> None:
-    funnel = told(PATH, PlannerOptions("timing"), *RECORDS)
+    funnel = emitted(PATH, PlannerOptions("timing"), *RECORDS)
     assert whole(funnel, "L1.1") == Step(2, {}, 2)
     assert whole(funnel, "L1.2") == Step(2, {Reason.DISTINCT: 1}, 1)
     assert whole(funnel, "L1.3") == Step(3, {Reason.PREDICATE: 1, Reason.DISTINCT: 1}, 1)
@@ -241,7 +241,7 @@ def test_what_each_step_of_the_searches_refused() -> None:
 
 
 def test_filtering_says_what_it_does_not_keep_and_does_not_search() -> None:
-    funnel = told(PATH, PlannerOptions("filtering"), edge(1, "b", "l", "c", n=1), edge(2, "c", "m", "d", n=1))
+    funnel = emitted(PATH, PlannerOptions("filtering"), edge(1, "b", "l", "c", n=1), edge(2, "c", "m", "d", n=1))
     assert whole(funnel, "y.kept") == Step(1, {Reason.PARTNER: 1}, 0)
     assert funnel.steps["z.1", Part.ARRIVAL, "z"] == Step(1, {Reason.PARTNER: 1}, 0)
 
@@ -249,10 +249,10 @@ def test_filtering_says_what_it_does_not_keep_and_does_not_search() -> None:
 @pytest.mark.parametrize("planner_options", ENGINES, ids=said)
 def test_the_order_the_window_and_deletions_refuse(planner_options: PlannerOptions) -> None:
     text = "PATTERN p MATCH (a)-[x:k]->(b)-[y:l]->(c) ORDER x < y ON s WINDOW 10"
-    tie = told(
+    tie = emitted(
         text, planner_options, edge(1, "a", "k", "b"), Edge(EdgeId("t"), EventTime(1), VertexId("b"), VertexId("c"), "l")
     )
-    gone = told(text, planner_options, edge(1, "a", "k", "b"), deletion(2, "e1"), edge(3, "b", "l", "c"))
+    gone = emitted(text, planner_options, edge(1, "a", "k", "b"), deletion(2, "e1"), edge(3, "b", "l", "c"))
     reasons = [{reason for step in funnel.steps.values() for reason in step.refused} for funnel in (tie, gone)]
     assert reasons == [{Reason.ORDER}, {Reason.DELETED}]
     for store in gone.stores.values():
@@ -265,7 +265,7 @@ NEAR = (edge(20, "a", "k", "b", n=5), edge(22, "b", "l", "c", n=1), edge(24, "c"
 
 @pytest.mark.parametrize("planner_options", STORING, ids=said)
 def test_the_stored_partial_match_that_came_furthest_is_named_with_what_it_waited_for(planner_options: PlannerOptions) -> None:
-    funnel = told(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
+    funnel = emitted(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
     (miss,) = funnel.misses
     assert dict(miss.edges) == {"x": ("e20", 20), "y": ("e22", 22)}
     assert dict(miss.vertices) == {"a": "a", "b": "b", "c": "c"}
@@ -275,7 +275,7 @@ def test_the_stored_partial_match_that_came_furthest_is_named_with_what_it_waite
 
 @pytest.mark.parametrize("planner_options", SEARCHING, ids=said)
 def test_the_search_that_came_furthest_is_named_with_what_it_did_not_find(planner_options: PlannerOptions) -> None:
-    funnel = told(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
+    funnel = emitted(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
     (miss,) = funnel.misses
     assert dict(miss.edges) == {"y": ("e22", 22), "z": ("e24", 24)}
     assert dict(miss.vertices) == {"b": "b", "c": "c", "d": "d"}
@@ -286,11 +286,11 @@ def test_the_search_that_came_furthest_is_named_with_what_it_did_not_find(planne
 @pytest.mark.parametrize("planner_options", ENGINES, ids=said)
 def test_a_near_miss_is_named_though_the_store_let_its_edges_go_long_ago(planner_options: PlannerOptions) -> None:
     noise = [edge(ts, "n", "other", "n") for ts in range(40, 10_000)]
-    (late,) = told(PATH, planner_options, *NEAR, *noise, misses=1).misses
-    (soon,) = told(PATH, planner_options, *NEAR, noise[0], misses=1).misses
+    (late,) = emitted(PATH, planner_options, *NEAR, *noise, misses=1).misses
+    (soon,) = emitted(PATH, planner_options, *NEAR, noise[0], misses=1).misses
     assert late == soon
 
 
 def test_a_partial_match_with_a_deleted_edge_is_no_near_miss() -> None:
-    funnel = told(PATH, PlannerOptions("timing"), edge(1, "a", "k", "b"), deletion(2, "e1"), edge(50, "q", "k", "r"))
+    funnel = emitted(PATH, PlannerOptions("timing"), edge(1, "a", "k", "b"), deletion(2, "e1"), edge(50, "q", "k", "r"))
     assert funnel.misses == ()

@@ -100,20 +100,20 @@ def compare(query: GraphQuery, plans: Iterable[tuple[tuple[str, ...], Plan]], ed
     feeds = [(way, plan, Feed(GraphPlan(query, compiled(query, plan)))) for way, plan in plans]
     known, count = {str(edge.id): edge for edge in edges}, 0
     for edge in edges:
-        told = oracle.push(edge)
-        right = expected(query, told)
+        emitted = oracle.push(edge)
+        right = expected(query, emitted)
         for way, plan, feed in feeds:
             found = feed.matches(edge)
             assert reported(found) == right, (way, [written(each) for each in plan])
             for each in found if paths else ():
                 if isinstance(each, IntervalMatch) and each.path and each.kind is not MatchKind.RETRACT:
                     check_path(query, each, oracle, known)
-        count += len(told)
+        count += len(emitted)
     return count
 
 
 def test_random_ways_over_rules_keep_what_is_told() -> None:
-    told = 0
+    emitted = 0
     used: set[str] = set()
     for seed in range(400):
         rng = random.Random(seed)
@@ -125,20 +125,20 @@ def test_random_ways_over_rules_keep_what_is_told() -> None:
         edges = random_stream(rng, shape)
         plans = dict(plan_and_way[::-1] for plan_and_way in walked(query, rng, 6))
         used |= {name for way in plans.values() for name in way}
-        told += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=plain)
-    assert told > 1_500, "the cases must have results"
+        emitted += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=plain)
+    assert emitted > 1_500, "the cases must have results"
     assert len(used) >= len(RULES) - 2, f"rules that no way took: {set(map(name_of, RULES)) - used}"
 
 
 def test_each_step_from_random_canonical_plans_keeps_what_is_told() -> None:
-    told = 0
+    emitted = 0
     for seed in range(1_000, 1_120):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))
         plans = reached(query, 12)
-        told += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=False)
-    assert told > 300, "the cases must have results"
+        emitted += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=False)
+    assert emitted > 300, "the cases must have results"
 
 
 def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
@@ -152,7 +152,7 @@ def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
 
 
 def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
-    told = 0
+    emitted = 0
     for seed in range(2_000, 2_150):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
@@ -167,8 +167,8 @@ def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
             right = expected(query, oracle.push(edge))
             for feed in feeds:
                 assert reported(feed.matches(edge)) == right, (seed, chosen.physical.rules, shuffled)
-            told += len(right)
-    assert told > 300, "the cases must have results"
+            emitted += len(right)
+    assert emitted > 300, "the cases must have results"
 
 
 @pytest.mark.parametrize("name", TABLE_1)

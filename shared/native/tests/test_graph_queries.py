@@ -50,13 +50,13 @@ def check(plan: GraphPlan, edges: tuple[Edge, ...]) -> int:
     oracle, feed, count = GraphQueryOracle(plan.query), Feed(plan), 0
     known = {str(edge.id): edge for edge in edges if edge.source}
     for edge in edges:
-        told, found = oracle.push(edge), feed.matches(edge)
-        assert reported(found) == expected(plan.query, told)
+        emitted, found = oracle.push(edge), feed.matches(edge)
+        assert reported(found) == expected(plan.query, emitted)
         if plan.query.outputs[0].path is not None and len(known) == len(edges):
             for each in found:
                 if isinstance(each, IntervalMatch) and each.kind is not MatchKind.RETRACT:
                     check_path(plan.query, each, oracle, known)
-        count += len(told)
+        count += len(emitted)
     return count
 
 
@@ -118,7 +118,7 @@ def unrepeated(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_random_queries(engine: PathEngine) -> None:
-    told = with_paths = 0
+    emitted = with_paths = 0
     for seed in range(300):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS, conditions=seed % 3 == 0))
@@ -127,9 +127,9 @@ def test_many_random_queries(engine: PathEngine) -> None:
         shape = StreamShape(labels=("a", "b", "c"), vertices=4, deletions=not plain, duplicates=not plain, nameless=not plain)
         edges = random_stream(rng, shape)
         found = sum(check(plan, edges) for plan in plans(query, engine))
-        told += found
+        emitted += found
         with_paths += found if plain and query.outputs[0].path is not None else 0
-    assert told > 2_000, "the cases must have results"
+    assert emitted > 2_000, "the cases must have results"
     assert with_paths > 50, "and paths"
 
 
@@ -148,7 +148,7 @@ ALIASES = [
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("alias", ALIASES)
 @pytest.mark.parametrize(
-    "told",
+    "emitted",
     [
         "Answer(x, y) <- /(~D)/(x, y) AS p.",
         "Answer(x, y) <- D(x, y) AS p.",
@@ -158,10 +158,10 @@ ALIASES = [
     ],
 )
 def test_a_step_along_a_derived_edge_is_told_as_one_whatever_the_rule_and_the_plan(
-    engine: PathEngine, alias: str, told: str
+    engine: PathEngine, alias: str, emitted: str
 ) -> None:
     """Whether a rule is another name of a label or joins atoms does not show in the path that is told."""
-    (query,) = parse(f"QUERY q {alias} {told} ON s WINDOW(9) RETURN p")
+    (query,) = parse(f"QUERY q {alias} {emitted} ON s WINDOW(9) RETURN p")
     assert isinstance(query, GraphQuery)
     edges = [
         Edge(EdgeId(f"e{n}"), EventTime(n), VertexId(f"v{n}"), VertexId(f"v{n + 1}"), label) for n, label in enumerate("aab")
@@ -189,11 +189,11 @@ def test_a_step_along_a_derived_edge_is_told_as_one_whatever_the_rule_and_the_pl
 def test_the_path_that_a_derived_edge_is_by_itself_is_that_edge(engine: PathEngine, text: str) -> None:
     (query,) = parse(f"QUERY q h(x, y) <- a+(x, y). {text} ON s WINDOW(9) RETURN p")
     assert isinstance(query, GraphQuery)
-    told = 0
+    emitted = 0
     for seed in range(20):
         shape = StreamShape(labels=("a", "b"), vertices=4, deletions=False, duplicates=False, nameless=False)
-        told += sum(check(plan, random_stream(random.Random(seed), shape)) for plan in plans(query, engine))
-    assert told > 100, "there must be results"
+        emitted += sum(check(plan, random_stream(random.Random(seed), shape)) for plan in plans(query, engine))
+    assert emitted > 100, "there must be results"
     feed = Feed(plans(query, engine)[0])
     edges = (
         Edge(EdgeId(f"e{n}"), EventTime(n), VertexId(f"v{n}"), VertexId(f"v{n + 1}"), "a" if n < 2 else "b") for n in range(3)
@@ -218,9 +218,9 @@ def test_paths_that_are_told_from_a_vertex_that_is_known(engine: PathEngine, tex
     (query,) = parse(f"QUERY q {text} ON s WINDOW(9) SLIDE(2) RETURN p")
     assert isinstance(query, GraphQuery)
     plain = StreamShape(labels=("a", "b", "c"), vertices=4, deletions=False, duplicates=False, nameless=False)
-    told = 0
+    emitted = 0
     for shape in (plain, STREAM):
         for seed in range(40):
             for plan in plans(query, engine):
-                told += check(plan, random_stream(random.Random(seed), shape))
-    assert told > 30, "there must be results"
+                emitted += check(plan, random_stream(random.Random(seed), shape))
+    assert emitted > 30, "there must be results"

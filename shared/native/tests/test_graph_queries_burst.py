@@ -41,8 +41,8 @@ QUERIES: Final = {
 
 
 def planned(name: str, engine: PathEngine) -> GraphPlan:
-    told = " RETURN p" if name == "path told" else ""
-    (query,) = parse(f"QUERY q {QUERIES[name]} ON s WINDOW(100000){told}")
+    emitted = " RETURN p" if name == "path told" else ""
+    (query,) = parse(f"QUERY q {QUERIES[name]} ON s WINDOW(100000){emitted}")
     assert isinstance(query, GraphQuery)
     return GraphPlan(query, compiled(query, canonical(query), engine))
 
@@ -129,8 +129,8 @@ def test_a_record_is_ended_within_its_work(name: str, engine: PathEngine) -> Non
         own = Pass(planned(name, engine), slice_seconds=0.0)
         own.results(before)
         looks = iter(range(10**9))
-        last_batch, told = own.batch([last]), list[MatchBatch]()
+        last_batch, emitted = own.batch([last]), list[MatchBatch]()
         with pytest.raises(CutShortError) as ended:
-            told.extend(own.matcher.push(last_batch, most=1_000, is_cancelled=lambda: next(looks) >= after))  # noqa: B023 - used here
+            emitted.extend(own.matcher.push(last_batch, most=1_000, is_cancelled=lambda: next(looks) >= after))  # noqa: B023 - used here
         assert ended.value.work < (after + 8) * 1_024 + 2_000
-        assert sum(map(len, told)) < found
+        assert sum(map(len, emitted)) < found

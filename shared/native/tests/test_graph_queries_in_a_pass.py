@@ -43,11 +43,11 @@ def circle(size: int) -> list[Edge]:
 def test_a_query_and_a_pattern_take_the_same_records_and_tell_in_their_order() -> None:
     (pattern,) = parse_subgraphs("PATTERN pair MATCH (x)-[e:a]->(y), (y)-[f:a]->(z) ON s WINDOW 100")
     feed = Feed(plan(pattern, "timing"), planned())
-    told = [(type(each).__name__, str(each.query)) for each in feed.matches(*circle(3))]
-    assert told.count(("SubgraphMatch", "pair")) == 3
-    assert told.count(("IntervalMatch", "reaches")) == 9
+    emitted = [(type(each).__name__, str(each.query)) for each in feed.matches(*circle(3))]
+    assert emitted.count(("SubgraphMatch", "pair")) == 3
+    assert emitted.count(("IntervalMatch", "reaches")) == 9
     # At the second edge one pair is found and two results; at the third two pairs and six results.
-    assert {name for _, name in told[:4]} == {"pair", "reaches"}
+    assert {name for _, name in emitted[:4]} == {"pair", "reaches"}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -64,9 +64,9 @@ def test_a_query_that_holds_too_much_takes_no_more_edges_and_says_so(engine: Pat
 
 def test_a_query_that_holds_too_much_pauses_or_ends_the_run_as_its_policy_says() -> None:
     paused = Feed(planned(), limits=Limits(partial_matches=20, policy="pause"))
-    told = paused.matches(*circle(60))
+    emitted = paused.matches(*circle(60))
     (report,) = paused.matcher.patterns()
-    assert (report.paused, len(told)) == (True, report.matches)
+    assert (report.paused, len(emitted)) == (True, report.matches)
     with pytest.raises(LimitExceededError, match="'reaches' reached its limit of 20 partial matches"):
         Feed(planned(), limits=Limits(partial_matches=20)).matches(*circle(60))
     with pytest.raises(LimitExceededError, match="bytes of state"):
@@ -76,10 +76,10 @@ def test_a_query_that_holds_too_much_pauses_or_ends_the_run_as_its_policy_says()
 @pytest.mark.parametrize("engine", ENGINES)
 def test_work_is_bounded_and_what_is_told_is_true_all_the_same(engine: PathEngine) -> None:
     feed = Feed(planned(engine=engine), limits=Limits(work=1, policy="shed"))
-    told = {(each.source, each.target) for each in feed.matches(*circle(500)) if isinstance(each, IntervalMatch)}
+    emitted = {(each.source, each.target) for each in feed.matches(*circle(500)) if isinstance(each, IntervalMatch)}
     (report,) = feed.matcher.patterns()
     assert report.limited > 0
-    assert 500 < len(told) < 500 * 500
+    assert 500 < len(emitted) < 500 * 500
     assert report.limit.endswith("steps of work a record")
 
 
@@ -112,9 +112,9 @@ def test_a_query_that_comes_brings_its_past_and_one_that_goes_is_told_of_no_more
             list(matcher.push(batch))
         number = matcher.add_graph_query(query_plan, Limits(), past=batches[:cut])
         for edge, batch in zip(edges[cut:-5], batches[cut:-5], strict=True):
-            told = [each for matches in matcher.push(batch) for each in matches if each.query == "late"]
-            assert reported(told) == expected(query_plan.query, oracle.push(edge))
-            found += len(told)
+            emitted = [each for matches in matcher.push(batch) for each in matches if each.query == "late"]
+            assert reported(emitted) == expected(query_plan.query, oracle.push(edge))
+            found += len(emitted)
         matcher.remove(number)
         rest = [each for batch in batches[-5:] for matches in matcher.push(batch) for each in matches]
         assert all(each.query == "reaches" for each in rest)

@@ -129,7 +129,7 @@ def test_many_queries_some_of_which_share_operators() -> None:
 
 def test_queries_come_and_go_between_changes_of_plans() -> None:
     """One that came late, and one whose companion has gone, go on by other plans as the others do."""
-    told = 0
+    emitted = 0
     for seed in range(100):
         rng = random.Random(seed)
         base = random_graph_query(rng, SHAPE_WITHOUT_CONDITIONS)
@@ -155,8 +155,8 @@ def test_queries_come_and_go_between_changes_of_plans() -> None:
                 if number in numbers:
                     its = [each for each in found if each.query == query.name]
                     assert reported(its) == expected(query, wanted)
-                    told += len(its)
-    assert told > 1_000
+                    emitted += len(its)
+    assert emitted > 1_000
 
 
 def planned(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
@@ -200,10 +200,10 @@ def test_a_query_whose_results_may_be_missing_keeps_its_plan() -> None:
 def test_counts_go_on_and_a_deletion_after_the_change_withdraws_what_was_told_before_it() -> None:
     own = Pass([planned(NEAR)])
     edges = line(3)
-    told = [each for edge in edges for each in own.push(edge)]
+    emitted = [each for edge in edges for each in own.push(edge)]
     assert own.replan({0: planned(NEAR, PathEngine.DELTA_TREE)}, 2) == {0}
     gone = own.push(Edge(EdgeId("e1"), EventTime(5), VertexId(""), VertexId(""), "", operation=Operation.DELETE))
-    assert len(told) == 6
+    assert len(emitted) == 6
     assert [each.kind for each in gone] == [MatchKind.RETRACT] * 4
     (report,) = own.matcher.patterns()
     assert (report.matches, report.retractions) == (6, 4)

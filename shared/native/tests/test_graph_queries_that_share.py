@@ -101,7 +101,7 @@ class Pass:
         self.matcher = Matcher(plans, self._symbols, unit=TimeUnit.MILLISECOND, deletions=deletions, adaptive=True)
         self.oracles = {plan.query.name: GraphQueryOracle(plan.query) for plan in plans}
         self.queries = {plan.query.name: plan.query for plan in plans}
-        self.told = self.paths = 0
+        self.emitted = self.paths = 0
 
     def take(self, first: int, last: int) -> None:
         """Take records, and compare after each."""
@@ -112,7 +112,7 @@ class Pass:
             for name, oracle in self.oracles.items():
                 query, own = self.queries[name], of(name, found)
                 assert reported(own) == expected(query, oracle.push(edge))
-                self.told += len(own)
+                self.emitted += len(own)
                 if query.outputs[0].path is not None and not self._deletions:
                     self._check_paths(query, own, oracle, known)
 
@@ -137,7 +137,7 @@ class Pass:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_of_many_queries_is_answered_as_its_oracle_does_while_others_come_and_go(engine: PathEngine) -> None:
-    told = paths = 0
+    emitted = paths = 0
     for seed in range(150):
         rng = random.Random(seed)
         queries = relatives(rng, rng.randint(2, 6))
@@ -158,8 +158,8 @@ def test_each_of_many_queries_is_answered_as_its_oracle_does_while_others_come_a
             left = next(number for number in range(len(plans) - 1) if number != gone)
             run.remove(left, queries[left].name)
         run.take(two, len(edges))
-        told, paths = told + run.told, paths + run.paths
-    assert told > 2_000, "the cases must have results"
+        emitted, paths = emitted + run.emitted, paths + run.paths
+    assert emitted > 2_000, "the cases must have results"
     assert paths > 50, "and paths"
 
 
@@ -210,8 +210,8 @@ def test_equal_operators_that_queries_call_differently_are_told_by_the_name_of_e
         Edge(EdgeId("f"), EventTime(2), VertexId("v"), VertexId("w"), "b"),
     ]
     found = Feed(*plans, deletions=False).matches(*edges)
-    told = {each.query: each.path for each in found if isinstance(each, IntervalMatch)}
-    assert told == {
+    emitted = {each.query: each.path for each in found if isinstance(each, IntervalMatch)}
+    assert emitted == {
         f"q{number}": (DerivedEdge(name, VertexId("u"), VertexId("w")),) for number, name in enumerate(("one", "other"))
     }
 
@@ -264,8 +264,8 @@ def test_a_query_that_goes_takes_along_what_no_other_needs(engine: PathEngine) -
     steps = []
     for feed, members in ((alone, 1), (left, 2)):
         before = feed.matcher.patterns()[0].work * members
-        told = reported(feed.matches(*more))
-        steps.append((feed.matcher.patterns()[0].work * members - before, told))
+        emitted = reported(feed.matches(*more))
+        steps.append((feed.matcher.patterns()[0].work * members - before, emitted))
     assert steps[0][1] == steps[1][1]
     assert abs(steps[0][0] - steps[1][0]) <= 2, "a share is rounded up"
     passing = [Edge(EdgeId("late"), EventTime(5_000), VertexId("u"), VertexId("v"), "a")]

@@ -77,8 +77,8 @@ def test_it_is_told_of_a_pattern_that_came_and_of_no_other() -> None:
     members.push(3)
     assert not members.matcher.changed(10)
     number = members.add(planned(CHAIN), 3)
-    (told,) = members.matcher.changed(10).items()
-    assert (told[0], told[1].partial_matches) == (number, 3)
+    (emitted,) = members.matcher.changed(10).items()
+    assert (emitted[0], emitted[1].partial_matches) == (number, 3)
     assert not members.matcher.changed(10)
     members.matcher.remove(number)
     assert not members.matcher.changed(10)
@@ -124,4 +124,4 @@ def test_what_cannot_come_or_go_is_refused() -> None:
     with pytest.raises(ValueError, match="keeps no edges"):
         fixed.remove(0)
     with pytest.raises(ValueError, match="keeps no edges"):
-        fixed.add(planned(CHAIN), Limits(), untold=(), told=())
+        fixed.add(planned(CHAIN), Limits(), unreported=(), reported=())

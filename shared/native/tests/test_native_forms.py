@@ -69,7 +69,7 @@ def test_its_matches_are_those_of_the_native_form(kind: str) -> None:
 @pytest.mark.parametrize("kind", TEXTS)
 def test_it_is_kept_when_it_joins_and_when_plans_are_exchanged(kind: str) -> None:
     fed, plan = Feed(planned(kind), adaptive=True), Beside(planned(kind))
-    number = fed.matcher.add(plan, Limits(), untold=[], told=[])
+    number = fed.matcher.add(plan, Limits(), unreported=[], reported=[])
     assert fed.matcher.plan(number) is plan
     fed.push(*STREAM[:2])
     other = Beside(planned(kind), "other")

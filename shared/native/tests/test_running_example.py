@@ -58,9 +58,9 @@ def answers(text: str, edges: list[Edge], engine: PathEngine) -> list[IntervalMa
     oracle, feed = GraphQueryOracle(query), Feed(GraphPlan(query, compiled(query, canonical(query), engine)))
     found: list[IntervalMatch] = []
     for edge in edges:
-        told = feed.matches(edge)
-        assert reported(told) == expected(query, oracle.push(edge))
-        found += (each for each in told if isinstance(each, IntervalMatch))
+        emitted = feed.matches(edge)
+        assert reported(emitted) == expected(query, oracle.push(edge))
+        found += (each for each in emitted if isinstance(each, IntervalMatch))
     return found
 
 
@@ -94,8 +94,8 @@ def test_example_7_has_three_paths_of_lengths_one_and_two(engine: PathEngine) ->
 def test_example_1_notifies_of_what_recent_likers_of_recent_likers_post(engine: PathEngine) -> None:
     text = f"{RECENT_LIKERS} Notify(u, m) <- RL+(u, v) as RLP, posts(v, m). {DAY} RETURN RLP"
     found = answers(text, stream(*FRIENDS), engine)
-    told = {(each.source, each.target): (each.valid, len(each.path or ())) for each in found}
-    assert told == {
+    emitted = {(each.source, each.target): (each.valid, len(each.path or ())) for each in found}
+    assert emitted == {
         ("y", "a"): ((28, 37), 1),
         ("u", "b"): ((29, 31), 1),
         ("u", "c"): ((29, 31), 1),
@@ -125,8 +125,8 @@ def test_example_9_keeps_the_paths_that_last_longest(engine: PathEngine) -> None
     rows.sort(key=lambda row: row[0])
     text = f"RL(p, q) <- a(p, q), b(p, q). Answer(p, q) <- RL+(p, q) as RLP. {DAY} RETURN RLP"
     found = [each for each in answers(text, stream(*rows), engine) if each.source == "x"]
-    told = [(each.detected_at, each.kind.value, each.target, each.valid[1], len(each.path or ())) for each in found]
-    assert told == [
+    emitted = [(each.detected_at, each.kind.value, each.target, each.valid[1], len(each.path or ())) for each in found]
+    assert emitted == [
         (20, "match", "z", 31, 1),
         (21, "match", "y", 40, 1),
         (22, "match", "w", 33, 1),

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
-    from graphtide_testing.components import Told
+    from graphtide_testing.components import Emitted
 
 ENGINES = FAMILIES["simulation"].names
 
@@ -34,9 +34,9 @@ def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, engine))
     count = 0
     for edge in edges:
-        told = [expected(each) for each in oracle.push(edge)]
-        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(told), engine
-        count += len(told)
+        emitted = [expected(each) for each in oracle.push(edge)]
+        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(emitted), engine
+        count += len(emitted)
     assert by_text([reported(each) for each in feed.finish()]) == by_text([expected(each) for each in oracle.finish()])
     return count
 
@@ -53,13 +53,13 @@ def test_reports_what_the_oracle_reports_after_every_record(
 
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_random_streams(report: Report) -> None:
-    told = dict.fromkeys(ENGINES, 0)
+    emitted = dict.fromkeys(ENGINES, 0)
     for seed in range(150):
         rng = random.Random(seed)
         pattern, edges = random_pattern(rng, PatternShape(max_edges=4, report=report)), random_stream(rng, StreamShape())
         for engine in ENGINES:
-            told[engine] += check(pattern, edges, engine)
-    assert min(told.values()) > 100, "the cases must have matches"
+            emitted[engine] += check(pattern, edges, engine)
+    assert min(emitted.values()) > 100, "the cases must have matches"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -85,12 +85,12 @@ def test_changing_the_engine_between_any_two_records_changes_nothing(
 
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_changes_of_the_engine(report: Report) -> None:
-    told = 0
+    emitted = 0
     for seed in range(100):
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=3, report=report))
-        told += replanned(pattern, random_stream(rng, StreamShape()), rng)
-    assert told > 100, "the cases must have matches"
+        emitted += replanned(pattern, random_stream(rng, StreamShape()), rng)
+    assert emitted > 100, "the cases must have matches"
 
 
 def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Random) -> int:
@@ -100,9 +100,9 @@ def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Ran
     for edge in edges:
         if rng.random() < 0.3:
             assert feed.matcher.replan(0, plan(pattern, rng.choice(ENGINES)))
-        told = [expected(each) for each in oracle.push(edge)]
-        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(told)
-        count += len(told)
+        emitted = [expected(each) for each in oracle.push(edge)]
+        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(emitted)
+        count += len(emitted)
     return count
 
 
@@ -113,17 +113,17 @@ def test_what_time_brings_about_is_told_when_it_is_known_to_have_passed_and_is_t
         rng = random.Random(seed)
         pattern, edges = random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, StreamShape())
         oracle, live = SimulationOracle(pattern), Feed(plan(pattern, rng.choice(ENGINES)), adaptive=True)
-        told: list[Told] = []
+        emitted: list[Emitted] = []
         for edge, following in zip(edges, [*edges[1:], edges[-1]], strict=True):
-            told += map(reported, live.push(edge))
+            emitted += map(reported, live.push(edge))
             passed = [] if rng.random() < 0.3 else live.pass_time(rng.randint(edge.ts, following.ts))
             early += len(passed)
-            told += map(reported, passed)
+            emitted += map(reported, passed)
             if rng.random() < 0.2:
                 assert live.matcher.replan(0, plan(pattern, rng.choice(ENGINES)))
-        told += map(reported, live.finish())
+        emitted += map(reported, live.finish())
         known = [found for edge in edges for found in oracle.push(edge)] + oracle.finish()
-        assert by_text(told) == by_text([expected(each) for each in known])
+        assert by_text(emitted) == by_text([expected(each) for each in known])
     assert (early > 0) == (report is Report.CHANGES)
 
 

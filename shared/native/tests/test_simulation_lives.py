@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
     from graphtide_core.plans import Plan
     from graphtide_native.records import EdgeBatch
-    from graphtide_testing.components import Told
+    from graphtide_testing.components import Emitted
 
 (OTHER,) = parse_subgraphs("PATTERN other MATCH (v)-[e]->(w) ON s WINDOW 2")
 STREAM = StreamShape(duplicates=False)
@@ -69,8 +69,8 @@ class Life:
         self._number = self._matcher.add(
             self._planned(),
             Limits(),
-            untold=[self._decoded(past, cut)],
-            told=[self._decoded(cut, position)],
+            unreported=[self._decoded(past, cut)],
+            reported=[self._decoded(cut, position)],
             consumption=beside.consumption,
         )
         beside.hand_over(self._matcher, self._number)
@@ -82,8 +82,8 @@ class Life:
         self._matcher = self._made(OTHER)
         past = self._lookback(position)
         self._take(self._decoded(past, position))
-        untold = [self._decoded(past, position)]
-        self._number = self._matcher.add(self._planned(), Limits(), untold=untold, told=[], has_begun=False)
+        unreported = [self._decoded(past, position)]
+        self._number = self._matcher.add(self._planned(), Limits(), unreported=unreported, reported=[], has_begun=False)
         self._take(self._decoded(position, start))
         self._matcher.begin(self._number)
         return self
@@ -99,7 +99,7 @@ class Life:
     def replan(self) -> None:
         assert self._matcher.replan(self._number, self._planned())
 
-    def push(self, place: int) -> list[Told]:
+    def push(self, place: int) -> list[Emitted]:
         return self._take(self._decoded(place, place + 1))
 
     def _made(self, *patterns: SubgraphPattern) -> Matcher:
@@ -129,7 +129,7 @@ class Life:
             pass
         return ArrowDecoder(self._symbols, self._names, {}).decode(other.selected(batch).to_arrow())
 
-    def _take(self, batch: EdgeBatch) -> list[Told]:
+    def _take(self, batch: EdgeBatch) -> list[Emitted]:
         found = (match for matches in self._matcher.push(batch) for match in matches if match.query == self._pattern.name)
         return by_text([reported(each) for each in keys(found)])
 
@@ -149,9 +149,9 @@ def lived(pattern: SubgraphPattern, edges: Sequence[Edge], rng: random.Random) -
         if rng.random() < 0.2:
             next_life, consumption = Life(pattern, rng, edges), life.consumption
             life = rng.choice([next_life.begun, next_life.joined])(start, place, consumption)
-        told = [expected(each) for each in oracle.push(edges[place])]
-        assert life.push(place) == by_text(told)
-        count += len(told)
+        emitted = [expected(each) for each in oracle.push(edges[place])]
+        assert life.push(place) == by_text(emitted)
+        count += len(emitted)
     return count
 
 
@@ -163,11 +163,11 @@ def test_one_life_or_many(seed: int, report: Report) -> None:
 
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_lives(report: Report) -> None:
-    told = 0
+    emitted = 0
     for seed in range(100):
         rng = random.Random(seed)
-        told += lived(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
-    assert told > 50, "the cases must have matches"
+        emitted += lived(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
+    assert emitted > 50, "the cases must have matches"
 
 
 @pytest.mark.slow

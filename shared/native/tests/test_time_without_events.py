@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.event import Event
     from graphtide_native.match_batch import MatchBatch
-    from graphtide_testing.oracles.events import Told
+    from graphtide_testing.oracles.events import Emitted
 
     Reports = Counter[tuple[object, ...]]
 
@@ -55,12 +55,12 @@ class Pass:
         return self.found(self.matcher.pass_time(watermark))
 
     def found(self, batches: Iterable[MatchBatch]) -> Reports:
-        told: Reports = Counter()
+        emitted: Reports = Counter()
         for match in (match for batch in batches for match in batch):
             assert isinstance(match, OccurrenceMatch)
             events = [(name, (ids,) if isinstance(ids, str) else ids) for name, ids in match.events.items()]
-            told[match.kind.value, match.detected_at, match.count or 1, *self.shown(match.kind.value, events)] += 1
-        return told
+            emitted[match.kind.value, match.detected_at, match.count or 1, *self.shown(match.kind.value, events)] += 1
+        return emitted
 
     def shown(self, kind: str, events: Iterable[tuple[str, tuple[str, ...]]]) -> Sequence[object]:
         """Return the events of a report, but where an engine may choose whose it shows."""
@@ -95,13 +95,13 @@ def test_time_between_events_tells_what_the_oracle_does(
 ) -> None:
     quiet, oracle = Pass(pattern), EventOracle(pattern)
 
-    def told(reports: Iterable[Told]) -> Reports:
+    def emitted(reports: Iterable[Emitted]) -> Reports:
         return Counter((each.kind, each.detected_at, each.count, *quiet.shown(each.kind, each.events)) for each in reports)
 
     for record, after in zip(
         records, [*(each.ts for each in records[1:]), records[-1].ts + 20] if records else [], strict=True
     ):
-        assert quiet.push(record) == told(oracle.push(record))
+        assert quiet.push(record) == emitted(oracle.push(record))
         for watermark in sorted(chance.randint(record.ts, after) for _ in range(chance.randint(0, 2))):
-            assert quiet.pass_time(watermark) == told(oracle.advance(watermark))
-    assert quiet.found(quiet.matcher.finish()) == told(oracle.finish())
+            assert quiet.pass_time(watermark) == emitted(oracle.advance(watermark))
+    assert quiet.found(quiet.matcher.finish()) == emitted(oracle.finish())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide_core.event import Event
     from graphtide_native.match_batch import MatchBatch
     from graphtide_native.records import EdgeBatch
-    from graphtide_testing.oracles.events import Told
+    from graphtide_testing.oracles.events import Emitted
 
     Reports = Counter[tuple[object, ...]]
 
@@ -60,11 +60,11 @@ class Matching:
         self._since: dict[str, int] = {}
         self._records: list[Event] = []
 
-    def add(self, patterns: Sequence[EventPattern], builder: str, told: int) -> None:
-        """Add patterns of whose matches somebody was told that the last `told` records completed."""
-        cut = max(0, len(self._taken) - told)
-        untold, known = self._taken[:cut], self._taken[cut:]
-        numbers = self._matcher.add_unit(unit_of(patterns, builder), Limits(), untold=untold, told=known)
+    def add(self, patterns: Sequence[EventPattern], builder: str, emitted: int) -> None:
+        """Add patterns of whose matches somebody was told that the last `emitted` records completed."""
+        cut = max(0, len(self._taken) - emitted)
+        unreported, known = self._taken[:cut], self._taken[cut:]
+        numbers = self._matcher.add_unit(unit_of(patterns, builder), Limits(), unreported=unreported, reported=known)
         for pattern, number in zip(patterns, numbers, strict=True):
             oracle = EventOracle(pattern)
             for place, record in enumerate([*self._records, None]):
@@ -77,7 +77,7 @@ class Matching:
             if pattern.one_per is not None:
                 alone = EventPlan(unit_of([pattern]), 0)
                 beside = Matcher([alone], self._symbols, self._projected, deletions=True, adaptive=True)
-                take_past(beside, untold, known)
+                take_past(beside, unreported, known)
                 self._matcher.take_deduplication(number, beside, 0)
 
     def remove(self, name: str) -> None:
@@ -101,30 +101,32 @@ class Matching:
         found = self.found(self._matcher.push(batch))
         self._taken.append(batch)
         self._records.append(record)
-        return found, self._wanted((name, told) for name, oracle in self._oracles.items() for told in oracle.push(record))
+        return found, self._wanted((name, emitted) for name, oracle in self._oracles.items() for emitted in oracle.push(record))
 
     def pass_time(self, watermark: int) -> tuple[Reports, Reports]:
         """As `push`, of time that passes without a record."""
         found = self.found(self._matcher.pass_time(watermark))
-        return found, self._wanted((name, told) for name, oracle in self._oracles.items() for told in oracle.advance(watermark))
+        return found, self._wanted(
+            (name, emitted) for name, oracle in self._oracles.items() for emitted in oracle.advance(watermark)
+        )
 
     def finish(self) -> tuple[Reports, Reports]:
         found = self.found(self._matcher.finish())
-        return found, self._wanted((name, told) for name, oracle in self._oracles.items() for told in oracle.finish())
+        return found, self._wanted((name, emitted) for name, oracle in self._oracles.items() for emitted in oracle.finish())
 
     def found(self, batches: Iterable[MatchBatch]) -> Reports:
-        told: Reports = Counter()
+        emitted: Reports = Counter()
         for match in (match for batch in batches for match in batch):
             assert isinstance(match, OccurrenceMatch)
             events = [(name, (ids,) if isinstance(ids, str) else ids) for name, ids in match.events.items()]
-            told[match.query, match.kind.value, match.detected_at, match.count or 1, self._shown(match.query, events)] += 1
-        return told
+            emitted[match.query, match.kind.value, match.detected_at, match.count or 1, self._shown(match.query, events)] += 1
+        return emitted
 
-    def _wanted(self, told: Iterable[tuple[str, Told]]) -> Reports:
+    def _wanted(self, emitted: Iterable[tuple[str, Emitted]]) -> Reports:
         places = {str(record.id): place for place, record in enumerate(self._records) if record.operation.value == "insert"}
         return Counter(
             (name, each.kind, each.detected_at, each.count, self._shown(name, each.events))
-            for name, each in told
+            for name, each in emitted
             if places[each.completed_by] >= self._since[name]
         )
 
@@ -145,7 +147,7 @@ def test_patterns_come_and_go_and_each_is_told_of_as_if_it_were_alone(
     for record in stream:
         if waiting and chance.random() < 0.5:
             newcomers = [waiting.pop() for _ in range(chance.randint(1, len(waiting)))]
-            matching.add(newcomers, chance.choice(["none", "casem+dce"]), told=chance.choice([0, 0, 2, 100]))
+            matching.add(newcomers, chance.choice(["none", "casem+dce"]), emitted=chance.choice([0, 0, 2, 100]))
         if matching.names() and chance.random() < 0.2:
             matching.remove(chance.choice(matching.names()))
         found, wanted = matching.push(record)
@@ -168,7 +170,7 @@ def test_units_that_become_one_neither_lose_nor_repeat_a_match(
     for record in stream:
         if waiting and chance.random() < 0.7:
             units.append([waiting[-1].name])
-            matching.add([waiting.pop()], "none", told=chance.choice([0, 0, 2, 100]))
+            matching.add([waiting.pop()], "none", emitted=chance.choice([0, 0, 2, 100]))
         if units and chance.random() < 0.1:
             unit = chance.choice(units)
             matching.remove(unit.pop(chance.randrange(len(unit))))
@@ -192,7 +194,7 @@ def test_a_count_that_nobody_was_told_of_is_not_retracted() -> None:
     decode = JsonLinesDecoder(symbols, [], {}).decode
     lines = [b'{"ts":1,"type":"A","id":"a"}', b'{"ts":2,"type":"B","id":"b"}', b'{"ts":3,"type":"B","id":"c"}']
     first, second, third = (decode(line + b"\n") for line in lines)
-    matcher.add_unit(unit_of([pattern]), Limits(), untold=[first, second], told=[third])
+    matcher.add_unit(unit_of([pattern]), Limits(), unreported=[first, second], reported=[third])
     found = [match for matches in matcher.push(decode(b'{"ts":4,"id":"a","op":"delete"}\n')) for match in matches]
     assert [(match.kind.value, match.last_ts) for match in found] == [("retract", 3)]
 
@@ -210,8 +212,8 @@ def test_a_pattern_that_begins_again_tells_of_nothing_from_before() -> None:
     assert [match.detected_at for match in found] == [25]
 
 
-@pytest.mark.parametrize("is_told", [False, True])
-def test_what_was_pending_is_told_by_the_new_unit_if_it_was_to_be(is_told: bool) -> None:
+@pytest.mark.parametrize("is_emitted", [False, True])
+def test_what_was_pending_is_told_by_the_new_unit_if_it_was_to_be(is_emitted: bool) -> None:
     patterns = [
         pattern
         for pattern in parse_matched("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 5ms PATTERN q SEQ(a:A, b:B) ON s WITHIN 9ms")
@@ -222,13 +224,15 @@ def test_what_was_pending_is_told_by_the_new_unit_if_it_was_to_be(is_told: bool)
     decode = JsonLinesDecoder(symbols, [], {}).decode
     batch = decode(b'{"ts":1,"type":"A","id":"a"}\n')
     list(matcher.push(batch))
-    told, untold = ([batch], []) if is_told else ([], [batch])
+    emitted, unreported = ([batch], []) if is_emitted else ([], [batch])
     numbers = [
-        number for pattern in patterns for number in matcher.add_unit(unit_of([pattern]), Limits(), untold=untold, told=told)
+        number
+        for pattern in patterns
+        for number in matcher.add_unit(unit_of([pattern]), Limits(), unreported=unreported, reported=emitted)
     ]
     assert matcher.regroup(numbers[::-1], unit_of(patterns[::-1], "casem"))
     found = [match for matches in matcher.push(decode(b'{"ts":8,"type":"B","id":"b"}\n')) for match in matches]
-    assert [(match.query, match.detected_at) for match in found] == [("p", 6)] * is_told + [("q", 8)]
+    assert [(match.query, match.detected_at) for match in found] == [("p", 6)] * is_emitted + [("q", 8)]
 
 
 def test_a_plan_that_reaches_a_limit_on_the_way_is_refused() -> None:
@@ -273,10 +277,10 @@ def test_a_number_is_given_again_and_reports_are_of_who_has_it() -> None:
         pattern for pattern in parse_matched("PATTERN one SEQ(a:A, b:B) ON s WITHIN 9ms PATTERN other SEQ(c:A) ON s WITHIN 9ms")
     )
     matcher = Matcher([], Symbols(), adaptive=True)
-    (number,) = matcher.add_unit(unit_of([one]), Limits(), untold=[], told=[])
+    (number,) = matcher.add_unit(unit_of([one]), Limits(), unreported=[], reported=[])
     matcher.remove(number)
     assert matcher.patterns() == ()
-    assert matcher.add_unit(unit_of([other]), Limits(), untold=[], told=[]) == (number,)
+    assert matcher.add_unit(unit_of([other]), Limits(), unreported=[], reported=[]) == (number,)
     assert [report.name for report in matcher.patterns()] == ["other"]
 
 
@@ -311,7 +315,7 @@ def test_records_that_nobody_asks_for_are_not_selected() -> None:
 def test_patterns_that_are_traced_take_no_newcomers() -> None:
     (pattern,) = parse_matched("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
     with pytest.raises(ValueError, match="keeps no edges"):
-        Matcher([], Symbols()).add_unit(unit_of([pattern]), Limits(), untold=[], told=[])
+        Matcher([], Symbols()).add_unit(unit_of([pattern]), Limits(), unreported=[], reported=[])
 
 
 def test_a_count_that_was_found_before_a_pattern_began_is_not_retracted() -> None:
@@ -323,5 +327,5 @@ def test_a_count_that_was_found_before_a_pattern_began_is_not_retracted() -> Non
     list(matcher.push(decode(b'{"ts":1,"type":"A","id":"a"}\n')))
     matcher.begin(0)
     lines = b'{"ts":2,"type":"B","id":"b"}\n{"ts":3,"id":"a","op":"delete"}\n{"ts":4,"id":"b","op":"delete"}\n'
-    told = [(match.kind.value, match.first_ts) for part in matcher.push(decode(lines)) for match in part]
-    assert told == [("match", 2), ("retract", 2)]
+    emitted = [(match.kind.value, match.first_ts) for part in matcher.push(decode(lines)) for match in part]
+    assert emitted == [("match", 2), ("retract", 2)]

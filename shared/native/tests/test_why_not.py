@@ -52,12 +52,12 @@ class Lives:
             if record.operation is Operation.INSERT:
                 self.edges.append(record)
                 self.shared.append(set())
-            for told in oracle.push(record):
-                if told.kind is not MatchKind.RETRACT:
-                    names = {name for _, name in told.pairs}
+            for emitted in oracle.push(record):
+                if emitted.kind is not MatchKind.RETRACT:
+                    names = {name for _, name in emitted.pairs}
                     oldest = next(edge.id for edge in self.edges if edge.id in names)
                     for name in names:
-                        self.matched.setdefault(name, (told.detected_at, told.component or oldest))
+                        self.matched.setdefault(name, (emitted.detected_at, emitted.component or oldest))
             together = {number for number in oracle._inside if number > consumed}  # noqa: SLF001
             for number in together:
                 self.shared[number] |= together

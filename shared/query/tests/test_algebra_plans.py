@@ -190,10 +190,10 @@ def test_a_query_past_all_budgets_is_refused() -> None:
 
 def test_what_tells_a_path_stays_as_it_is_written() -> None:
     query = asked("h(x, y) <- /:a :b/(x, y). Answer(x, y) <- h+(x, y) as P.")
-    untold, told = (replace(query, outputs=(replace(query.outputs[0], path=path),)) for path in (None, "P"))
-    assert list(rewritings(canonical(untold), fixed_parts(untold, canonical(untold))))
-    assert not list(rewritings(canonical(told), fixed_parts(told, canonical(told))))
-    assert plan_graph_query(told, PlannerOptions(), statistics=BUSY).physical.logical == canonical(told)
+    unreported, emitted = (replace(query, outputs=(replace(query.outputs[0], path=path),)) for path in (None, "P"))
+    assert list(rewritings(canonical(unreported), fixed_parts(unreported, canonical(unreported))))
+    assert not list(rewritings(canonical(emitted), fixed_parts(emitted, canonical(emitted))))
+    assert plan_graph_query(emitted, PlannerOptions(), statistics=BUSY).physical.logical == canonical(emitted)
 
 
 # ---- EXPLAIN
@@ -217,10 +217,10 @@ def test_explain_shows_expressions_rules_estimates_and_plans() -> None:
     assert "rules: inline concatenation" in text
     assert "    PATH[(:a :b :c)+]\n      a = WSCAN[a, 500]\n" in text
     assert "as the query is written: PATH[:`:a :b :c`+]" in text
-    (told,) = json.loads(explain.to_json([explanation]))
-    assert [each["is_chosen"] for each in told["plans"]].count(True) == 1
-    assert all(node["estimate"] is not None for node in told["nodes"])
-    assert told["plans"] == sorted(told["plans"], key=lambda each: each["nanoseconds"])
+    (emitted,) = json.loads(explain.to_json([explanation]))
+    assert [each["is_chosen"] for each in emitted["plans"]].count(True) == 1
+    assert all(node["estimate"] is not None for node in emitted["nodes"])
+    assert emitted["plans"] == sorted(emitted["plans"], key=lambda each: each["nanoseconds"])
     for picture in (explain.to_dot, explain.to_mermaid, explain.to_svg, explain.to_html):
         assert "4 states over 3 symbols" in picture([explanation])
 
@@ -297,8 +297,8 @@ def test_an_engine_that_is_wished_is_weighed_against_none() -> None:
 
 def test_explain_tells_what_each_engine_would_cost() -> None:
     plan = plan_graph_query(asked('r(y, y) <- a+("v", y).'), PlannerOptions(), statistics=BUSY)
-    told = explain.explain(plan)
-    (shown,) = json.loads(explain.to_json([told]))
+    emitted = explain.explain(plan)
+    (shown,) = json.loads(explain.to_json([emitted]))
     assert list(shown["engines"]) == ["delta-tree", "s-path"]
-    (line,) = [line for line in explain.to_text([told]).splitlines() if "engines that were weighed" in line]
+    (line,) = [line for line in explain.to_text([emitted]).splitlines() if "engines that were weighed" in line]
     assert all(f"{name} {nanoseconds:,.1f}" in line for name, nanoseconds in shown["engines"].items())

@@ -80,14 +80,14 @@ for seed in range(25):
 
 def test_a_derivation_is_the_same_in_every_process() -> None:
     """Planner and hosts are processes with other hashes of strings: what depends on them would lead elsewhere."""
-    told = [
+    emitted = [
         subprocess.run(
             [sys.executable, "-c", PRINT_CHOICES], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
         for seed in ("1", "2")
     ]
-    assert told[0] == told[1]
-    assert len(told[0].splitlines()) == 25
+    assert emitted[0] == emitted[1]
+    assert len(emitted[0].splitlines()) == 25
 
 
 DAMAGED = {

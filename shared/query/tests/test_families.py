@@ -262,9 +262,9 @@ def test_explain_says_of_every_plan_that_was_considered_why_it_costs_what_it_cos
     for pattern in SUBGRAPHS.values():
         explanation = explain(plan(pattern, AUTO))
         text = to_text([explanation])
-        (told,) = json.loads(to_json([explanation]))
-        assert [each["engine"] for each in told["considered"]] == [each.physical.name for each in explanation.considered]
-        for each in told["considered"]:
+        (emitted,) = json.loads(to_json([explanation]))
+        assert [each["engine"] for each in emitted["considered"]] == [each.physical.name for each in explanation.considered]
+        for each in emitted["considered"]:
             assert " % for " in each["reason"]
             assert f"\n    {each['engine']}: {each['reason']}\n" in text
             assert f"cost of {each['engine']}" in to_html([explanation])

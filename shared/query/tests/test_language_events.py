@@ -168,7 +168,7 @@ def test_other_clauses() -> None:
     pattern = with_clauses("ON TIMEOUT PARTITION BY user, `time zone` SKIP TILL NEXT")
     assert pattern.partition == ("user", "time zone")
     assert pattern.selection is Selection.NEXT
-    assert pattern.tells_timeouts
+    assert pattern.emits_timeouts
     assert with_clauses("SKIP TILL ANY").selection is Selection.ANY
 
 

@@ -47,7 +47,7 @@ def manifests(text: str = HELD) -> Manifests:
     return Manifests(yaml.safe_load_all(text), "space")
 
 
-def told(container: str, pod: Pod | None = None) -> dict[str, str]:
+def configured(container: str, pod: Pod | None = None) -> dict[str, str]:
     return variables(manifests(), pod or manifests(SET).pods()[1], yaml.safe_load(container), "10.0.0.9")
 
 
@@ -107,7 +107,7 @@ env:
   - {name: CORES, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}
   - {name: MEMORY, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}
 """
-    assert told(container) == {
+    assert configured(container) == {
         "ONE": "1",
         "TWO": "two",
         "file.conf": "a = b\n",
@@ -135,7 +135,7 @@ env:
 )
 def test_a_variable_that_cannot_be_had_is_refused(container: str, said: str) -> None:
     with pytest.raises(ManifestError, match=said):
-        told(container)
+        configured(container)
 
 
 def test_commands_take_the_place_of_the_image_and_arguments_come_after() -> None:
@@ -234,10 +234,10 @@ def moody() -> Iterator[tuple[list[int], list[str], int]]:
     server.server_close()
 
 
-def probe(port: int, **told: Any) -> Probe:
+def probe(port: int, **configured: Any) -> Probe:
     container = {"name": "c", "ports": [{"name": "http", "containerPort": port}]}
     get = {"path": "/livez", "port": "http", "httpHeaders": [{"name": "x-own", "value": "me"}]}
-    return Probe("livenessProbe", {"httpGet": get, "periodSeconds": 0, **told}, container, "127.0.0.1")
+    return Probe("livenessProbe", {"httpGet": get, "periodSeconds": 0, **configured}, container, "127.0.0.1")
 
 
 def test_a_probe_holds_after_as_many_answers_alike_as_it_says(moody: tuple[list[int], list[str], int]) -> None:
@@ -249,7 +249,7 @@ def test_a_probe_holds_after_as_many_answers_alike_as_it_says(moody: tuple[list[
         each.ask_if_due()
         held.append(each.holds)
     assert held == [True, True, True, True, True, True, False, True]
-    assert (each.asked, set(asked), each.told) == (8, {"/livez me"}, "503 ")
+    assert (each.asked, set(asked), each.configured) == (8, {"/livez me"}, "503 ")
 
 
 def test_a_probe_waits_for_its_time(moody: tuple[list[int], list[str], int]) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from graphtide_core.edge import Value
-    from graphtide_testing.oracles.events import Told
+    from graphtide_testing.oracles.events import Emitted
 
 _EVENT = re.compile(r"([A-Z])(-?\d+)(?:\((.*?)\))?(?:#(\w+))?")
 _DELETION = re.compile(r"-(\w+)@(-?\d+)")
@@ -68,7 +68,7 @@ def value(text: str) -> Value:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def shown(told: Iterable[Told]) -> list[str]:
+def shown(emitted: Iterable[Emitted]) -> list[str]:
     return [
         " ".join(
             [f"{each.kind}@{each.detected_at}"]
@@ -76,7 +76,7 @@ def shown(told: Iterable[Told]) -> list[str]:
             + ([] if each.events else [f"{each.count} by {each.completed_by}"])
             + [f"{name}:{value}" for name, value in each.fields]
         )
-        for each in told
+        for each in emitted
     ]
 
 
@@ -501,7 +501,7 @@ def test_exists_counts_what_all_lists_and_no_deletion_touched(generated: EventPa
     deleted: set[str] = set()
     left: dict[str, list[set[str]]] = defaultdict(list)
 
-    def compare(listed: Iterable[Told], counted: Iterable[Told]) -> None:
+    def compare(listed: Iterable[Emitted], counted: Iterable[Emitted]) -> None:
         for each in listed:
             if each.kind == "match":
                 left[each.completed_by].append({id for _, ids in each.events for id in ids})
@@ -530,28 +530,28 @@ def test_the_order_in_which_ties_arrive_changes_nothing(
     permuted = sorted(rng.sample(stream, len(stream)), key=lambda event: event.ts)
 
     def found(records: Iterable[Event]) -> Counter[tuple[int, frozenset[tuple[str, frozenset[str]]]]]:
-        told = EventOracle(generated).run(records)
-        return Counter((each.detected_at, frozenset((name, frozenset(ids)) for name, ids in each.events)) for each in told)
+        emitted = EventOracle(generated).run(records)
+        return Counter((each.detected_at, frozenset((name, frozenset(ids)) for name, ids in each.events)) for each in emitted)
 
     assert found(permuted) == found(stream)
 
 
 @given(event_patterns(EventPatternShape(exists=False)), event_streams())
 def test_what_is_retracted_was_told(generated: EventPattern, stream: tuple[Event, ...]) -> None:
-    told: Counter[tuple[object, ...]] = Counter()
+    emitted: Counter[tuple[object, ...]] = Counter()
     for each in EventOracle(generated).run(stream):
         if each.kind == "match":
-            told[each.events] += 1
+            emitted[each.events] += 1
         if each.kind == "retract":
-            told[each.events] -= 1
-            assert told[each.events] >= 0
+            emitted[each.events] -= 1
+            assert emitted[each.events] >= 0
 
 
 @given(event_patterns(), event_streams())
 def test_reports_come_in_the_order_of_time(generated: EventPattern, stream: tuple[Event, ...]) -> None:
     oracle = EventOracle(generated)
     for each in stream:
-        assert all(told.detected_at <= each.ts for told in oracle.push(each))
+        assert all(emitted.detected_at <= each.ts for emitted in oracle.push(each))
 
 
 def test_generated_patterns_and_streams_bring_about_every_kind_of_report() -> None:
@@ -559,9 +559,9 @@ def test_generated_patterns_and_streams_bring_about_every_kind_of_report() -> No
     for seed in range(300):
         rng = random.Random(seed)
         generated = random_event_pattern(rng)
-        for told in EventOracle(generated).run(random_event_stream(rng)):
-            seen[told.kind] += 1
-            seen["without"] += told.kind == "match" and generated.has_absences
-            seen["repeated"] += any(len(ids) > 1 for _, ids in told.events)
-            seen["counted"] += generated.report is Report.EXISTS and told.count > 1
+        for emitted in EventOracle(generated).run(random_event_stream(rng)):
+            seen[emitted.kind] += 1
+            seen["without"] += emitted.kind == "match" and generated.has_absences
+            seen["repeated"] += any(len(ids) > 1 for _, ids in emitted.events)
+            seen["counted"] += generated.report is Report.EXISTS and emitted.count > 1
     assert all(seen[kind] >= 10 for kind in ("match", "retract", "timeout", "without", "repeated", "counted"))

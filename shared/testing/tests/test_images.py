@@ -9,7 +9,7 @@ import pytest
 from graphtide_testing.images.building import Builder, BuildError, Image, this_machine
 from graphtide_testing.images.context import Context
 from graphtide_testing.images.dockerfile import DockerfileError, parse
-from graphtide_testing.images.sandbox import Room, overlays_in, why_not
+from graphtide_testing.images.sandbox import Sandbox, overlays_in, why_not
 
 SHELL = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 LABELS = 'LABEL title="two words" \\\n      # not a step\n      of="$NAME"\n'
@@ -54,8 +54,8 @@ def rooms(tmp_path: Path) -> None:
         ("ENV a=b\n", "line 1: ENV before the first stage"),
     ],
 )
-def test_what_is_not_known_is_refused_by_its_line(text: str, told: str) -> None:
-    with pytest.raises(DockerfileError, match=told):
+def test_what_is_not_known_is_refused_by_its_line(text: str, configured: str) -> None:
+    with pytest.raises(DockerfileError, match=configured):
         parse(text)
 
 
@@ -68,8 +68,8 @@ def test_what_is_not_known_is_refused_by_its_line(text: str, told: str) -> None:
         ("ENV name=$OTHER", "line 2: OTHER has no value"),
     ],
 )
-def test_a_step_that_cannot_be_carried_out_is_refused(tmp_path: Path, step: str, told: str) -> None:
-    with pytest.raises(DockerfileError, match=told):
+def test_a_step_that_cannot_be_carried_out_is_refused(tmp_path: Path, step: str, configured: str) -> None:
+    with pytest.raises(DockerfileError, match=configured):
         builder(f"FROM nothing:1 AS a\n{step}\n", tmp_path).build("a")
 
 
@@ -153,19 +153,19 @@ def test_a_room_is_read_only_and_its_user_has_no_rights(tmp_path: Path) -> None:
     (tmp_path / "volume").mkdir(mode=0o777)
     (tmp_path / "volume").chmod(0o777)
     (tmp_path / "secret").write_text("hidden")
-    room = Room(
+    room = Sandbox(
         [Path("/")],
         tmp_path / "scratch",
         mounts={"/volume": tmp_path / "volume"},
         read_only={"/run/secrets/word": tmp_path / "secret"},
         hidden=("/home",),
     )
-    told = (
+    configured = (
         'id -u; id -G; cat /run/secrets/word; ls /home; echo "${HOME-none}"; grep CapEff /proc/self/status;'
         "touch /volume/new; touch /new; touch /tmp/new; touch /run/secrets/word"
     )
     ran = subprocess.run(
-        room.command(["/bin/sh", "-c", told], SHELL, "4321:8765", "/volume"), capture_output=True, text=True, check=False
+        room.command(["/bin/sh", "-c", configured], SHELL, "4321:8765", "/volume"), capture_output=True, text=True, check=False
     )
     assert ran.stdout.splitlines() == ["4321", "8765", "hiddennone", "CapEff:\t0000000000000000"]
     assert ran.stderr.count("Read-only file system") + ran.stderr.count("Permission denied") == 3, ran.stderr
@@ -178,9 +178,9 @@ def test_a_folder_can_be_seen_inside_of_another(tmp_path: Path) -> None:
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "inner/deep/word").write_text("found")
     seen = {"/outer/in": tmp_path / "inner"}
-    room = Room([Path("/")], tmp_path / "scratch", mounts={"/outer": tmp_path / "outer"}, read_only=seen)
-    told = "cat /outer/in/deep/word; touch /outer/new; touch /outer/in/new"
-    ran = subprocess.run(room.command(["/bin/sh", "-c", told], SHELL), capture_output=True, text=True, check=False)
+    room = Sandbox([Path("/")], tmp_path / "scratch", mounts={"/outer": tmp_path / "outer"}, read_only=seen)
+    configured = "cat /outer/in/deep/word; touch /outer/new; touch /outer/in/new"
+    ran = subprocess.run(room.command(["/bin/sh", "-c", configured], SHELL), capture_output=True, text=True, check=False)
     assert (ran.stdout, ran.stderr.count("Read-only file system")) == ("found", 1)
     assert (tmp_path / "outer/new").exists()
 
@@ -188,7 +188,7 @@ def test_a_folder_can_be_seen_inside_of_another(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("rooms")
 def test_a_signal_reaches_the_command_and_its_status_is_told(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done"]
-    room = Room([Path("/")], tmp_path / "scratch")
+    room = Sandbox([Path("/")], tmp_path / "scratch")
     with subprocess.Popen(room.command(command, SHELL), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

@@ -81,7 +81,7 @@ def test_what_a_run_has_started_dies_with_it(tmp_path: Path, test: str, options:
         check=False,
     )
     assert ended.returncode == status, ended.stdout + ended.stderr
-    (told,) = tmp_path.rglob("started")
-    started = int(told.read_text())
+    (reported,) = tmp_path.rglob("started")
+    started = int(reported.read_text())
     wait_until(lambda: b"sleep" not in command_of(started), 60, lambda: "what the run started goes on")
     assert VARIABLE in os.environ, "this run is guarded, too"

@@ -149,17 +149,17 @@ def test_the_window_is_closed_and_expiry_alone_reports_nothing() -> None:
 def test_a_deletion_takes_back_the_component_as_it_was() -> None:
     oracle = SimulationOracle(query("(a)-[x:e]->(b), (b)-[y:f]->(c)"))
     oracle.push(edge(0, "a", "b"))
-    (told,) = oracle.push(edge(1, "b", "c", "f"))
+    (emitted,) = oracle.push(edge(1, "b", "c", "f"))
     gone = oracle.push(deletion(2, edge(0, "a", "b")))
-    assert gone == [replace(told, kind=MatchKind.RETRACT, detected_at=2)]
+    assert gone == [replace(emitted, kind=MatchKind.RETRACT, detected_at=2)]
     assert oracle.push(edge(3, "b", "d", "f")) == []
 
 
 def test_an_instance_is_reported_once_and_its_earliest_edge_consumed() -> None:
     oracle = SimulationOracle(query("(a)-[x:e]->(b), (b)-[y:f]->(c)", report="INSTANCES"))
     first = [edge(0, "a", "b"), edge(1, "z", "b"), edge(2, "b", "c", "f")]
-    *_, (told,) = [oracle.push(each) for each in first]
-    assert told.pairs == {("x", EdgeId("ab0")), ("x", EdgeId("zb1")), ("y", EdgeId("bc2"))}
+    *_, (emitted,) = [oracle.push(each) for each in first]
+    assert emitted.pairs == {("x", EdgeId("ab0")), ("x", EdgeId("zb1")), ("y", EdgeId("bc2"))}
     (again,) = oracle.push(edge(3, "b", "d", "f"))
     assert ("x", EdgeId("ab0")) not in again.pairs
     assert oracle.push(edge(4, "b", "d", "f")) == []
@@ -167,7 +167,7 @@ def test_an_instance_is_reported_once_and_its_earliest_edge_consumed() -> None:
 
 def test_changes_are_told_when_edges_come_expire_and_are_deleted() -> None:
     oracle = SimulationOracle(query("(a)-[x:e]->(b), (b)-[y:f]->(c)", window=10, report="CHANGES"))
-    told = [
+    emitted = [
         oracle.push(each)
         for each in [
             edge(0, "a", "b"),
@@ -182,7 +182,7 @@ def test_changes_are_told_when_edges_come_expire_and_are_deleted() -> None:
     ]
     ab, bc, vw, wz, wc = (EdgeId(id) for id in ("ab0", "bc2", "vw3", "wz4", "wc5"))
     left, right = frozenset({("x", ab), ("y", bc)}), frozenset({("x", vw), ("y", wz)})
-    assert told == [
+    assert emitted == [
         [],
         [Component(MatchKind.MATCH, 2, left, ab)],
         [],

@@ -116,10 +116,10 @@ def test_knobs_switch_the_troubles_off() -> None:
 
 def _histories(stream: tuple[Edge, ...]) -> dict[str, str]:
     """Return for each id what happened to it: i for an insert, d for a deletion."""
-    told: dict[str, str] = {}
+    emitted: dict[str, str] = {}
     for record in stream:
-        told[record.id] = told.get(record.id, "") + record.operation.value[0]
-    return told
+        emitted[record.id] = emitted.get(record.id, "") + record.operation.value[0]
+    return emitted
 
 
 PLAIN_QUERY = GraphQueryShape(

@@ -88,9 +88,9 @@ class Inquiry:
                 if row is None:
                     return self._not(Obstacle.UNKNOWN, events=(AskedEvent(name, id),))
                 self.chosen.setdefault(name, []).append(row)
-        told = self._told()
-        if told is not None:
-            return EventAnswer(self.pattern.name, self.asked, matched_at=told)
+        trace = self._reported()
+        if trace is not None:
+            return EventAnswer(self.pattern.name, self.asked, matched_at=trace)
         return next(chain(self._of_each(), self._of_all(), self._of_others()))
 
     # ---- what the events are
@@ -231,10 +231,10 @@ class Inquiry:
 
     # ---- matching
 
-    def _told(self) -> EventTime | None:
+    def _reported(self) -> EventTime | None:
         """Return when a match with the events was detected first."""
         pins = [self._pin(name) for name in self.chosen if repeats(self.pattern)[name] is None]
-        plain = replace(self.pattern, report=Report.ALL, tells_timeouts=False, one_per=None)
+        plain = replace(self.pattern, report=Report.ALL, emits_timeouts=False, one_per=None)
         return self._first(replace(plain, predicates=(*plain.predicates, *pins)), self.rows)
 
     def _pinned(self) -> EventPattern:
@@ -243,7 +243,7 @@ class Inquiry:
         root = And((root,)) if isinstance(root, QueryEvent) else root
         names = {event.name for event in events(root)}
         own = tuple(each for each in self.pattern.predicates if variables(each) <= names)
-        plain = replace(self.pattern, root=root, predicates=own, report=Report.ALL, tells_timeouts=False, one_per=None)
+        plain = replace(self.pattern, root=root, predicates=own, report=Report.ALL, emits_timeouts=False, one_per=None)
         pins = tuple(self._pin(name) for name in self.chosen)
         return replace(plain, predicates=(*own, *pins), is_distinct=False)
 

@@ -15,7 +15,7 @@ from graphtide_core.funnel import Reason, Step
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import aggregates, variables
 from graphtide_core.time import Duration
-from graphtide_query.event_told import EventTold, Place
+from graphtide_query.event_trace import EventTrace, Place
 from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan_all
 
@@ -74,7 +74,7 @@ class EventWatch:
             for question in self._questions:
                 question.take(rows)
 
-    def told(self, reports: Mapping[PatternName, PatternReport]) -> EventTold:
+    def trace(self, reports: Mapping[PatternName, PatternReport]) -> EventTrace:
         """Say of the patterns of these names, and what was reported of each, what was found."""
         counts = [report.matches for report in self._matcher.patterns()]
         records = self._matcher.totals().records - self._matcher.totals().deletions
@@ -87,7 +87,7 @@ class EventWatch:
         answers = tuple(question.answer(self._stages) for question in self._questions if question.pattern.name in reports)
         reported: dict[str, int] = {name: report.matches for name, report in reports.items()}
         suppressed: dict[str, int] = {name: report.suppressed for name, report in reports.items() if name in self._once}
-        return EventTold(tuple(places), reported, suppressed, answers, self._stages.unit)
+        return EventTrace(tuple(places), reported, suppressed, answers, self._stages.unit)
 
 
 def _tried(pattern: EventPattern, event: QueryEvent) -> _Tried:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.reports import PatternReport
-    from graphtide_query.event_told import EventTold
+    from graphtide_query.event_trace import EventTrace
 
     from graphtide.rejections import Warn
     from graphtide.session import Patterns, Records
@@ -207,8 +207,8 @@ def explained(run: Run) -> Explanations:
     reports, funnels = matcher.patterns(), matcher.funnel_of_each()
     reported = {plan.pattern.name: report for plan, report in zip(plans, reports, strict=True)}
 
-    def unit_funnel(names: Sequence[PatternName]) -> EventTold | None:
-        return None if pipeline.events is None else pipeline.events.told({name: reported[name] for name in names})
+    def unit_funnel(names: Sequence[PatternName]) -> EventTrace | None:
+        return None if pipeline.events is None else pipeline.events.trace({name: reported[name] for name in names})
 
     seen = [_seen(plan.pattern, report, funnel) for plan, report, funnel in zip(plans, reports, funnels, strict=True)]
     return Explanations(explain_all(plans, seen, pipeline.time_unit, unit_funnel))
@@ -221,14 +221,14 @@ def _seen(pattern: AnyPattern, report: PatternReport, funnel: Funnel | None) -> 
 
 
 def statistics_of(
-    stream: Records, options: MatchOptions, tell: Warn = warn, reading: ReaderOptions | None = None
+    stream: Records, options: MatchOptions, notify: Warn = warn, reading: ReaderOptions | None = None
 ) -> StatisticsSnapshot | None:
     """Count what a planner wants to know of a stream's first block with a record; None if it has no record.
 
     Args:
         stream: what to look at.
         options: see `MatchOptions`.
-        tell: told of records looked at that could not be used.
+        notify: told of records looked at that could not be used.
         reading: how the stream is written, with the unit and columns of the options.
 
     Raises:
@@ -244,6 +244,8 @@ def statistics_of(
                 return sample(batch, reading.symbols)
     finally:
         reader.close()
-        for text in rejections.told(reader.records, reader.place, "they do not count in the statistics that plans are made on"):
-            tell(text)
+        for text in rejections.sentences(
+            reader.records, reader.place, "they do not count in the statistics that plans are made on"
+        ):
+            notify(text)
     return None

@@ -48,7 +48,7 @@ class Rejections:
         """Return whether of so many records none could be used, though there was one."""
         return 0 < records <= self.count
 
-    def told(self, records: int, place: str, how: str) -> list[str]:
+    def sentences(self, records: int, place: str, how: str) -> list[str]:
         """Return the sentence that tells of them, nothing if there are none.
 
         Args:
@@ -67,9 +67,9 @@ class Rejections:
 def unusable_values_notes(found: Iterable[UnusableValues], place: str) -> list[str]:
     """Return a sentence for each attribute of which values are missing because none can have them."""
     return [
-        f"attribute {unusable_values.name!r} was {unusable_values.found} in {unusable_values.records:,} record{'s' * (unusable_values.records != 1)}, "
-        f"the first at {place} {unusable_values.line}; such a value counts as missing"
-        for unusable_values in found
+        f"attribute {unusable.name!r} was {unusable.found} in {unusable.records:,} record{'s' * (unusable.records != 1)}, "
+        f"the first at {place} {unusable.line}; such a value counts as missing"
+        for unusable in found
     ]
 
 

@@ -122,7 +122,7 @@ class Run:
                 self._records += len(batch)
                 self._count_rejections()
                 self._hand_on()
-                self._tell()
+                self._notify()
                 if self._is_past(batch):
                     break
         except UnreadableStreamError:
@@ -138,7 +138,7 @@ class Run:
 
     def _finish(self) -> None:
         self._write_all(self.pipeline.finish(self.reader))
-        self._tell()
+        self._notify()
 
     def _write_all(self, found: Generator[MatchBatch, None, None]) -> None:
         # A record that completes many matches is under way meanwhile: whatever happens, it ends here.
@@ -188,7 +188,7 @@ class Run:
     def unused(self, how: str) -> list[str]:
         """Return sentences that tell what could not be used; `how` says what shows it."""
         return [
-            *self.rejections.told(self.reader.records, self.reader.place, how),
+            *self.rejections.sentences(self.reader.records, self.reader.place, how),
             *unusable_values_notes(self.reader.unusable_values, self.reader.place),
             *settled_notes(self.reader.settled, self.pipeline.patterns, "--type {column}:number"),
         ]
@@ -208,7 +208,7 @@ class Run:
             matched=matched,
         )
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if self.on_progress is not None:
             progress = Progress(self.reader.bytes_read, self.reader.bytes_total, self._records, self._found)
             self.on_progress(progress)

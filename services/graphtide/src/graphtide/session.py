@@ -119,8 +119,8 @@ class Session:
         self._records = 0
         self._alone = OneAtATime("this session")
         self._over = ""
-        self._told: list[tuple[str, type[Warning]]] = []
-        self._tell: Callable[[str, type[Warning]], None] = warn
+        self._reported: list[tuple[str, type[Warning]]] = []
+        self._notify: Callable[[str, type[Warning]], None] = warn
 
     def __enter__(self) -> Self:
         """Return the session itself."""
@@ -241,13 +241,15 @@ class Session:
         """Warn of what could not be used, unless it was said before or the letters were taken."""
         kept = len(self._dead_letters)
         how = f"take_dead_letters() gives {'them' if kept == self._rejections.count else f'the first {kept:,} of them'}"
-        told = self._rejections.told(self._records, reader.place, how) if self._rejections.count > self._warned_of else []
+        sentences = (
+            self._rejections.sentences(self._records, reader.place, how) if self._rejections.count > self._warned_of else []
+        )
         self._warned_of = self._rejections.count
         unusable_values, self._unusable_values = self._unusable_values, {}
         settled, self._settled = settled_notes(self._settled.values(), self.patterns, _DECLARED), {}
         notes, self._pipeline.notes = self._pipeline.notes, []
-        for text in (*told, *unusable_values_notes(unusable_values.values(), reader.place), *settled, *notes):
-            self._tell(text, StreamWarning)
+        for text in (*sentences, *unusable_values_notes(unusable_values.values(), reader.place), *settled, *notes):
+            self._notify(text, StreamWarning)
 
     def _warn_of_patterns(self, reader: Reader) -> None:
         """Warn once of what does not fit the stream, at its end; an empty stream in memory is the caller's own."""
@@ -258,20 +260,20 @@ class Session:
         declared = pipeline.declared
         found = notes_on(self.patterns, self._records, pipeline.seen, first=pipeline.first, declared=declared, matched=matched)
         if found:
-            self._tell("\n".join(found), PatternWarning)
+            self._notify("\n".join(found), PatternWarning)
 
     @contextlib.contextmanager
     def _warning_later(self) -> Iterator[None]:
-        """Let warnings wait for `_take_told`: in another thread they would name nobody."""
-        before, self._tell = self._tell, lambda text, category: self._told.append((text, category))
+        """Let warnings wait for `_take_warnings`: in another thread they would name nobody."""
+        before, self._notify = self._notify, lambda text, category: self._reported.append((text, category))
         try:
             yield
         finally:
-            self._tell = before
+            self._notify = before
 
-    def _take_told(self) -> list[tuple[str, type[Warning]]]:
-        told, self._told = self._told, []
-        return told
+    def _take_warnings(self) -> list[tuple[str, type[Warning]]]:
+        sentences, self._reported = self._reported, []
+        return sentences
 
     def _open(self, records: Records, *, live: bool = False) -> Reader:
         return read_by(records, self._pipeline, self._options, ReaderOptions(live=live))

@@ -62,10 +62,10 @@ class OfSession(Protocol):
         ...
 
     def _warning_later(self) -> AbstractContextManager[None]:
-        """Let warnings wait for `_take_told`."""
+        """Let warnings wait for `_take_warnings`."""
         ...
 
-    def _take_told(self) -> list[tuple[str, type[Warning]]]:
+    def _take_warnings(self) -> list[tuple[str, type[Warning]]]:
         """Return the warnings that waited."""
         ...
 
@@ -120,7 +120,7 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
                 batch = await self._steps.next()
             finally:
                 # Told here, where whoever waits can be named.
-                for text, category in self._session._take_told():  # noqa: SLF001 - a part of the session
+                for text, category in self._session._take_warnings():  # noqa: SLF001 - a part of the session
                     warn(text, category)
             if batch is None:
                 self._steps.end()

@@ -172,12 +172,12 @@ def test_an_end_that_was_asked_for_is_told_and_the_summary_is_true(
         ended = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json")
     assert ended.exit_code == status
     assert "interrupted; finished slices are in m.jsonl.run: --resume m.jsonl.run goes on" in ended.stderr
-    told = json.loads((pattern.parent / "s.json").read_text())
-    assert (told["outcome"], told["matches"]) == ("interrupted", 1)
+    emitted = json.loads((pattern.parent / "s.json").read_text())
+    assert (emitted["outcome"], emitted["matches"]) == ("interrupted", 1)
     again = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json", "--resume", "m.jsonl.run")
     assert again.exit_code == 0
-    told = json.loads((pattern.parent / "s.json").read_text())
-    assert (told["outcome"], told["matches"]) == ("done", 1)
+    emitted = json.loads((pattern.parent / "s.json").read_text())
+    assert (emitted["outcome"], emitted["matches"]) == ("done", 1)
 
 
 def test_what_java_says_goes_to_a_log_that_stays_where_spark_fails(

@@ -135,10 +135,10 @@ def test_a_record_of_billions_of_matches_is_written_as_it_goes_and_ended_at_once
     assert process.returncode == 143
     with found.open() as lines:
         written = sum(1 for _ in lines)
-    told = json.loads(summary.read_text())
-    assert told["outcome"] == "interrupted"
+    emitted = json.loads(summary.read_text())
+    assert emitted["outcome"] == "interrupted"
     # A signal within a write leaves it open whether that was done: one piece, of 3,000 lines.
-    assert abs(written - told["matches"]) < 5_000
+    assert abs(written - emitted["matches"]) < 5_000
 
 
 @pytest.mark.parametrize("limit", [{"partial_matches": 2_000}, {"state_bytes": 200_000}])

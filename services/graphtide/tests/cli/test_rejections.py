@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10\n"
 HEADER = "ts,src,dst,label,amount\n"
 SOME = HEADER + "10,a,b,pays,5\nsoon,b,c,pays,6\n11,b\n11,b,c,pays,6\n3,c,d,pays,1\n12,b,,pays,1\n"
-TOLD = 'graphtide: 4 of 6 records were put aside, the first at line 3 (ts "soon" is not an integer); '
+EMITTED = 'graphtide: 4 of 6 records were put aside, the first at line 3 (ts "soon" is not an integer); '
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ VERBS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("verb", VERBS)
 def test_one_line_says_how_many_and_the_first(folder: Path, verb: str) -> None:
     ended = graphtide(folder, *VERBS[verb], "some.csv")
-    assert (ended.returncode, ended.stderr) == (0, TOLD + "--dead-letters FILE keeps them\n")
+    assert (ended.returncode, ended.stderr) == (0, EMITTED + "--dead-letters FILE keeps them\n")
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_where_they_are_kept_it_says_so(folder: Path, verb: str) -> None:
     ended = graphtide(folder, *VERBS[verb], "some.csv", "--dead-letters", "dead.jsonl")
-    assert (ended.returncode, ended.stderr) == (0, TOLD + "they are in dead.jsonl\n")
+    assert (ended.returncode, ended.stderr) == (0, EMITTED + "they are in dead.jsonl\n")
     letters = [json.loads(line) for line in (folder / "dead.jsonl").read_text().splitlines()]
     assert [(letter["line"], letter["raw"]) for letter in letters] == [
         (3, "soon,b,c,pays,6"),
@@ -117,7 +117,7 @@ def test_records_that_statistics_leave_out_are_told_too(folder: Path) -> None:
 
 def test_validating_against_a_stream_tells_too(folder: Path) -> None:
     ended = graphtide(folder, "validate", "p.gtp", "--stream", "some.csv")
-    assert TOLD in ended.stderr, "the late one too"
+    assert EMITTED in ended.stderr, "the late one too"
     assert ended.returncode == 0
 
 

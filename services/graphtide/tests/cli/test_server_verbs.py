@@ -191,7 +191,7 @@ def test_results_that_are_valid_at_a_time_are_written_with_what_may_be_missing(t
     for target in "vw":
         id = result_id("p", 1, "near", ("u", target))
         times = {"detected_at": 1, "first_ts": 1, "last_ts": 1}
-        told = {
+        emitted = {
             "match_id": id,
             "query": "p",
             "kind": "match",
@@ -201,7 +201,7 @@ def test_results_that_are_valid_at_a_time_are_written_with_what_may_be_missing(t
             "label": "near",
             "valid": [1, 11],
         }
-        there.log.writer().write([matches.encode(TOPICS.matches, json.dumps(told).encode(), 1, None)])
+        there.log.writer().write([matches.encode(TOPICS.matches, json.dumps(emitted).encode(), 1, None)])
     line = ["results", "p", "--at", "5", "--server", there.url, "--api-key", "root"]
     ended = CliRunner().invoke(app, line, catch_exceptions=False)
     assert [json.loads(each)["valid"] for each in ended.stdout.splitlines()] == [[1, 11]] * 2

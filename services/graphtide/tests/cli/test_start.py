@@ -195,8 +195,8 @@ def test_verbs_of_a_server_load_no_engine() -> None:
 
 
 def test_the_package_loads_nothing_until_it_is_asked() -> None:
-    told = "import sys, graphtide; print([m for m in sys.modules if m.startswith('graphtide')], graphtide.__version__)"
-    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True)
+    emitted = "import sys, graphtide; print([m for m in sys.modules if m.startswith('graphtide')], graphtide.__version__)"
+    ended = subprocess.run([sys.executable, "-c", emitted], capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout == f"['graphtide'] {graphtide.__version__}\n"
 
 
@@ -241,10 +241,10 @@ def test_a_verb_of_an_extra_that_is_not_installed_says_how_to_get_it(arguments: 
     without = f"import sys; sys.modules['graphtide_bench'] = None; {AFTER}"
     line = [sys.executable, "-c", without, json.dumps(arguments)]
     ended = subprocess.run(line, capture_output=True, text=True, timeout=300, check=True)
-    told, _, end = ended.stderr.splitlines()
+    emitted, _, end = ended.stderr.splitlines()
     assert ended.stdout == ""
-    assert told.startswith("graphtide: bench needs graphtide_bench")
-    assert told.endswith(f", which is not installed: {line_for('bench')}")
+    assert emitted.startswith("graphtide: bench needs graphtide_bench")
+    assert emitted.endswith(f", which is not installed: {line_for('bench')}")
     assert json.loads(end)[0] == 1
 
 

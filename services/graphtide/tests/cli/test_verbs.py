@@ -160,23 +160,23 @@ def other(tmp_path: Path) -> Path:
 
 def test_every_verb_reads_a_stream_as_match_does(files: tuple[Path, Path], other: Path) -> None:
     options = ("--stream-format", "csv", *AS_WRITTEN, "--time-unit", "s", "--lateness", "1s", "--max-ahead", "1h")
-    told = run("explain", files[0], "--engine", "timing", "--analyze", other, *options)
-    assert "records as x          3" in told.output
-    assert "1 of 4 records was put aside, the first at line 5" in told.stderr
-    told = run("explain", files[0], "--statistics-from", other, *options)
-    assert "put aside, the first at line 5" in told.stderr
-    told = run("validate", files[0], "--stream", other, *options)
-    assert "1 valid pattern: p" in told.output
-    assert "1 of 4 records was put aside, the first at line 5" in told.stderr
-    told = run("statistics", other, *options)
-    assert "1 of 4 records was put aside, the first at line 5" in told.stderr
-    told = run("match", files[0], other, *options, "--statistics-from", other, "--dead-letters", files[0].with_name("d"))
-    assert (told.exit_code, files[0].with_name("d").read_text().count("\n")) == (0, 1)
+    emitted = run("explain", files[0], "--engine", "timing", "--analyze", other, *options)
+    assert "records as x          3" in emitted.output
+    assert "1 of 4 records was put aside, the first at line 5" in emitted.stderr
+    emitted = run("explain", files[0], "--statistics-from", other, *options)
+    assert "put aside, the first at line 5" in emitted.stderr
+    emitted = run("validate", files[0], "--stream", other, *options)
+    assert "1 valid pattern: p" in emitted.output
+    assert "1 of 4 records was put aside, the first at line 5" in emitted.stderr
+    emitted = run("statistics", other, *options)
+    assert "1 of 4 records was put aside, the first at line 5" in emitted.stderr
+    emitted = run("match", files[0], other, *options, "--statistics-from", other, "--dead-letters", files[0].with_name("d"))
+    assert (emitted.exit_code, files[0].with_name("d").read_text().count("\n")) == (0, 1)
 
 
 def test_validate_says_which_records_are_late_and_which_columns_there_are_not(files: tuple[Path, Path], other: Path) -> None:
-    told = run("validate", files[0], "--stream", other, "--format", "csv", *AS_WRITTEN)
-    assert "1 of 4 records was put aside, the first at line 4 (late: ts 11" in told.stderr
+    emitted = run("validate", files[0], "--stream", other, "--format", "csv", *AS_WRITTEN)
+    assert "1 of 4 records was put aside, the first at line 4 (late: ts 11" in emitted.stderr
     files[0].write_text(PATTERN.replace(" ON", " WHERE x.amuont > 1 ON"))
     ended = CliRunner().invoke(app, ["validate", str(files[0]), "--stream", str(other), "--format", "csv", *AS_WRITTEN])
     assert "amount" in str(ended.exception)
@@ -193,14 +193,14 @@ def test_a_wrong_format_of_a_stream_is_refused_by_the_option_that_says_it(verb: 
 
 @pytest.mark.parametrize("form", ["svg", "html"])
 def test_explain_draws(files: tuple[Path, Path], form: str) -> None:
-    told = run("explain", files[0], "--analyze", files[1], "--format", form)
-    assert "<svg xmlns=" in told.output
-    assert "</svg>" in told.output
+    emitted = run("explain", files[0], "--analyze", files[1], "--format", form)
+    assert "<svg xmlns=" in emitted.output
+    assert "</svg>" in emitted.output
 
 
 def test_a_streaming_graph_query_is_checked_and_printed(files: tuple[Path, Path]) -> None:
     query = files[0].with_name("q.gtp")
     query.write_text(PATTERN + "CONSTRUCT (u)-[:near]->(v)\nMATCH (u)-/:pays+/->(v)\nON s WINDOW(10)\n")
-    told = run("validate", query)
-    assert (told.exit_code, told.output) == (0, f"{query}: 2 valid patterns: p, near (streaming graph query)\n")
+    emitted = run("validate", query)
+    assert (emitted.exit_code, emitted.output) == (0, f"{query}: 2 valid patterns: p, near (streaming graph query)\n")
     assert "near(u, v) <- pays+(u, v)." in run("validate", query, "--print").output

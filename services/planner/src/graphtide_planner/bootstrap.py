@@ -60,11 +60,11 @@ def scaler(settings: PlannerSettings, log: Log, replica_exchange: ReplicaExchang
     except ImportError as error:
         message = f"scaling needs the client of Kubernetes: {line_for('kubernetes')}"
         raise FatalError(message) from error
-    told, clock = settings.scaling, SystemClock()
-    namespace = told.namespace or _namespace(told)
-    api = Api(ApiAddress(told.server, told.token, told.authorities))
-    names = {service: each.stateful_set for service, each in told.services.items()}
-    lease = Lease(api, namespace, told.lease, identity=told.identity or platform.node(), clock=clock)
+    scaling_settings, clock = settings.scaling, SystemClock()
+    namespace = scaling_settings.namespace or _namespace(scaling_settings)
+    api = Api(ApiAddress(scaling_settings.server, scaling_settings.token, scaling_settings.authorities))
+    names = {service: each.stateful_set for service, each in scaling_settings.services.items()}
+    lease = Lease(api, namespace, scaling_settings.lease, identity=scaling_settings.identity or platform.node(), clock=clock)
     return Scaler(
         log,
         topics_on(log, settings.prefix),
@@ -74,25 +74,25 @@ def scaler(settings: PlannerSettings, log: Log, replica_exchange: ReplicaExchang
     )
 
 
-def _aims(told: ScalingSettings) -> Aims:
+def _aims(scaling_settings: ScalingSettings) -> Aims:
     return Aims(
-        busy=told.busy,
-        busy_after=told.busy_after,
-        lag_seconds=told.lag_seconds,
-        lag_records=told.lag_records,
-        memory_bytes=told.memory_bytes,
-        out_after_seconds=told.out_after_seconds,
-        in_after_seconds=told.in_after_seconds,
-        rest_seconds=told.rest_seconds,
-        figures_seconds=max(60.0, 4 * told.every_seconds),
-        drain_seconds=told.drain_seconds,
-        step_out=told.step_out,
-        step_in=told.step_in,
+        busy=scaling_settings.busy,
+        busy_after=scaling_settings.busy_after,
+        lag_seconds=scaling_settings.lag_seconds,
+        lag_records=scaling_settings.lag_records,
+        memory_bytes=scaling_settings.memory_bytes,
+        out_after_seconds=scaling_settings.out_after_seconds,
+        in_after_seconds=scaling_settings.in_after_seconds,
+        rest_seconds=scaling_settings.rest_seconds,
+        figures_seconds=max(60.0, 4 * scaling_settings.every_seconds),
+        drain_seconds=scaling_settings.drain_seconds,
+        step_out=scaling_settings.step_out,
+        step_in=scaling_settings.step_in,
     )
 
 
-def _namespace(told: ScalingSettings) -> str:
-    path = told.token.with_name(_NAMESPACE)
+def _namespace(scaling_settings: ScalingSettings) -> str:
+    path = scaling_settings.token.with_name(_NAMESPACE)
     try:
         return path.read_text("ascii").strip()
     except OSError as error:

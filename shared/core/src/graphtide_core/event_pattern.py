@@ -62,7 +62,7 @@ class EventPattern:
         one_per: of those, the first for each key in each interval of time.
         selection: what iterations take.
         partition: attributes that all events of a match share, those of an `Absent` too; who lacks one takes no part.
-        tells_timeouts: whether a `Seq` that began and did not end is reported once no match can come of it.
+        emits_timeouts: whether a `Seq` that began and did not end is reported once no match can come of it.
         returns: what is told of a match beside its ids.
         version: of the pattern.
     """
@@ -75,7 +75,7 @@ class EventPattern:
     report: Report = Report.ALL
     selection: Selection = Selection.ANY
     partition: tuple[str, ...] = ()
-    tells_timeouts: bool = False
+    emits_timeouts: bool = False
     version: int = 1
     is_distinct: bool = False
     one_per: OnePer | None = None

@@ -223,7 +223,7 @@ def _refuse_options(pattern: EventPattern) -> None:
     if pattern.selection.value != "any" and all(event.repeat is None for event in events(pattern.root)):
         message = f"SKIP TILL {pattern.selection.value.upper()} is about iterations, and the pattern has none"
         raise InvalidPatternError(message, hint="repeat an event, as in a:A+, or leave the clause out")
-    if pattern.tells_timeouts and not _is_plain_sequence(pattern.root):
+    if pattern.emits_timeouts and not _is_plain_sequence(pattern.root):
         message = "ON TIMEOUT is for a SEQ of events, ORs of events and NOTs"
         raise InvalidPatternError(message, hint="leave it out, or write the inner parts as patterns of their own")
 

@@ -39,9 +39,9 @@ class ResultEdges:
         self._known: dict[MatchId, tuple[EdgeId, int | None]] = {}
         self._most = _FEW
 
-    def of(self, told: Iterable[Match]) -> Iterator[Edge]:
+    def of(self, emitted: Iterable[Match]) -> Iterator[Edge]:
         """Yield the edges, and deletions, of what is told; matches that are no edge, as those of patterns, give none."""
-        for match in told:
+        for match in emitted:
             if isinstance(match, IntervalMatch) and len(match.bindings) == _COLUMNS:
                 yield from self._of(match)
 

@@ -63,9 +63,9 @@ class ValidResults:
             yield replace(each, detected_at=each.first_ts, nth=0)
 
 
-def _begin(told: IntervalMatch) -> EventTime:
+def _begin(emitted: IntervalMatch) -> EventTime:
     """Return since when a result is valid by what was told of it; what a retraction withdraws begins later."""
-    return told.detected_at if told.kind is MatchKind.RETRACT else told.valid[0]
+    return emitted.detected_at if emitted.kind is MatchKind.RETRACT else emitted.valid[0]
 
 
 def _is_valid(result: IntervalMatch, at: EventTime) -> bool:

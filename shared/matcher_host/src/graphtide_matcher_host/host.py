@@ -116,7 +116,7 @@ class MatcherHost:
         self._plan_statuses: dict[PatternName, PlanStatus] = {}
         self._works: dict[StreamName, StreamWork] = {}
         self._figures: dict[PatternName, PatternReport] = {}
-        self._told_at = 0.0
+        self._reported_at = 0.0
         self._committed_offset_check = CommittedOffsetCheck(records.group, TopicPartition(records.plans, 0))
         self._telemetry = HostMetrics(records.group, clock)
         self._occupancy = Occupancy(clock)
@@ -170,7 +170,7 @@ class MatcherHost:
         with self._occupancy.waiting():
             records = opened.reader.poll(0 if is_hurried else self._settings.linger_seconds, self._settings.most_records)
         self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
-        is_due = self._clock.monotonic() - self._told_at >= self._settings.figures_seconds
+        is_due = self._clock.monotonic() - self._reported_at >= self._settings.figures_seconds
         header = self._due_counts() if is_due else []
         if not records:
             for work in self._works.values():
@@ -246,8 +246,8 @@ class MatcherHost:
     def _refuse(self) -> None:
         """Say of plans that cannot be read why; of those that run here it is said where they end, by `_adopt`."""
         known = ((refusal, self._plan_statuses.get(name)) for name, refusal in self._refusals.items())
-        told = (refused(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
-        messages = [self._tell(each) for each in told if each is not None and each != self._plan_statuses.get(each.name)]
+        emitted = (refused(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
+        messages = [self._tell(each) for each in emitted if each is not None and each != self._plan_statuses.get(each.name)]
         if messages:
             self._commit(messages, {})
 
@@ -286,7 +286,7 @@ class MatcherHost:
     def _adopt_one(self, stream: StreamName, names: Collection[PatternName]) -> list[PatternName]:
         """Bring the pass of a stream in line; return the patterns whose plans are over with that: another look is due."""
         work = self._work(stream)
-        to_run, told = self._reconcile(stream, names, work)
+        to_run, emitted = self._reconcile(stream, names, work)
         running: list[Running] = []
         newcomers: list[Running] = []
         for each in to_run:
@@ -311,9 +311,9 @@ class MatcherHost:
         work.welcome(newcomers)
         messages = [message for each in missed for message in self._reported(each.record, each.header, each.matches)]
         over = work.over()
-        told += [each.plan_status for each in running] + over
+        emitted += [each.plan_status for each in running] + over
         moved = work.moved()
-        for plan_status in told:
+        for plan_status in emitted:
             if plan_status.name in moved or not plan_status.is_said_by(self._plan_statuses.get(plan_status.name)):
                 position = work.position if plan_status.state is State.RUNNING else None
                 messages.append(self._tell(plan_status, position=position))
@@ -351,14 +351,14 @@ class MatcherHost:
     ) -> tuple[list[Running], list[PlanStatus]]:
         """Split the plans of some patterns into those that are to run, and what is to be said of the others."""
         running: list[Running] = []
-        told: list[PlanStatus] = []
+        emitted: list[PlanStatus] = []
         wanted: list[Assignment] = []
         for name in sorted(names):
             each, known = self._desired.get(name), self._plan_statuses.get(name)
             if each is not None and each.stream == stream:
                 wanted.append(each)
             elif known is not None and known.state is State.RUNNING and known.stream == stream:
-                told.append(dropped(known, work.position, self._refusals.get(name)))
+                emitted.append(dropped(known, work.position, self._refusals.get(name)))
         for each in sorted(wanted, key=lambda each: not runs(each, self._plan_statuses.get(each.name))):
             match reconcile(each, self._plan_statuses.get(each.name), work.position):
                 case Running() as plan:
@@ -367,10 +367,10 @@ class MatcherHost:
                     if reason is None:
                         running.append(plan)
                     else:
-                        told.append(plan.ended(State.FAILED, plan.reports_from, reason))
+                        emitted.append(plan.ended(State.FAILED, plan.reports_from, reason))
                 case PlanStatus() as plan_status:
-                    told.append(plan_status)
-        return running, told
+                    emitted.append(plan_status)
+        return running, emitted
 
     def _over(self) -> list[PlanStatus]:
         """Return what is to be said of the plans whose end is reached."""
@@ -405,14 +405,14 @@ class MatcherHost:
         ran = any(each.state is State.RUNNING and each.stream == stream for each in self._plan_statuses.values())
         _, end = opened.side.ends([partition])[partition]
         # What is past the end was written by somebody else.
-        told = max((each.position for each in known if each.position is not None and each.position <= end), default=0)
-        committed = self._committed(partition, told if known else None)
+        emitted = max((each.position for each in known if each.position is not None and each.position <= end), default=0)
+        committed = self._committed(partition, emitted if known else None)
         if committed is not None and (ran or known):
             return committed.offset
         plans = (reconcile(each, self._plan_statuses.get(each.name), end) for each in wanted)
         return min([end, *(plan.reports_from for plan in plans if isinstance(plan, Running))])
 
-    def _committed(self, partition: TopicPartition, told: int | None) -> Position | None:
+    def _committed(self, partition: TopicPartition, emitted: int | None) -> Position | None:
         """Return the position, unless it is before what this host said in transactions with it: matches would come again.
 
         Raises:
@@ -421,10 +421,10 @@ class MatcherHost:
 
         def contradiction(positions: Mapping[TopicPartition, Position | None]) -> str | None:
             committed = positions[partition]
-            if told is None or (committed is not None and committed.offset >= told):
+            if emitted is None or (committed is not None and committed.offset >= emitted):
                 return None
             found = "no position" if committed is None else f"the position {committed.offset}"
-            return f"has {found} in {partition.topic}, and said before that it was at {told} or later"
+            return f"has {found} in {partition.topic}, and said before that it was at {emitted} or later"
 
         opened = self._needed()
         return self._committed_offset_check.settled(opened.reader, [partition], contradiction, opened.transactor)[partition]
@@ -458,12 +458,12 @@ class MatcherHost:
 
     def _reported(self, record: Record, header: OrderedHeader, matches: Sequence[EncodedMatch]) -> list[Message]:
         self._telemetry.reported(matches)
-        edges = self._needed().views.tell(self._records.stream_of(record), header, matches, self._clock.monotonic())
+        edges = self._needed().views.emit(self._records.stream_of(record), header, matches, self._clock.monotonic())
         return [*self._records.matches(record, header, matches), *edges]
 
     def _due_counts(self) -> list[Message]:
         """Say how plans do that did something since the last time, and which of them a limit ended."""
-        self._told_at = self._clock.monotonic()
+        self._reported_at = self._clock.monotonic()
         messages: list[Message] = []
         for work in self._works.values():
             changed = work.changes()
@@ -505,7 +505,7 @@ class MatcherHost:
         here = None if work is None else work.consumption(plan_status.name, plan_status.version)
         plan_status = plan_status if here is None else replace(plan_status, consumption=here)
         self._plan_statuses[plan_status.name] = plan_status
-        return self._records.told(plan_status, report, position)
+        return self._records.status_message(plan_status, report, position)
 
     def _commit(self, messages: Iterable[Message], positions: dict[TopicPartition, Position]) -> None:
         transactor = self._needed().transactor

@@ -177,7 +177,9 @@ class HostRecords:
             _consumption_cursor(said.consumption),
         )
 
-    def told(self, plan_status: PlanStatus, report: PatternReport | None = None, position: int | None = None) -> Message:
+    def status_message(
+        self, plan_status: PlanStatus, report: PatternReport | None = None, position: int | None = None
+    ) -> Message:
         """Return what is said of a plan, with its counts and the next offset where it runs."""
         said = control.StatusRecord(
             name=plan_status.name,
@@ -247,13 +249,17 @@ def _head(of: EncodedMatch) -> match_events.MatchHead:
         of.pattern.version,
         of.kind,
         of.detected_at,
-        tells_change=of.pattern.reports_changes,
+        has_change=of.pattern.reports_changes,
         nth=of.nth,
     )
 
 
-def _consumption_cursor(told: control.ConsumptionCursorForm | msgspec.UnsetType) -> ConsumptionCursor | None:
-    return ConsumptionCursor(told.at, told.ties) if isinstance(told, control.ConsumptionCursorForm) else None
+def _consumption_cursor(status_message: control.ConsumptionCursorForm | msgspec.UnsetType) -> ConsumptionCursor | None:
+    return (
+        ConsumptionCursor(status_message.at, status_message.ties)
+        if isinstance(status_message, control.ConsumptionCursorForm)
+        else None
+    )
 
 
 def _items(report: PatternReport) -> tuple[control.ItemStatus, ...]:

@@ -231,9 +231,9 @@ class StreamPass:
             other._pass_starts(self.position - 1)
         name = running.assignment.name
         running = replace(running, consumption=other.plans.consumption(name))
-        untold = [batch for offset, batch in selected if offset < running.start]
-        told = [batch for offset, batch in selected if offset >= running.start]
-        place = self._take(running, untold, told, since, has_begun=has_begun)
+        unreported = [batch for offset, batch in selected if offset < running.start]
+        emitted = [batch for offset, batch in selected if offset >= running.start]
+        place = self._take(running, unreported, emitted, since, has_begun=has_begun)
         self._matcher.take_deduplication(place, other._matcher, other._place(name))
         self.mark_shed(other.shed & {name})
 
@@ -307,14 +307,14 @@ class StreamPass:
         Of a plan that was paused before the pass was made they are those up to then, once.
         """
         changed = {self.plans.name(place): report for place, report in self._matcher.changed(most).items()}
-        told = {name: report for name, report in changed.items() if name not in self._paused} | self._untold
+        emitted = {name: report for name, report in changed.items() if name not in self._paused} | self._untold
         self._untold = {}
-        return told
+        return emitted
 
     # ---- parts
 
     def _take(
-        self, running: Running, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch], since: int, *, has_begun: bool
+        self, running: Running, unreported: Sequence[EdgeBatch], emitted: Sequence[EdgeBatch], since: int, *, has_begun: bool
     ) -> int:
         """Match a plan more, which wants edges that `selected` gives from a time on only; return its number."""
         assignment = running.assignment
@@ -323,8 +323,8 @@ class StreamPass:
         place = self._matcher.add(
             plan,
             _lenient(assignment.limits),
-            untold=untold,
-            told=told,
+            unreported=unreported,
+            reported=emitted,
             projected=self.coverage.attributes,
             has_begun=has_begun,
             consumption=running.consumption,

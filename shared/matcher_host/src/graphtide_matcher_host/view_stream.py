@@ -25,7 +25,7 @@ from graphtide_core.result_edges import edge_id
 from graphtide_core.time import MIN_EVENT_TIME, EventTime
 from graphtide_log.window_log import Instant, between, first_since, last_before, last_numbered
 from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Symbols, ticks_per_second
-from graphtide_ordering.heartbeats import Told
+from graphtide_ordering.heartbeats import LastRecord
 from graphtide_ordering.ordered_records import Packing, Stretch
 from graphtide_ordering.tracing import Onward
 from graphtide_telemetry import events
@@ -131,7 +131,7 @@ class ViewStream:
                     _LOG.warning(events.ORDERED_UNREADABLE, error=str(error), topic=record.topic, offset=record.offset)
         return stream
 
-    def tell(self, header: OrderedHeader, matches: Iterable[EncodedMatch]) -> list[Message]:
+    def emit(self, header: OrderedHeader, matches: Iterable[EncodedMatch]) -> list[Message]:
         """Return the ordered records of what a record of the view's own stream brought about, which says this of itself."""
         matches = [match for match in matches if match.kind in _TOLD]
         if not matches:
@@ -163,8 +163,8 @@ class ViewStream:
         if not begins and header.watermark <= self.passed:
             return []
         self.passed = header.watermark
-        told = Told(self.epoch, self.newest, self.passed)
-        return [self._packing(header.epoch).heartbeat(told, self.passed, self.ordinal, self.number)]
+        last_record = LastRecord(self.epoch, self.newest, self.passed)
+        return [self._packing(header.epoch).heartbeat(last_record, self.passed, self.ordinal, self.number)]
 
     def _begin(self, source_epoch: int) -> bool:
         """Begin an epoch, since times do not go on from those before; the first is that of the view's own stream.
@@ -181,13 +181,15 @@ class ViewStream:
     def _line(self, match: EncodedMatch) -> bytes | None:
         """Return the edge that a match is as a line of JSON, or the deletion of the edge that it was; None if it is neither."""
         if match.kind is MatchKind.MATCH:
-            told = msgspec.json.decode(match.json, type=_Result)
+            last_record = msgspec.json.decode(match.json, type=_Result)
             id = edge_id(match.match_id, match.detected_at, match.nth)
             self._insert(_Edge(id, match.detected_at, self.number))
-            return _line({"ts": match.detected_at, "src": told.src, "dst": told.dst, "label": told.label, "id": id})
+            return _line(
+                {"ts": match.detected_at, "src": last_record.src, "dst": last_record.dst, "label": last_record.label, "id": id}
+            )
         if match.kind is MatchKind.RETRACT:
-            told = msgspec.json.decode(match.json, type=_Result)
-            edge = self._edges.pop(match.match_id, None) if told.valid[0] == match.detected_at else None
+            last_record = msgspec.json.decode(match.json, type=_Result)
+            edge = self._edges.pop(match.match_id, None) if last_record.valid[0] == match.detected_at else None
             if edge is not None and self._is_read(edge, match.detected_at):
                 self.newest = match.detected_at
                 return _line({"ts": match.detected_at, "op": "delete", "id": edge.id})

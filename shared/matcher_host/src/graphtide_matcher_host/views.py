@@ -84,7 +84,7 @@ class Views:
                 if known is not None and (longest.ticks > known.lookback.ticks or longest.edges > known.lookback.edges):
                     del self._streams[name]
 
-    def tell(self, stream: StreamName, header: OrderedHeader, matches: Sequence[EncodedMatch], now: float) -> list[Message]:
+    def emit(self, stream: StreamName, header: OrderedHeader, matches: Sequence[EncodedMatch], now: float) -> list[Message]:
         """Return the edges that a record of a stream, which says this, brought about by these matches; or that time has passed.
 
         Raises:
@@ -94,21 +94,21 @@ class Views:
         views = self._running.get(stream)
         if not views:
             return []
-        told: dict[PatternName, list[EncodedMatch]] = {}
+        emitted: dict[PatternName, list[EncodedMatch]] = {}
         for match in matches:
             if match.pattern.name in views:
-                told.setdefault(match.pattern.name, []).append(match)
-        messages = [each for name, own in told.items() for each in self._told(views[name], header, own)]
+                emitted.setdefault(match.pattern.name, []).append(match)
+        messages = [each for name, own in emitted.items() for each in self._emitted(views[name], header, own)]
         is_new = self._epochs.get(stream) != header.epoch
         if is_new or now - self._passed_at.get(stream, -math.inf) >= DEFAULT_HEARTBEAT_SECONDS:
             self._passed_at[stream], self._epochs[stream] = now, header.epoch
             messages += [each for view in views.values() for each in self._stream(view).pass_time(header)]
         return messages
 
-    def _told(self, view: Assignment, header: OrderedHeader, matches: Sequence[EncodedMatch]) -> list[Message]:
+    def _emitted(self, view: Assignment, header: OrderedHeader, matches: Sequence[EncodedMatch]) -> list[Message]:
         written = self._stream(view)
         try:
-            messages = written.tell(header, matches)
+            messages = written.emit(header, matches)
         except Exception as error:
             raise PlanFaultError(view.name, reason_of(error)) from error
         too_large, written.too_large = written.too_large, []

@@ -3,12 +3,12 @@
 #![no_main]
 
 use graphtide_decode::{JsonLinesDecoder, Options};
-use graphtide_fuzz::{ATTRIBUTES, answer, told};
+use graphtide_fuzz::{ATTRIBUTES, answer, emitted};
 use graphtide_graph::symbol::SharedSymbols;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let Some((sizes, declared, stream)) = told(input) else { return };
+    let Some((sizes, declared, stream)) = emitted(input) else { return };
     let decoded = |sizes: &[usize]| {
         let symbols = SharedSymbols::default();
         let attributes = ATTRIBUTES.map(str::to_owned).to_vec();

@@ -50,7 +50,7 @@ pub fn records(batch: &EdgeBatch, symbols: &SharedSymbols) -> Vec<String> {
 }
 
 /// Sizes of blocks and what is [`declared`], from the first bytes of an input, and the rest of it.
-pub fn told(input: &[u8]) -> Option<([usize; 3], Vec<(String, AttributeType)>, &[u8])> {
+pub fn emitted(input: &[u8]) -> Option<([usize; 3], Vec<(String, AttributeType)>, &[u8])> {
     let (sizes, rest) = input.split_first_chunk::<3>()?;
     let (bits, rest) = rest.split_first()?;
     Some((sizes.map(|byte| usize::from(byte) + 1), declared(*bits), rest))

@@ -445,8 +445,8 @@ class Matcher:
     def add(
         self,
         pattern: bytes,
-        untold: Sequence[EdgeBatch],
-        told: Sequence[EdgeBatch],
+        unreported: Sequence[EdgeBatch],
+        reported: Sequence[EdgeBatch],
         has_begun: bool,
         consumption: tuple[int, int] | None,
     ) -> bool:
@@ -460,10 +460,10 @@ class Matcher:
             RuntimeError: none was.
         """
 
-    def add_graph(self, query: bytes, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> bool:
+    def add_graph(self, query: bytes, unreported: Sequence[EdgeBatch], reported: Sequence[EdgeBatch]) -> bool:
         """Begin to add a graph query with its past; say whether that is done; then see `added`."""
 
-    def add_unit(self, unit: bytes, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> bool:
+    def add_unit(self, unit: bytes, unreported: Sequence[EdgeBatch], reported: Sequence[EdgeBatch]) -> bool:
         """Begin to add event patterns as a unit, with their past; say whether that is done."""
 
     def added_unit(self) -> list[int]:

@@ -101,7 +101,7 @@ class EventDetector:
 
     def push(self, batch: EdgeBatch) -> list[Occurrence]:
         """Take a batch and return what it brings about, in that order."""
-        return self._told(self.push_raw(batch))
+        return self._emitted(self.push_raw(batch))
 
     def push_raw(self, batch: EdgeBatch) -> _native.Occurrences:
         """As `push`, without an object for each occurrence."""
@@ -111,11 +111,11 @@ class EventDetector:
 
     def advance(self, now: int) -> list[Occurrence]:
         """Let time be `now`, and return what that settles; a time that has passed changes nothing."""
-        return self._told(self._native.advance(now))
+        return self._emitted(self._native.advance(now))
 
     def finish(self) -> list[Occurrence]:
         """Let all bounds pass, as at the end of a file, and return what that settles."""
-        return self._told(self._native.finish())
+        return self._emitted(self._native.finish())
 
     def replan(self, plan: AggregationPlan, patterns: Sequence[EventPattern]) -> bool:
         """Go over to another plan; a pattern whose name was there before goes on, of the others matches count from now on.
@@ -141,15 +141,15 @@ class EventDetector:
         """Return for each vertex of the plan how many instances are stored, and were at most."""
         return self._native.instances()
 
-    def _told(self, found: _native.Occurrences) -> list[Occurrence]:
-        told = []
+    def _emitted(self, found: _native.Occurrences) -> list[Occurrence]:
+        emitted = []
         for number, place, kind, detected_at, count, slots, values in found.rows():
             name, branches, fields = self._names[number]
             events = {
                 _name(branches[place], slot, own[0][0]): tuple(id_ for _, id_ in own) for slot, own in enumerate(slots) if own
             }
-            told.append(Occurrence(name, kind, detected_at, count, events, named_values(fields, values)))
-        return told
+            emitted.append(Occurrence(name, kind, detected_at, count, events, named_values(fields, values)))
+        return emitted
 
 
 def _name(branch: Branch, slot: int, kind: str) -> str:

@@ -137,15 +137,15 @@ class Matcher:
 
     def finish(self) -> Iterator[MatchBatch]:
         """Take the end of the stream: yield what patterns tell when all time has passed. No record may follow."""
-        yield from self._told(partial(self._native.finish, DEFAULT_MOST))
+        yield from self._emitted(partial(self._native.finish, DEFAULT_MOST))
 
     def advance(self, now: int) -> Iterator[MatchBatch]:
         """Take it that the stream is at a time: yield what patterns tell from that alone. Records before it may not follow."""
-        yield from self._told(partial(self._native.advance, now, DEFAULT_MOST))
+        yield from self._emitted(partial(self._native.advance, now, DEFAULT_MOST))
 
     def pass_time(self, watermark: int) -> Iterator[MatchBatch]:
         """Take it that no record before a time follows: yield what patterns tell from that alone. The newest is still that."""
-        yield from self._told(partial(self._native.pass_time, watermark, DEFAULT_MOST))
+        yield from self._emitted(partial(self._native.pass_time, watermark, DEFAULT_MOST))
 
     def count_from(self, number: int) -> None:
         """Take it that so many edges of the stream came before the next record, deletions not counted."""
@@ -205,8 +205,8 @@ class Matcher:
         plan: AnyPlan,
         limits: Limits,
         *,
-        untold: Sequence[EdgeBatch],
-        told: Sequence[EdgeBatch],
+        unreported: Sequence[EdgeBatch],
+        reported: Sequence[EdgeBatch],
         projected: Sequence[str] | None = None,
         has_begun: bool = True,
         consumption: ConsumptionCursor | None = None,
@@ -219,9 +219,9 @@ class Matcher:
         Args:
             plan: for the pattern, if it is one of events as a unit of its own; see `add_unit` and `add_graph_query`.
             limits: bounds on the state and the work of the pattern.
-            untold: records of the pattern's window that were taken, in stream order, deletions too: all that the pattern could
-                want, at least. Of the matches that they complete nobody was told, and nobody will be.
-            told: the records after those, likewise. The matches that they complete count as reported: they may be retracted.
+            unreported: records of the pattern's window that were taken, in stream order, deletions too, and all that it
+                could use. Their matches were never reported, and never will be.
+            reported: the records after those, likewise. Their matches count as reported, so they may be retracted.
             projected: the attributes of batches from now on, and of these; they begin with those before. None where they stay.
             has_begun: whether its matches count from the next record on, or counted with those told; else it waits for `begin`.
             consumption: how far it has consumed, where it consumes and has begun before, here or elsewhere.
@@ -234,13 +234,13 @@ class Matcher:
         """
 
         def add_edges(own: Plan) -> int:
-            return self._add_edges(own, limits, untold, told, projected, has_begun=has_begun, consumption=consumption)
+            return self._add_edges(own, limits, unreported, reported, projected, has_begun=has_begun, consumption=consumption)
 
         def add_events(own: EventPlan) -> int:
-            return self.add_unit(own.unit, limits, untold=untold, told=told, projected=projected)[0]
+            return self.add_unit(own.unit, limits, unreported=unreported, reported=reported, projected=projected)[0]
 
         def add_query(own: GraphPlan) -> int:
-            return self.add_graph_query(own, limits, past=[*untold, *told], projected=projected)
+            return self.add_graph_query(own, limits, past=[*unreported, *reported], projected=projected)
 
         number = by_kind(plan, edges=add_edges, events=add_events, query=add_query)
         if plan.native is not plan:
@@ -251,8 +251,8 @@ class Matcher:
         self,
         plan: Plan,
         limits: Limits,
-        untold: Sequence[EdgeBatch],
-        told: Sequence[EdgeBatch],
+        unreported: Sequence[EdgeBatch],
+        reported: Sequence[EdgeBatch],
         projected: Sequence[str] | None,
         *,
         has_begun: bool,
@@ -260,7 +260,7 @@ class Matcher:
     ) -> int:
         self._projected = self._projected if projected is None else tuple(projected)
         encoded = encode_one(plan, self._unit, self._projected, limits, self._concurrency)
-        if not self._native.add(encoded, untold, told, has_begun, consumption):
+        if not self._native.add(encoded, unreported, reported, has_begun, consumption):
             self._finish()
         number = self._native.added()
         self._limits[number : number + 1] = [limits]
@@ -272,14 +272,14 @@ class Matcher:
         unit: EventUnit,
         limits: Limits,
         *,
-        untold: Sequence[EdgeBatch],
-        told: Sequence[EdgeBatch],
+        unreported: Sequence[EdgeBatch],
+        reported: Sequence[EdgeBatch],
         projected: Sequence[str] | None = None,
     ) -> tuple[int, ...]:
         """Match event patterns from the next record on, as one unit; arguments as of `add`.
 
-        Matches whose last event is among the records `told` count as reported, where nothing can prevent them any more; where
-        something can, they are reported once time is past that.
+        A match whose last event is among the records `reported` counts as reported if nothing can prevent it any more. Others
+        are reported once time has passed their bound.
 
         Returns:
             The numbers of the patterns, in their order.
@@ -288,7 +288,7 @@ class Matcher:
             ValueError: the matcher is not adaptive, or is traced.
         """
         self._projected = self._projected if projected is None else tuple(projected)
-        if not self._native.add_unit(encode_unit(unit, self._unit, self._projected, limits), untold, told):
+        if not self._native.add_unit(encode_unit(unit, self._unit, self._projected, limits), unreported, reported):
             self._finish()
         numbers = self._native.added_unit()
         for number in numbers:
@@ -485,16 +485,16 @@ class Matcher:
 
     def funnel_of_each(self) -> tuple[Funnel | None, ...]:
         """Return the same with None for patterns that are not traced."""
-        told = iter(self._native.funnels() or ())
+        reported = iter(self._native.funnels() or ())
         return tuple(
-            by_kind(plan, edges=lambda own: self._funnel(own, next(told, None)), events=_none, query=_none)
+            by_kind(plan, edges=lambda own: self._funnel(own, next(reported, None)), events=_none, query=_none)
             for plan in self._plans
         )
 
-    def _funnel(self, plan: Plan, told: NativeFunnel | None) -> Funnel | None:
-        return None if told is None else funnel(told, plan.pattern, self._asked)
+    def _funnel(self, plan: Plan, reported: NativeFunnel | None) -> Funnel | None:
+        return None if reported is None else funnel(reported, plan.pattern, self._asked)
 
-    def _told(self, begin: Callable[[], bool]) -> Iterator[MatchBatch]:
+    def _emitted(self, begin: Callable[[], bool]) -> Iterator[MatchBatch]:
         """Begin work; yield what comes of it."""
         interrupted = yield from self._work(begin)
         found = self._native.pushed()

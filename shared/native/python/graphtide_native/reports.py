@@ -65,7 +65,7 @@ class Totals:
     unordered: int
 
 
-def report_of(told: dict[str, Any]) -> PatternReport:
+def report_of(emitted: dict[str, Any]) -> PatternReport:
     """Return what the extension says of a pattern."""
-    items = tuple(ItemReport(*item) for item in told["items"])
-    return PatternReport(**{**told, "limit": told["limit"] or "", "hits": tuple(told["hits"]), "items": items})
+    items = tuple(ItemReport(*item) for item in emitted["items"])
+    return PatternReport(**{**emitted, "limit": emitted["limit"] or "", "hits": tuple(emitted["hits"]), "items": items})

@@ -27,7 +27,7 @@ DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
 """How long a stream may be quiet before its readers are told what time it is."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class LastRecord(msgspec.Struct, frozen=True):
     """What the last ordered record told of time.
 
     Attributes:
@@ -41,7 +41,7 @@ class Told(msgspec.Struct, frozen=True):
     passed: int
 
     @classmethod
-    def by(cls, header: OrderedHeader) -> Told:
+    def by(cls, header: OrderedHeader) -> LastRecord:
         """Return what a record told. A watermark past the record's edges is told again by a heartbeat."""
         return cls(header.epoch, header.last_ts, header.last_ts if header.records else header.watermark)
 
@@ -74,31 +74,31 @@ class Heartbeats:
     """When a stream's readers are told of time.
 
     Attributes:
-        told: what they know; None before the first record.
+        last_record: what they know; None before the first record.
         at: since when they know it, in seconds of the caller's clock.
     """
 
-    def __init__(self, packing: Packing, seconds: float, told: Told | None, at: float) -> None:
+    def __init__(self, packing: Packing, seconds: float, last_record: LastRecord | None, at: float) -> None:
         """Go on from what was told last."""
         self._packing = packing
         self._seconds = seconds
-        self.told = told
+        self.last_record = last_record
         self.at = at
 
     def is_due(self, stream: Passing, now: float) -> bool:
         """Whether readers are to be told of the watermark, if nothing else goes out."""
-        told, watermark = self.told, stream.watermark
-        if told is None or watermark is None or now - self.at < self._seconds:
+        last_record, watermark = self.last_record, stream.watermark
+        if last_record is None or watermark is None or now - self.at < self._seconds:
             return False
-        return told.epoch == stream.epoch and told.newest > MIN_EVENT_TIME and told.passed < watermark
+        return last_record.epoch == stream.epoch and last_record.newest > MIN_EVENT_TIME and last_record.passed < watermark
 
     def after(self, messages: Sequence[Message], stream: Passing, now: float) -> list[Message]:
         """Return the heartbeat that goes out after these ordered records, the last so far; mostly none is due."""
         if messages:
-            self.told, self.at = Told.by(ordered.header(messages[-1].headers)), now
+            self.last_record, self.at = LastRecord.by(ordered.header(messages[-1].headers)), now
         watermark = stream.watermark
-        if self.told is None or watermark is None or not self.is_due(stream, now):
+        if self.last_record is None or watermark is None or not self.is_due(stream, now):
             return []
-        heartbeat = self._packing.heartbeat(self.told, watermark, stream.ordered, stream.numbered)
-        self.told, self.at = msgspec.structs.replace(self.told, passed=watermark), now
+        heartbeat = self._packing.heartbeat(self.last_record, watermark, stream.ordered, stream.numbered)
+        self.last_record, self.at = msgspec.structs.replace(self.last_record, passed=watermark), now
         return [heartbeat]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Message
     from graphtide_native.records import EdgeBatch
 
-    from graphtide_ordering.heartbeats import Told
+    from graphtide_ordering.heartbeats import LastRecord
     from graphtide_ordering.tracing import Onward
 
 _Rejected = TypeVar("_Rejected")
@@ -118,9 +118,9 @@ class Packing:
             packed += edges
         return messages, packed, too_large
 
-    def heartbeat(self, told: Told, watermark: int, ordinal: int, number: int) -> Message:
+    def heartbeat(self, last_record: LastRecord, watermark: int, ordinal: int, number: int) -> Message:
         """Return the message that tells how far the watermark is, before an edge of this ordinal and number."""
-        newest = EventTime(told.newest)
+        newest = EventTime(last_record.newest)
         header = OrderedHeader(
             newest,
             newest,
@@ -128,7 +128,7 @@ class Packing:
             ordinal,
             EventTime(watermark),
             self.unit,
-            epoch=told.epoch,
+            epoch=last_record.epoch,
             number=number,
             source_epoch=self.source_epoch,
         )

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.time import TimeUnit
 
 from graphtide_query import picture
-from graphtide_query.event_told import EventTold
+from graphtide_query.event_trace import EventTrace
 from graphtide_query.explanation import Explanation, Seen
 from graphtide_query.families import FAMILIES, family_of
-from graphtide_query.funnel import Told, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
+from graphtide_query.funnel import PatternTrace, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
 from graphtide_query.markup import markup
 from graphtide_query.picture import Box, Drawing
-from graphtide_query.query_told import query_lines, query_object
+from graphtide_query.plan_candidate import query_lines, query_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -97,7 +97,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                     for node in explanation.nodes
                 ],
                 "counts": dict(explanation.counts),
-                **_told(explanation),
+                **_trace_object(explanation),
             }
             for explanation in explanations
         ],
@@ -120,25 +120,25 @@ def _reasons(explanation: Explanation) -> dict[str, str]:
     return {each.physical.name: each.reason for each in explanation.considered if each.reason}
 
 
-def _told(explanation: Explanation) -> dict[str, object]:
-    match explanation.told:
+def _trace_object(explanation: Explanation) -> dict[str, object]:
+    match explanation.trace:
         case None:
             return {}
-        case EventTold() as told:
-            return {"funnel": told.funnel_object(), "why_not": told.why_not_object()}
-        case Told() as told:  # pragma: no branch - mypy knows that no case is left
-            return {"funnel": funnel_object(told), "why_not": why_not_object(told)}
+        case EventTrace() as trace:
+            return {"funnel": trace.funnel_object(), "why_not": trace.why_not_object()}
+        case PatternTrace() as trace:  # pragma: no branch - mypy knows that no case is left
+            return {"funnel": funnel_object(trace), "why_not": why_not_object(trace)}
 
 
 def _funnel(explanation: Explanation) -> list[list[str]]:
     """Return the match funnel as a table, head first; nothing where there is none."""
-    match explanation.told:
+    match explanation.trace:
         case None:
             return []
-        case EventTold() as told:
-            return told.table(explanation.nodes)
-        case Told() as told:  # pragma: no branch - mypy knows that no case is left
-            return table(told)
+        case EventTrace() as trace:
+            return trace.table(explanation.nodes)
+        case PatternTrace() as trace:  # pragma: no branch - mypy knows that no case is left
+            return table(trace)
 
 
 def to_dot(explanations: Sequence[Explanation]) -> str:
@@ -229,18 +229,18 @@ def _words(name: str) -> str:
 
 
 def _why_not(explanation: Explanation) -> list[str]:
-    match explanation.told:
+    match explanation.trace:
         case None:
             return []
-        case EventTold() as told:
-            return told.why_not_lines()
-        case Told() as told:  # pragma: no branch - mypy knows that no case is left
-            return why_not_lines(told)
+        case EventTrace() as trace:
+            return trace.why_not_lines()
+        case PatternTrace() as trace:  # pragma: no branch - mypy knows that no case is left
+            return why_not_lines(trace)
 
 
 def _node_lines(explanation: Explanation, node: Node) -> list[str]:
-    told = node_lines(explanation.told, node.name) if isinstance(explanation.told, Told) else []
-    return [node.name, node.does, *_figures(node), *told]
+    trace = node_lines(explanation.trace, node.name) if isinstance(explanation.trace, PatternTrace) else []
+    return [node.name, node.does, *_figures(node), *trace]
 
 
 def _text_lines(explanation: Explanation) -> list[str]:

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from graphtide_core.ids import PatternName
     from graphtide_core.plans import Candidate
 
-    from graphtide_query.event_told import EventTold
-    from graphtide_query.funnel import Told
+    from graphtide_query.event_trace import EventTrace
+    from graphtide_query.funnel import PatternTrace
     from graphtide_query.nodes import Actual, Node
-    from graphtide_query.query_told import PlanTold
+    from graphtide_query.plan_candidate import PlanCandidate
 
-    UnitFunnel = Callable[[Sequence[PatternName]], EventTold | None]
+    UnitFunnel = Callable[[Sequence[PatternName]], EventTrace | None]
     """Says of patterns of one unit, by their names, what a traced run saw of them."""
 
 
@@ -31,7 +31,7 @@ class Explanation:
         settings: what else was chosen, by name.
         nodes: the steps, inputs first.
         counts: counts of a run, by name; empty before one.
-        told: what was told of a run that was traced.
+        trace: what was told of a run that was traced.
         considered: what the choice was made from, cheapest first; empty if there was none.
         logical: of a graph query, the expression of each output as lines, by the output's label.
         plans: of a graph query, what it could have computed, as text, cheapest first.
@@ -43,10 +43,10 @@ class Explanation:
     settings: Mapping[str, str]
     nodes: tuple[Node, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
-    told: Told | EventTold | None = None
+    trace: PatternTrace | EventTrace | None = None
     considered: tuple[Candidate, ...] = ()
     logical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    plans: tuple[PlanTold, ...] = ()
+    plans: tuple[PlanCandidate, ...] = ()
     engines: Mapping[str, float] = field(default_factory=dict)
 
 

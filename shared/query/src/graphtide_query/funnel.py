@@ -29,7 +29,7 @@ _ALWAYS = ("looked at", "passed", "created", "alive", "expired")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PatternTrace:
     """What was told of a pattern, with what is needed to say it.
 
     Attributes:
@@ -52,9 +52,9 @@ class Told:
         return tuple(name for name, step in self.funnel.edges.items() if step.passed == 0)
 
 
-def table(told: Told) -> list[list[str]]:
+def table(trace: PatternTrace) -> list[list[str]]:
     """Return the funnel as a table, head first: the records, then the plan's steps; columns without a figure are left out."""
-    rows = list(_rows(told))
+    rows = list(_rows(trace))
     columns = _columns(rows)
     return [["step", *columns], *([name, *(_figure(figures.get(column)) for column in columns)] for name, figures in rows)]
 
@@ -68,52 +68,52 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def why_not_lines(told: Told) -> list[str]:
+def why_not_lines(trace: PatternTrace) -> list[str]:
     """Say why there was no match, or what came near another one: first the query edges that no record could be."""
-    lines = [] if told.matches else ["the pattern has no match"]
-    if not any(step.looked_at for step in told.funnel.edges.values()):
+    lines = [] if trace.matches else ["the pattern has no match"]
+    if not any(step.looked_at for step in trace.funnel.edges.values()):
         return [*lines, "the stream has no record"]
-    lines += [f"edge {name}: {_lack(told.edges[name], told.funnel.edges[name])}" for name in told.without_candidates]
-    for miss in told.funnel.misses:
-        lines += _miss_lines(miss, len(told.edges), told.unit)
-    for answer in told.funnel.answers:
-        lines += _answer_lines(answer, len(told.edges), told.unit)
-    return [*lines, *(f"no record has the id {each}" for each in told.funnel.unknown)]
+    lines += [f"edge {name}: {_lack(trace.edges[name], trace.funnel.edges[name])}" for name in trace.without_candidates]
+    for miss in trace.funnel.misses:
+        lines += _miss_lines(miss, len(trace.edges), trace.unit)
+    for answer in trace.funnel.answers:
+        lines += _answer_lines(answer, len(trace.edges), trace.unit)
+    return [*lines, *(f"no record has the id {each}" for each in trace.funnel.unknown)]
 
 
-def node_lines(told: Told, node: str) -> list[str]:
+def node_lines(trace: PatternTrace, node: str) -> list[str]:
     """Say what one node looked at and what became of its partial matches, in a line for each step."""
     lines = []
-    for part, edge, step in _steps(told.funnel, node):
+    for part, edge, step in _steps(trace.funnel, node):
         verb = _PARTS[part].format(edge).strip()
         refused = f" ({_reasons(step.refused)})" if step.refused else ""
         lines.append(f"{verb}{': ' if verb else ''}looked at {step.looked_at:,}, passed {step.passed:,}{refused}")
-    store = told.funnel.stores.get(node)
+    store = trace.funnel.stores.get(node)
     if store is not None:
         fates = _fates(store).items()
         lines.append(", ".join(f"{_words(name)} {count:,}" for name, count in fates if count or name in _ALWAYS))
     return lines
 
 
-def funnel_object(told: Told) -> dict[str, object]:
+def funnel_object(trace: PatternTrace) -> dict[str, object]:
     """Return the funnel for JSON: counts by query edge, by step and by node that stores partial matches."""
-    funnel = told.funnel
+    funnel = trace.funnel
     return {
         "edges": {name: {**_counts(step), "discarded": funnel.discarded[name]} for name, step in funnel.edges.items()},
         "steps": [
             {"node": node, "part": part.value, "edge": edge, **_counts(step)}
-            for node in told.nodes
+            for node in trace.nodes
             for part, edge, step in _steps(funnel, node)
         ],
-        "stores": {node: _fates(funnel.stores[node]) for node in told.nodes if node in funnel.stores},
+        "stores": {node: _fates(funnel.stores[node]) for node in trace.nodes if node in funnel.stores},
     }
 
 
-def why_not_object(told: Told) -> dict[str, object]:
+def why_not_object(trace: PatternTrace) -> dict[str, object]:
     """Return for JSON why there was no match, or what came near another one."""
     return {
-        "matches": told.matches,
-        "edges_without_candidates": list(told.without_candidates),
+        "matches": trace.matches,
+        "edges_without_candidates": list(trace.without_candidates),
         "near_misses": [
             {
                 "node": miss.node,
@@ -124,9 +124,9 @@ def why_not_object(told: Told) -> dict[str, object]:
                 "searched_at": miss.searched_at,
                 "refused": {reason.value: count for reason, count in miss.refused.items()},
             }
-            for miss in told.funnel.misses
+            for miss in trace.funnel.misses
         ],
-        **_answers_object(told.funnel),
+        **_answers_object(trace.funnel),
     }
 
 
@@ -163,19 +163,19 @@ def _answer_object(answer: Answer) -> dict[str, object]:
     }
 
 
-def _rows(told: Told) -> Iterator[tuple[str, dict[str, int]]]:
-    funnel = told.funnel
+def _rows(trace: PatternTrace) -> Iterator[tuple[str, dict[str, int]]]:
+    funnel = trace.funnel
     for name, step in funnel.edges.items():
         discarded = funnel.discarded[name]
         yield f"records as {name}", {**_row(step), **({"discarded": discarded} if discarded else {})}
-    for node in told.nodes:
+    for node in trace.nodes:
         steps = list(_steps(funnel, node))
         if not steps and node != _REPORT:
             yield node, _row(Step())
         for number, (part, edge, step) in enumerate(steps, start=1):
             store = funnel.stores.get(node) if number == len(steps) else None
             yield node + _PARTS[part].format(edge), {**_row(step), **(_fates(store) if store is not None else {})}
-    yield _REPORT, {"passed": told.matches}
+    yield _REPORT, {"passed": trace.matches}
 
 
 def _steps(funnel: Funnel, node: str) -> Iterator[tuple[Part, str | None, Step]]:

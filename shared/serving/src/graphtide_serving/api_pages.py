@@ -69,11 +69,11 @@ def page_of(description: Mapping[str, Any]) -> str:
     parts.append("<p>For programs: <a href='openapi.json'>openapi.json</a>, in OpenAPI 3.1.</p>")
     schemes = description.get("components", {}).get("securitySchemes", {})
     parts += ["<h2>Who calls</h2><ul>", *(_scheme(name, each) for name, each in schemes.items()), "</ul>"]
-    told = {tag["name"]: tag.get("description", "") for tag in description.get("tags", [])}
-    order = {name: place for place, name in enumerate(told)}
+    reported = {tag["name"]: tag.get("description", "") for tag in description.get("tags", [])}
+    order = {name: place for place, name in enumerate(reported)}
     operations = sorted(_operations(description), key=lambda each: order.get(_tag(each[2]), len(order)))
     for tag, group in groupby(operations, key=lambda each: _tag(each[2])):
-        parts += [f"<h2>{escape(tag)}</h2>", _text(told.get(tag, "")), *(_operation(*each) for each in group)]
+        parts += [f"<h2>{escape(tag)}</h2>", _text(reported.get(tag, "")), *(_operation(*each) for each in group)]
     schemas = description.get("components", {}).get("schemas", {})
     parts += ["<h2>Bodies</h2>", *(_schema(name, each) for name, each in schemas.items())]
     body = "\n".join(part for part in parts if part)
@@ -121,14 +121,14 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     body = operation.get("requestBody", {})
     given = f"<h4>Body</h4>{_text(body.get('description', ''))}{_bodies(body['content'])}" if body else ""
     title = f"<b>{method.upper()}</b> <code>{escape(path)}</code> {escape(operation.get('summary', ''))}"
-    told = [
+    reported = [
         _text(operation.get("description", "")),
         scopes,
         _table("Parameters", parameters),
         given,
         _table("Answers", answers),
     ]
-    return f"<details id='{name}'><summary>{title}</summary>{''.join(told)}</details>"
+    return f"<details id='{name}'><summary>{title}</summary>{''.join(reported)}</details>"
 
 
 def _bodies(content: Mapping[str, Any]) -> str:

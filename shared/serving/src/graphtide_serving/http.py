@@ -216,7 +216,7 @@ class _Shared(Generic[_T]):
 
 def _found(good: str, findings: Iterable[Finding]) -> Response:
     looked_at = list(findings)
-    checks = {each.name: each.told for each in looked_at}
+    checks = {each.name: each.summary for each in looked_at}
     wrong = [f"{each.name}: {each.wrong}" for each in looked_at if each.wrong is not None]
     if wrong:
         return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, f"not-{good}", "; ".join(wrong), more={"checks": checks}).response()

@@ -126,10 +126,10 @@ def media_type(request: Request, taken: Iterable[str], what: str) -> str:
     names = sorted(taken)
     kind, charset = declared_type(request)
     if kind not in names:
-        told = (
+        reported = (
             f"the content type {kind[:_MOST_SHOWN]!r} is not one of {what}" if kind else f"a body of {what} has a Content-Type"
         )
-        raise _unsupported(request, names, "unsupported-media-type", f"{told}: {', '.join(names)}")
+        raise _unsupported(request, names, "unsupported-media-type", f"{reported}: {', '.join(names)}")
     if charset not in _UTF_8:
         detail = f"the body is to be in UTF-8, not in {charset[:_MOST_SHOWN]!r}"
         raise _unsupported(request, names, "unsupported-media-type", detail)

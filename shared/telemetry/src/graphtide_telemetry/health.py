@@ -30,7 +30,7 @@ class Finding(NamedTuple):
     note: str | None = None
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return what is found, in words."""
         return self.wrong or ("ok" if self.note is None else f"ok, but {self.note}")
 

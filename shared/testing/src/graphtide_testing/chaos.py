@@ -184,8 +184,8 @@ class Chaos:
             for shard in range(shards):
                 name = f"{service}.{shard}"
                 (self.health[name],) = free_ports(1)
-                told = {**SHARDED, "SHARD": str(shard), "HEALTH__PORT": str(self.health[name])}
-                self.fleet.add(service, told, name)
+                configured = {**SHARDED, "SHARD": str(shard), "HEALTH__PORT": str(self.health[name])}
+                self.fleet.add(service, configured, name)
         self._until(self._is_ready, "the deployment is ready")
         topics = self.deployment.topics
         self._registrations = Tail(self._log(), topics.patterns)
@@ -336,12 +336,12 @@ class Chaos:
             ends = {"src": f"v{number}", "dst": f"v{number + 1}"}
             lines.append({"id": f"e{number}", "ts": number, "label": "k", **ends})
             others.append({"id": f"{_OTHERS}{number}", "ts": number, "label": "l", "src": ends["dst"], "dst": f"w{number}"})
-        told = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
+        configured = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
         self._requests += 1
         if self._requests % _TRACED == 0:
-            told["traceparent"] = f"00-{self.rng.getrandbits(128) | 1:032x}-{self.rng.getrandbits(64) | 1:016x}-01"
+            configured["traceparent"] = f"00-{self.rng.getrandbits(128) | 1:032x}-{self.rng.getrandbits(64) | 1:016x}-01"
         for stream, sent in ((STREAM, lines), (OTHER, others)):
-            self._post(stream, b"".join(json.dumps(line).encode() + b"\n" for line in sent), told)
+            self._post(stream, b"".join(json.dumps(line).encode() + b"\n" for line in sent), configured)
 
     def _post(self, stream: StreamName, body: bytes, headers: Mapping[str, str]) -> None:
         """Send edges, again until they are taken."""

@@ -73,15 +73,15 @@ class Rendered:
     def environment(self, pod: Manifest) -> dict[str, object]:
         """Return the variables of a pod's container: texts, and for those of Secrets and fields where they come from."""
         (container,) = pod["spec"]["containers"]
-        told: dict[str, object] = {}
+        configured: dict[str, object] = {}
         for source in container.get("envFrom", ()):
             name = source["configMapRef"]["name"]
-            told |= next(
+            configured |= next(
                 each["data"] for each in self.manifests if (each["kind"], each["metadata"]["name"]) == ("ConfigMap", name)
             )
         for each in container.get("env", ()):
-            told[each["name"]] = each["value"] if "value" in each else each["valueFrom"]
-        return told
+            configured[each["name"]] = each["value"] if "value" in each else each["valueFrom"]
+        return configured
 
 
 def rendered(values: Mapping[str, object] | None = None, *, over: str = "default") -> Rendered:

@@ -8,26 +8,26 @@ if TYPE_CHECKING:
     from graphtide_testing.found import Found
     from graphtide_testing.oracles.simulation import Component
 
-Told = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
+Emitted = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
 """Kind, time of detection, pairs, id of the component, ids that it had."""
 
 
-def reported(found: Found) -> Told:
+def reported(found: Found) -> Emitted:
     """Return what an engine reported."""
     return (found.kind, found.detected_at, frozenset(found.edges), found.component, found.former)
 
 
-def expected(component: Component) -> Told:
+def expected(component: Component) -> Emitted:
     """Return what the oracle expects."""
     of = component.component or ""
     return (component.kind.value, component.detected_at, component.pairs, of, component.former)
 
 
-def by_text(told: list[Told]) -> list[Told]:
+def by_text(emitted: list[Emitted]) -> list[Emitted]:
     """Return what was told in an order that does not depend on hashes."""
-    return sorted(told, key=comparable)
+    return sorted(emitted, key=comparable)
 
 
-def comparable(told: Told) -> tuple[object, ...]:
+def comparable(emitted: Emitted) -> tuple[object, ...]:
     """Return what was told in a form that does not depend on hashes."""
-    return (told[0], told[1], sorted(told[2]), *told[3:])
+    return (emitted[0], emitted[1], sorted(emitted[2]), *emitted[3:])

@@ -117,9 +117,9 @@ class Deployment:
             "HEALTH__PORT": "0",
         }
         prefix = f"GRAPHTIDE_{name.upper()}_"
-        told = {prefix + key: value for key, value in (own | dict(environment or {})).items()} | dict(self._surroundings)
-        told |= surroundings or {}
-        program = Program(f"graphtide_{name}", self._folder / f"{name}{instance}", told)
+        configured = {prefix + key: value for key, value in (own | dict(environment or {})).items()} | dict(self._surroundings)
+        configured |= surroundings or {}
+        program = Program(f"graphtide_{name}", self._folder / f"{name}{instance}", configured)
         self._programs.append(program)
         return program
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from graphtide_core.match import Match, PathStep
     from graphtide_core.regular_rule import Atom
 
-    from graphtide_testing.oracles.graph_queries import GraphQueryOracle, Row, Snapshot, ToldInterval
+    from graphtide_testing.oracles.graph_queries import EmittedInterval, GraphQueryOracle, Row, Snapshot
 
-Told = tuple[str, str, "Row", tuple[int, int | None], str, int]
+Emitted = tuple[str, str, "Row", tuple[int, int | None], str, int]
 """Kind, label, vertices, interval, identity and place in its instant of what is told of a result."""
 
 
-def reported(matches: Iterable[Match]) -> list[Told]:
+def reported(matches: Iterable[Match]) -> list[Emitted]:
     """Return what an engine tells, sorted; what it tells twice stands there twice."""
     found = (each for each in matches if isinstance(each, IntervalMatch))
     return sorted(
@@ -35,7 +35,7 @@ def reported(matches: Iterable[Match]) -> list[Told]:
     )
 
 
-def expected(query: GraphQuery, told: Iterable[ToldInterval]) -> list[Told]:
+def expected(query: GraphQuery, emitted: Iterable[EmittedInterval]) -> list[Emitted]:
     """Return what the oracle tells, sorted."""
     return sorted(
         (
@@ -46,7 +46,7 @@ def expected(query: GraphQuery, told: Iterable[ToldInterval]) -> list[Told]:
             result_id(query.name, query.version, each.label, each.row),
             each.nth,
         )
-        for each in told
+        for each in emitted
     )
 
 

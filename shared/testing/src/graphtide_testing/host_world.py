@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Log
 
     from graphtide_testing.found import Found
-    from graphtide_testing.oracles.events import Told
-    from graphtide_testing.oracles.graph_queries import ToldInterval
+    from graphtide_testing.oracles.events import Emitted
+    from graphtide_testing.oracles.graph_queries import EmittedInterval
     from graphtide_testing.oracles.simulation import Component
 
 TOPICS: Final = Topics("test")
@@ -131,10 +131,10 @@ class World:
         self.passed.append((self.end(), self.stream_epoch, watermark))
         self.writer.write([ordered.encode(TOPICS.ordered(self.stream), header, ordered_body.NO_EDGES)])
 
-    def begin_epoch(self, *, told: bool = True) -> None:
-        """Let the stream's times begin anew; `told` by a record without edges."""
+    def begin_epoch(self, *, emitted: bool = True) -> None:
+        """Let the stream's times begin anew; `emitted` by a record without edges."""
         self.stream_epoch += 1
-        if told:
+        if emitted:
             topic, unit = TOPICS.ordered(self.stream), TimeUnit.MILLISECOND
             beginning = (topic, self.stream_epoch, len(self.sent), unit, ordered_body.NO_EDGES)
             self.writer.write([ordered.encode_beginning(*beginning, number=self.number)])
@@ -205,7 +205,7 @@ class World:
         assert isinstance(pattern, SubgraphPattern)
         if not pattern.morphism.is_mapping:
             return self._expected_components(pattern, start, end)
-        found, told = [], set()
+        found, emitted = [], set()
         for epoch in range(self.stream_epoch + 1):
             oracle, has_begun = SubgraphOracle(pattern), False
             for offset, edge in self._edges_of(epoch):
@@ -213,9 +213,13 @@ class World:
                     has_begun = True
                     oracle.begin()
                 for match in oracle.push(edge):
-                    if offset >= start and (end is None or offset < end) and (match.kind == "match" or match.match_id in told):
+                    if (
+                        offset >= start
+                        and (end is None or offset < end)
+                        and (match.kind == "match" or match.match_id in emitted)
+                    ):
                         found.append(repr(match))
-                        told.add(match.match_id)
+                        emitted.add(match.match_id)
         return sorted(found)
 
     def _expected_components(self, pattern: SubgraphPattern, start: int, end: int | None) -> list[str]:
@@ -226,14 +230,14 @@ class World:
                 if offset >= start and not has_begun:
                     has_begun = True
                     oracle.begin()
-                told = (
+                emitted = (
                     oracle.pass_time(record)
                     if isinstance(record, int)
                     else oracle.push(record)
                     if isinstance(record, Edge)
                     else []
                 )
-                found += told if offset >= start and (end is None or offset < end) else []
+                found += emitted if offset >= start and (end is None or offset < end) else []
         return sorted(repr(components.comparable(components.expected(each))) for each in found)
 
     def _expected_occurrences(self, pattern: EventPattern, start: int, end: int | None) -> list[str]:
@@ -250,7 +254,7 @@ class World:
                     oracle.begin()
                 if isinstance(record, Event) and record.operation is Operation.INSERT:
                     came[record.id] = offset
-                told = (
+                emitted = (
                     oracle.advance(record)
                     if isinstance(record, int)
                     else oracle.push(record)
@@ -258,7 +262,7 @@ class World:
                     else ()
                 )
                 is_reported = offset >= start and (end is None or offset < end)
-                found += [_shown(pattern, each) for each in told if is_reported and came[each.completed_by] >= start]
+                found += [_shown(pattern, each) for each in emitted if is_reported and came[each.completed_by] >= start]
         return sorted(found)
 
     def _expected_results(self, query: GraphQuery, start: int, end: int | None) -> list[str]:
@@ -267,8 +271,10 @@ class World:
         for epoch in range(self.stream_epoch + 1):
             oracle = GraphQueryOracle(query)
             for offset, edge in self._edges_of(epoch):
-                told = oracle.push(edge)
-                found += [_told_result(each, edge.ts) for each in told if offset >= start and (end is None or offset < end)]
+                emitted = oracle.push(edge)
+                found += [
+                    _emitted_result(each, edge.ts) for each in emitted if offset >= start and (end is None or offset < end)
+                ]
         return sorted(found)
 
     def _records_of(self, epoch: int) -> list[tuple[int, Edge | Event | int]]:
@@ -312,13 +318,13 @@ def _result(line: bytes) -> str:
     return repr((record["kind"], record["detected_at"], record["label"], row, record["valid"], record.get("nth", 0)))
 
 
-def _told_result(told: ToldInterval, at: int) -> str:
-    return repr((told.kind.value, int(at), told.label, tuple(map(str, told.row)), list(told.valid), told.nth))
+def _emitted_result(emitted: EmittedInterval, at: int) -> str:
+    return repr((emitted.kind.value, int(at), emitted.label, tuple(map(str, emitted.row)), list(emitted.valid), emitted.nth))
 
 
-def _shown(pattern: EventPattern, told: Told) -> str:
-    is_counted = pattern.report is Report.EXISTS and told.kind != "timeout"
-    return repr((told.kind, told.detected_at, told.count, () if is_counted else tuple(sorted(told.events))))
+def _shown(pattern: EventPattern, emitted: Emitted) -> str:
+    is_counted = pattern.report is Report.EXISTS and emitted.kind != "timeout"
+    return repr((emitted.kind, emitted.detected_at, emitted.count, () if is_counted else tuple(sorted(emitted.events))))
 
 
 def _line(record: Edge | Event) -> bytes:

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 class Alone:
     """What a pattern finds by itself; of matches before it was told of, no retraction is told either."""
 
-    def __init__(self, pattern: SubgraphPattern, untold: Sequence[Edge], told: Sequence[Edge]) -> None:
+    def __init__(self, pattern: SubgraphPattern, unreported: Sequence[Edge], reported: Sequence[Edge]) -> None:
         """Take edges before it was told of anything, and edges of which it was told."""
         self._oracle = SubgraphOracle(pattern)
-        self._untold = {(found.edges, found.vertices) for edge in untold for found in self._oracle.push(edge)}
+        self._untold = {(found.edges, found.vertices) for edge in unreported for found in self._oracle.push(edge)}
         self._oracle.begin()
-        for edge in told:
+        for edge in reported:
             self._oracle.push(edge)
 
     def push(self, edge: Edge) -> list[Found]:
@@ -70,12 +70,12 @@ class Members:
     def add(self, plan: Plan, start: int, limits: Limits | None = None, known: Sequence[str] = "nm") -> int:
         """Add a pattern whose matches count as reported from a place in the stream on, with a past that has some attributes."""
         self.columns += [each for each in columns([plan.pattern]) if each not in self.columns]
-        untold = [self.decoded(0, start // 2, known), self.decoded(start // 2, start, known)]
-        told = [self.decoded(start, self.taken, known)]
-        number = self.matcher.add(plan, limits or Limits(), untold=untold, told=told, projected=self.columns)
+        unreported = [self.decoded(0, start // 2, known), self.decoded(start // 2, start, known)]
+        reported = [self.decoded(start, self.taken, known)]
+        number = self.matcher.add(plan, limits or Limits(), unreported=unreported, reported=reported, projected=self.columns)
         if plan.pattern.one_per is not None:
             beside = Matcher([plan], self.symbols, self.columns, deletions=self.deletions, adaptive=True)
-            take_past(beside, untold, told)
+            take_past(beside, unreported, reported)
             self.matcher.take_deduplication(number, beside, 0)
         return number
 
@@ -86,14 +86,14 @@ class Members:
         return keys(found for matches in self.matcher.push(batch) for found in matches)
 
 
-def take_past(matcher: Matcher, untold: Sequence[EdgeBatch], told: Sequence[EdgeBatch]) -> None:
+def take_past(matcher: Matcher, unreported: Sequence[EdgeBatch], reported: Sequence[EdgeBatch]) -> None:
     """Let a new matcher of one pattern take its past: records before it was told of anything, and those of which it was."""
     matcher.wait(0, None)
-    for batch in untold:
+    for batch in unreported:
         for _ in matcher.push(batch):
             pass
     matcher.begin(0)
-    for batch in told:
+    for batch in reported:
         for _ in matcher.push(batch):
             pass
 

@@ -23,5 +23,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     terminalreporter.section("seconds from a crash to the first progress after it")
     for name, seconds in sorted(found.items()):
-        told = f"{statistics.median(seconds):.1f} ({min(seconds):.1f} to {max(seconds):.1f} in {len(seconds)})"
-        terminalreporter.write_line(f"{name:50} {told}")
+        reported = f"{statistics.median(seconds):.1f} ({min(seconds):.1f} to {max(seconds):.1f} in {len(seconds)})"
+        terminalreporter.write_line(f"{name:50} {reported}")

@@ -209,8 +209,8 @@ class Soak:
         port = free_ports(1)[0]
         keys = [{"name": caller, "hash": hashed(caller), "scopes": scopes} for caller, scopes in _KEYS.items()]
         self._urls[name] = url = f"http://127.0.0.1:{port}"
-        told = {**settings, "PORT": str(port), "API_KEYS": json.dumps(keys)}
-        self.fleet.add(service, told, name, is_ready=lambda: _lives(url))
+        configured = {**settings, "PORT": str(port), "API_KEYS": json.dumps(keys)}
+        self.fleet.add(service, configured, name, is_ready=lambda: _lives(url))
 
     def _add(self, service: str, name: str, settings: dict[str, str]) -> None:
         """Start a service that tells of its health alone."""
@@ -258,7 +258,7 @@ class Soak:
 
     def _line(self, minutes: float) -> str:
         sizes = ", ".join(f"{name} {self._size(lives)}" for name, lives in self.memory.items())
-        told = {
+        configured = {
             "right": self.completed,
             "to come": self.load.completing - self.completed,
             "repeated": self.repeated,
@@ -270,7 +270,7 @@ class Soak:
             "wrong": len(self.faults.wrong),
             "load": round(os.getloadavg()[0], 1),
         }
-        figures = ", ".join(f"{name} {value}" for name, value in told.items())
+        figures = ", ".join(f"{name} {value}" for name, value in configured.items())
         return f"{time.strftime('%H:%M')}  {minutes:.0f} min  {figures}; MB: {sizes}"
 
     def _size(self, lives: Lives) -> str:

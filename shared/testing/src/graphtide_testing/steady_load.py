@@ -163,14 +163,14 @@ class SteadyLoad:
 
     def _post(self, producer: int, lines: list[bytes]) -> int:
         """Send lines until they are taken; return how many of them were refused."""
-        told = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
+        sent = {"content-type": "application/x-ndjson", "graphtide-producer": f"producer-{producer}"}
         self._requests += 1
         if self._requests % _TRACED == 0:
-            told["traceparent"] = f"00-{self.rng.getrandbits(128) | 1:032x}-{self.rng.getrandbits(64) | 1:016x}-01"
+            sent["traceparent"] = f"00-{self.rng.getrandbits(128) | 1:032x}-{self.rng.getrandbits(64) | 1:016x}-01"
         begun, answer = time.monotonic(), None
         for service in cycle(self.services):
             try:
-                answer = service.post(f"/api/v1/streams/{STREAM}/edges", content=b"\n".join(lines) + b"\n", headers=told)
+                answer = service.post(f"/api/v1/streams/{STREAM}/edges", content=b"\n".join(lines) + b"\n", headers=sent)
             except httpx2.TransportError:
                 answer = None
             if answer is not None and (answer.status_code == 202 or answer.json()["code"] == "all-rejected"):

@@ -169,11 +169,11 @@ class OtlpReceiver:
 
     def _take_spans(self, body: bytes) -> None:
         for of_process in ExportTraceServiceRequest.FromString(body).resource_spans:
-            told = {each.key: each.value.string_value for each in of_process.resource.attributes}
+            reported = {each.key: each.value.string_value for each in of_process.resource.attributes}
             for of_scope in of_process.scope_spans:
                 self._spans += [
                     Seen(
-                        service=told["service.name"],
+                        service=reported["service.name"],
                         name=span.name,
                         role=_ROLES[SpanKind(span.kind - 1)],
                         trace_id=span.trace_id.hex(),

@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 
 def wait_until(
-    holds: Callable[[], bool], seconds: float, told: Callable[[], str] = lambda: "it did not come", *, pause: float = 0.05
+    holds: Callable[[], bool], seconds: float, reported: Callable[[], str] = lambda: "it did not come", *, pause: float = 0.05
 ) -> float:
     """Return as soon as it holds; return how long that took, in seconds.
 
     Raises:
-        AssertionError: it does not within so many seconds; with what is `told` then.
+        AssertionError: it does not within so many seconds; with what is `reported` then.
     """
     begun = time.monotonic()
     while not holds():
         if time.monotonic() - begun > seconds:
-            message = f"not within {seconds:g} seconds: {told()}"
+            message = f"not within {seconds:g} seconds: {reported()}"
             raise AssertionError(message)
         time.sleep(pause)
     return time.monotonic() - begun

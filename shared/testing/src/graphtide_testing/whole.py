@@ -119,11 +119,11 @@ class Whole:
 
     def send(self, stream: str, lines: bytes, **headers: str) -> dict[str, Any]:
         """Send edges as JSON Lines, again while the service is not there; return its answer."""
-        told = {"content-type": "application/x-ndjson", **headers}
+        configured = {"content-type": "application/x-ndjson", **headers}
         begun = time.monotonic()
         while True:
             with suppress(httpx2.TransportError):
-                answer = self.edges.post(f"/api/v1/streams/{stream}/edges", content=lines, headers=told)
+                answer = self.edges.post(f"/api/v1/streams/{stream}/edges", content=lines, headers=configured)
                 found: dict[str, Any] = answer.json()
                 if answer.status_code == 202 or found["code"] == "all-rejected":
                     return found
@@ -212,10 +212,10 @@ class Whole:
             AssertionError: it does not within so many seconds; with the ends of the services' logs.
         """
 
-        def told() -> str:
+        def configured() -> str:
             return "\n".join([what, *(f"{name}: {each.output.read_text()[-1500:]}" for name, each in self.services.items())])
 
-        wait_until(lambda: self._holds(holds), seconds, told)
+        wait_until(lambda: self._holds(holds), seconds, configured)
 
     def usage(self) -> dict[str, Usage]:
         """Return what every process takes, by name."""

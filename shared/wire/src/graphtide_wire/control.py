@@ -165,10 +165,10 @@ class StatusRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier
     """What a host says of a plan: how far it is, and how large its state.
 
     `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
-    first whose are not. `reports_from` is, where it runs, the offset from which this host reports them: past `start` where
+    first whose are not. `reports_from` is, if it runs, the offset from which this host reports them: past `start` where
     others did before. `position` is the offset that the host reads next. `items` tells of what the plan stores, item by item.
-    `consumption` is how far the pattern has consumed, at the position committed with this, or where the plan ended. `suppressed`
-    counts matches that were not told since one of their key was, if there are some.
+    `consumption` is how far the pattern has consumed, at the position committed with this, or where the plan ended.
+    `suppressed` counts matches that were left out because one of the same key was reported.
     """
 
     name: Name

@@ -51,28 +51,28 @@ def result_of(event: MatchEvent) -> IntervalMatch:
     Raises:
         PoisonRecordError: it tells of something else.
     """
-    told = decode(event.body, _Result, "record of a result")
-    if told.bindings is not None:
-        bindings = told.bindings
-    elif told.src is not None and told.dst is not None:
-        bindings = {"src": told.src, "dst": told.dst}
+    reported = decode(event.body, _Result, "record of a result")
+    if reported.bindings is not None:
+        bindings = reported.bindings
+    elif reported.src is not None and reported.dst is not None:
+        bindings = {"src": reported.src, "dst": reported.dst}
     else:
         reason = "the record of a result has neither src and dst nor bindings"
         raise PoisonRecordError(reason, event.body)
     return IntervalMatch(
-        query=PatternName(told.query),
+        query=PatternName(reported.query),
         version=event.version,
-        kind=MatchKind(told.kind),
-        detected_at=EventTime(told.detected_at),
-        first_ts=EventTime(told.first_ts),
-        last_ts=EventTime(told.last_ts),
-        label=told.label,
+        kind=MatchKind(reported.kind),
+        detected_at=EventTime(reported.detected_at),
+        first_ts=EventTime(reported.first_ts),
+        last_ts=EventTime(reported.last_ts),
+        label=reported.label,
         bindings={name: VertexId(vertex) for name, vertex in bindings.items()},
-        valid=(EventTime(told.valid[0]), None if told.valid[1] is None else EventTime(told.valid[1])),
-        match_id=MatchId(told.match_id),
-        completeness=Completeness(told.completeness),
-        path=None if told.path is None else tuple(_step(step) for step in told.path),
-        nth=told.nth,
+        valid=(EventTime(reported.valid[0]), None if reported.valid[1] is None else EventTime(reported.valid[1])),
+        match_id=MatchId(reported.match_id),
+        completeness=Completeness(reported.completeness),
+        path=None if reported.path is None else tuple(_step(step) for step in reported.path),
+        nth=reported.nth,
     )
 
 

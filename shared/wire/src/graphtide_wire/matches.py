@@ -53,7 +53,7 @@ class _Head(msgspec.Struct, frozen=True):
 class MatchHead(NamedTuple):
     """What an event repeats of its match record, and the version of the pattern.
 
-    `tells_change` is whether the record tells of a change of a component or of a result of a graph query; the same change may
+    `has_change` is whether the record tells of a change of a component or of a result of a graph query; the same change may
     come again at another time. `nth` is how many records of the instant brought about something else of the query before.
     """
 
@@ -62,7 +62,7 @@ class MatchHead(NamedTuple):
     version: int
     kind: MatchKind
     detected_at: int
-    tells_change: bool = False
+    has_change: bool = False
     nth: int = 0
 
 
@@ -89,9 +89,11 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
         PoisonRecordError: the line is no match record.
     """
     body = line.removesuffix(b"\n")
-    told = decode_json(body, _Head, "match record")
-    tells_change = told.component is not msgspec.UNSET or told.valid is not msgspec.UNSET
-    head = MatchHead(told.match_id, told.query, version, MatchKind(told.kind), told.detected_at, tells_change, told.nth)
+    reported = decode_json(body, _Head, "match record")
+    has_change = reported.component is not msgspec.UNSET or reported.valid is not msgspec.UNSET
+    head = MatchHead(
+        reported.match_id, reported.query, version, MatchKind(reported.kind), reported.detected_at, has_change, reported.nth
+    )
     return encode_known(topic, body, head, unit, traceparent)
 
 
@@ -110,9 +112,9 @@ def encode_known(topic: str, body: bytes, head: MatchHead, unit: TimeUnit | None
 
 
 def _event_id(head: MatchHead) -> str:
-    if head.tells_change:
-        told = f"{head.match_id}-{head.kind.value}-{head.detected_at}"
-        return f"{told}-{head.nth}" if head.nth else told
+    if head.has_change:
+        reported = f"{head.match_id}-{head.kind.value}-{head.detected_at}"
+        return f"{reported}-{head.nth}" if head.nth else reported
     return head.match_id if head.kind is MatchKind.MATCH else f"{head.match_id}-{head.kind.value}"
 
 

@@ -99,15 +99,15 @@ class FollowingAll:
         """
         found = self._recent.of_all_since(self._after)
         if found is not None:
-            return self._told(found[:_MOST])
+            return self._emitted(found[:_MOST])
         read, reached = all_from_the_log(self._log, self._topic, self._after, _MOST)
-        told = self._told(read)
+        emitted = self._emitted(read)
         self._after = reached
-        return told
+        return emitted
 
-    def _told(self, found: list[Kept]) -> list[OfAll]:
-        told = []
+    def _emitted(self, found: list[Kept]) -> list[OfAll]:
+        emitted = []
         for each in found:
             self._after[each.place.partition] = each.place.offset
-            told.append(OfAll(Places(dict(self._after)), each.body))
-        return told
+            emitted.append(OfAll(Places(dict(self._after)), each.body))
+        return emitted

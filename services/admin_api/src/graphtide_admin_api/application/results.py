@@ -22,8 +22,8 @@ from graphtide_query import parse
 from graphtide_query.families import family_of
 from graphtide_query.reads import match_lookback
 
-from graphtide_admin_api.application.stream_epochs import stream_epoch_of, told_from
-from graphtide_admin_api.application.told import Most, Stretch, Told, told_in
+from graphtide_admin_api.application.emitted import Emitted, Most, Stretch, emitted_in
+from graphtide_admin_api.application.stream_epochs import emitted_from, stream_epoch_of
 from graphtide_admin_api.domain.problems import ProblemError, invalid_pattern
 
 if TYPE_CHECKING:
@@ -147,14 +147,14 @@ class Results:
             at = _instant(asked, unit)
             lookback = None if version != record.version or stays else match_lookback(query, unit or TimeUnit.MILLISECOND)
             wanted = Stretch(record.name, version, record.created_at, stream_epoch, at, lookback)
-            told = told_in(reader, ends, wanted, self._most)
-            flaws = [*told.flaws, *_ahead(told, is_current=version == record.version)]
-            if version == record.version and stream_epoch is not None and told.at is not None:
-                began = told_from(reader, stream, record.start or 0, stream_epoch.epoch)
-                flaws += _began(began, told.at, lookback)
+            emitted = emitted_in(reader, ends, wanted, self._most)
+            flaws = [*emitted.flaws, *_ahead(emitted, is_current=version == record.version)]
+            if version == record.version and stream_epoch is not None and emitted.at is not None:
+                began = emitted_from(reader, stream, record.start or 0, stream_epoch.epoch)
+                flaws += _began(began, emitted.at, lookback)
         finally:
             reader.close()
-        return _page(told, version, asked, flaws)
+        return _page(emitted, version, asked, flaws)
 
     def _ends(self, reader: LogReader, name: str) -> Mapping[TopicPartition, tuple[int, int]]:
         """Return where the partitions begin and end in which matches of a query may stand: all of them where none was kept."""
@@ -221,14 +221,14 @@ def _other_page() -> ProblemError:
     return ProblemError(400, "bad-cursor", "the cursor is of a page of another version or time")
 
 
-def _ahead(told: Told, *, is_current: bool) -> list[str]:
+def _ahead(emitted: Emitted, *, is_current: bool) -> list[str]:
     """Say whether what comes may change what is valid at an instant."""
     if not is_current:
         return ["it is another version than that which is registered: how long it looked back, and since when, is not kept"]
-    if told.at is None or told.read_to is None:
+    if emitted.at is None or emitted.read_to is None:
         return ["nobody has read the stream for the query yet, or how far is not known"]
-    if told.at > told.read_to:
-        return [f"the query has read its stream up to {told.read_to}: edges up to {told.at} may come and change it"]
+    if emitted.at > emitted.read_to:
+        return [f"the query has read its stream up to {emitted.read_to}: edges up to {emitted.at} may come and change it"]
     return []
 
 
@@ -239,14 +239,14 @@ def _began(began: EventTime | None, at: EventTime, lookback: int | None) -> list
     return [f"the query tells what changed after {began}: what was valid before is missing where it was not extended since"]
 
 
-def _page(told: Told, version: int, asked: Asked, flaws: list[str]) -> ValidAt:
-    if told.at is None:
-        return ValidAt(version, None, told.read_to, [], None, flaws)
-    valid = ValidResults(told.at)
-    for each in told.records:
+def _page(emitted: Emitted, version: int, asked: Asked, flaws: list[str]) -> ValidAt:
+    if emitted.at is None:
+        return ValidAt(version, None, emitted.read_to, [], None, flaws)
+    valid = ValidResults(emitted.at)
+    for each in emitted.records:
         valid.take(each)
     after = "" if asked.cursor is None else asked.cursor.after
     rest = sorted((each for each in valid.results() if each.match_id > after), key=lambda each: each.match_id)
     found = rest[: asked.most]
-    following = ResultsCursor(version, told.at, found[-1].match_id) if len(found) < len(rest) else None
-    return ValidAt(version, told.at, told.read_to, found, following, flaws)
+    following = ResultsCursor(version, emitted.at, found[-1].match_id) if len(found) < len(rest) else None
+    return ValidAt(version, emitted.at, emitted.read_to, found, following, flaws)

@@ -38,9 +38,9 @@ class StreamEpoch:
     newest: EventTime
     read_to: EventTime | None
 
-    def has(self, told_at: int) -> bool:
+    def has(self, emitted_at: int) -> bool:
         """Whether what was told at a time may have been told in this epoch."""
-        return self.epoch == 0 or (self.first is not None and self.first <= told_at <= self.newest)
+        return self.epoch == 0 or (self.first is not None and self.first <= emitted_at <= self.newest)
 
 
 def stream_epoch_of(reader: LogReader, stream: TopicPartition, position: int | None) -> StreamEpoch | None:
@@ -65,7 +65,7 @@ def stream_epoch_of(reader: LogReader, stream: TopicPartition, position: int | N
     return StreamEpoch(read.epoch, read.unit, first, newest.last_ts, read_to)
 
 
-def told_from(reader: LogReader, stream: TopicPartition, start: int, epoch: int) -> EventTime | None:
+def emitted_from(reader: LogReader, stream: TopicPartition, start: int, epoch: int) -> EventTime | None:
     """Return the time of an epoch after which a query told, that tells from an offset on; None if it told in all of the epoch.
 
     Where the stream does not keep what was before the offset, it is the time of what it keeps first.

@@ -214,10 +214,10 @@ class Known:
             self.scaling[found.service] = found
 
     def _take_schema(self, record: Record) -> None:
-        told = stream_schema.source_of(record.key)
-        if told is None:
+        emitted = stream_schema.source_of(record.key)
+        if emitted is None:
             return
-        stream, source = told
+        stream, source = emitted
         self.schemas.get(stream, {}).pop(source, None)
         if record.value is not None:
             self.schemas.setdefault(stream, {})[source] = stream_schema.decode_schema(record.key, record.value)

@@ -118,7 +118,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     )
     handle(app)
     serve_page(app)
-    _tell_of_tickets(app)
+    _describe_tickets(app)
     for router in ROUTERS:
         app.include_router(router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)
@@ -126,7 +126,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     return app
 
 
-def _tell_of_tickets(app: FastAPI) -> None:
+def _describe_tickets(app: FastAPI) -> None:
     """Let the description name the scheme of tickets, which FastAPI does not see: they are looked at before its routes."""
     describe = app.openapi
 

@@ -61,7 +61,7 @@ class EventStreams:
         It ends where the log does not answer: whoever follows comes back to the place that was reached.
         """
         yield b"retry: 1000\n\n"
-        told = time.monotonic()
+        emitted = time.monotonic()
         while True:
             try:
                 found = await run_in_threadpool(following.take)
@@ -71,9 +71,9 @@ class EventStreams:
                 yield f"id: {match.place}\nevent: match\ndata: ".encode() + match.body + b"\n\n"
             now = time.monotonic()
             if found:
-                told = now
-            elif now - told >= self._heartbeat:
-                told = now
+                emitted = now
+            elif now - emitted >= self._heartbeat:
+                emitted = now
                 yield b": nothing new\n\n"
             if not found:
                 await asyncio.sleep(_PAUSE_SECONDS)

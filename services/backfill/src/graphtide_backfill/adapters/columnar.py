@@ -15,7 +15,7 @@ from graphtide_core.formats import ARROW
 from graphtide_native.records import ArrowDecoder, ticks_per_second
 
 from graphtide_backfill.adapters.table_history import TableHistory
-from graphtide_backfill.application.pieces import Told
+from graphtide_backfill.application.pieces import PieceFacts
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ class ParquetPiece:
     types: Mapping[str, str]
     first: int
     last: int
-    _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
+    _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
@@ -52,15 +52,15 @@ class ParquetPiece:
             with pq.ParquetFile(self.path, read_dictionary=labels) as file:
                 wanted = _wanted(file.schema_arrow, self.columns, (*reading.attributes, *self.types))
                 groups = (file.read_row_group(group, columns=wanted) for group in range(self.first, self.last))
-                self._told = yield from _decoded(groups, file.schema_arrow, self.columns, self.types, reading)
+                self._facts = yield from _decoded(groups, file.schema_arrow, self.columns, self.types, reading)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
             raise _unreadable(self.path, error) from error
 
-    def told(self) -> Told:
-        """See `Piece.told`."""
-        return self._told
+    def facts(self) -> PieceFacts:
+        """See `Piece.facts`."""
+        return self._facts
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class ArrowPiece:
     path: str
     columns: Mapping[str, str]
     types: Mapping[str, str]
-    _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
+    _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
@@ -79,15 +79,15 @@ class ArrowPiece:
                 schema, given = _arrow(opened)
                 wanted = _wanted(schema, self.columns, (*reading.attributes, *self.types))
                 tables = (each.select(wanted) for each in given)
-                self._told = yield from _decoded(tables, schema, self.columns, self.types, reading)
+                self._facts = yield from _decoded(tables, schema, self.columns, self.types, reading)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
             raise _unreadable(self.path, error) from error
 
-    def told(self) -> Told:
-        """See `Piece.told`."""
-        return self._told
+    def facts(self) -> PieceFacts:
+        """See `Piece.facts`."""
+        return self._facts
 
 
 def parquet_pieces(path: str, columns: Mapping[str, str], types: Mapping[str, str]) -> Iterator[ParquetPiece]:
@@ -170,7 +170,7 @@ def _decoded(
     columns: Mapping[str, str],
     types: Mapping[str, str],
     reading: Reading,
-) -> Generator[EdgeBatch, None, Told]:
+) -> Generator[EdgeBatch, None, PieceFacts]:
     """Yield the batches of tables, and return what is told of them."""
     ticks = ticks_per_second(reading.unit)
     decoder = ArrowDecoder(reading.symbols, reading.attributes, dict(columns), ticks, types=types)
@@ -184,7 +184,7 @@ def _decoded(
                 if len(batch):
                     yield batch
     has_ids = columns.get("id", "id") in schema.names
-    return Told(decoder.ordinal() - reading.ordinal, rejected, has_ids, columns.get("op", "op") in schema.names)
+    return PieceFacts(decoder.ordinal() - reading.ordinal, rejected, has_ids, columns.get("op", "op") in schema.names)
 
 
 def _wanted(schema: pa.Schema, columns: Mapping[str, str], attributes: tuple[str, ...]) -> list[str]:

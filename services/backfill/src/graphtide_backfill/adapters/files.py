@@ -68,8 +68,8 @@ class Files:
         for path in paths_of(self.location):
             known = path.stat()
             digest.update(f"{path}\0{known.st_size}\0{known.st_mtime_ns}\0".encode())
-        told = (self.format, sorted(self.columns.items()), self.delimiter, sorted(self.types.items()))
-        digest.update(repr(told).encode())
+        reported = (self.format, sorted(self.columns.items()), self.delimiter, sorted(self.types.items()))
+        digest.update(repr(reported).encode())
         return digest.hexdigest()
 
     @property

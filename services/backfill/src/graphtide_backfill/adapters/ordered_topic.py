@@ -17,7 +17,7 @@ from graphtide_log.window_log import Instant, between, first_since, newest_befor
 from graphtide_native.records import ArrowDecoder, ticks_per_second
 from graphtide_wire import ordered
 
-from graphtide_backfill.application.pieces import Told
+from graphtide_backfill.application.pieces import PieceFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ class TopicPiece:
     topic: str
     start: int
     end: int
-    _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
+    _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
@@ -62,11 +62,11 @@ class TopicPiece:
             raise UnreadableStreamError(message) from error
         finally:
             reader.close()
-        self._told = Told(records, 0, decoder.has_ids(), decoder.has_operations())
+        self._facts = PieceFacts(records, 0, decoder.has_ids(), decoder.has_operations())
 
-    def told(self) -> Told:
-        """See `Piece.told`."""
-        return self._told
+    def facts(self) -> PieceFacts:
+        """See `Piece.facts`."""
+        return self._facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.decoders import Decoding, decoder_of
 
-from graphtide_backfill.application.pieces import Told
+from graphtide_backfill.application.pieces import PieceFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ class TextPiece:
     columns: Mapping[str, str]
     types: Mapping[str, str]
     delimiter: str
-    _told: Told = field(default=Told(0, 0, has_ids=False, has_operations=False))
+    _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
@@ -54,11 +54,11 @@ class TextPiece:
         except (pa.ArrowException, OSError, UnreadableStreamError) as error:
             message = f"{self.path}: {error}"
             raise UnreadableStreamError(message) from error
-        self._told = Told(decoder.ordinal() - reading.ordinal, rejected, decoder.has_ids(), decoder.has_operations())
+        self._facts = PieceFacts(decoder.ordinal() - reading.ordinal, rejected, decoder.has_ids(), decoder.has_operations())
 
-    def told(self) -> Told:
-        """See `Piece.told`."""
-        return self._told
+    def facts(self) -> PieceFacts:
+        """See `Piece.facts`."""
+        return self._facts
 
 
 class Beginning(NamedTuple):

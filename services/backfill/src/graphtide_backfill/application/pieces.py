@@ -34,7 +34,7 @@ class Reading(NamedTuple):
     ordinal: int = 0
 
 
-class Told(NamedTuple):
+class PieceFacts(NamedTuple):
     """What a piece tells of itself when it was read: records with the bad ones, bad ones, whether it gives ids, deletions."""
 
     records: int
@@ -54,7 +54,7 @@ class Piece(Protocol):
         """
         ...
 
-    def told(self) -> Told:
+    def facts(self) -> PieceFacts:
         """Return what is known after `batches` has ended."""
         ...
 
@@ -132,12 +132,12 @@ def count(piece: Piece, unit: TimeUnit) -> PieceReport:
         if len(profiles) >= _JOINED_AT_ONCE:
             profiles = [joined(profiles)]
     profile = joined(profiles)
-    told = piece.told()
+    facts = piece.facts()
     return PieceReport(
-        told.records,
-        told.rejected,
-        told.has_ids,
-        told.has_operations,
+        facts.records,
+        facts.rejected,
+        facts.has_ids,
+        facts.has_operations,
         spans,
         in_order,
         profile.first,

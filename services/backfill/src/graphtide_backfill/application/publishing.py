@@ -53,7 +53,7 @@ def written(log: Log, topic: str, run: str) -> Written:
         # The topic is made by the first who writes to it.
         return Written(None, set())
     try:
-        return _told(follower.to_the_end(), run)
+        return _written(follower.to_the_end(), run)
     finally:
         follower.close()
 
@@ -61,13 +61,13 @@ def written(log: Log, topic: str, run: str) -> Written:
 class Publisher:
     """Writes slices of one run."""
 
-    def __init__(self, log: Log, topic: str, told: str, run: str, bounds: Sequence[int], *, unit: TimeUnit) -> None:
+    def __init__(self, log: Log, topic: str, operations_topic: str, run: str, bounds: Sequence[int], *, unit: TimeUnit) -> None:
         """Take the run's id, and read what of it is there; say how it is cut if nobody has.
 
         Args:
             log: where to.
             topic: of the matches.
-            told: topic of operations, where it is said what is written.
+            operations_topic: topic of operations, where it is said what is written.
             run: name of the run.
             bounds: of its slices.
             unit: what ticks of the matches count.
@@ -76,9 +76,9 @@ class Publisher:
             OtherRunError: it was cut otherwise.
             TransientError: the log does not answer, or somebody else's transaction stays open.
         """
-        self._topic, self._told, self._run = topic, told, run
+        self._topic, self._written, self._run = topic, operations_topic, run
         self._unit = unit
-        self._transactor = log.transactor(f"{told}.{run}")
+        self._transactor = log.transactor(f"{operations_topic}.{run}")
         self._transactor.open()
         before = self._all_written(log)
         self.published = before.slices
@@ -120,9 +120,9 @@ class Publisher:
         mark = (("graphtide-opened", uuid.uuid4().hex.encode()),)
         self._transactor.begin()
         self._write_of_run(operations.opened_key(self._run), None, mark)
-        follower = Follower(log, self._told)
+        follower = Follower(log, self._written)
         try:
-            return _told(takewhile(lambda record: record.headers != mark, _patiently(follower)), self._run)
+            return _written(takewhile(lambda record: record.headers != mark, _patiently(follower)), self._run)
         finally:
             follower.close()
 
@@ -132,14 +132,14 @@ class Publisher:
 
     def _write_of_run(self, key: bytes, value: bytes | None, headers: Headers = ()) -> None:
         """Write what is said of the run, and end the transaction."""
-        self._transactor.write([Message(self._told, key, value, headers)])
-        self._transactor.commit(f"{self._told}.{self._run}", {})
+        self._transactor.write([Message(self._written, key, value, headers)])
+        self._transactor.commit(f"{self._written}.{self._run}", {})
 
     def _message(self, found: FoundRecord) -> Message:
         return matches.as_backfilled(matches.encode(self._topic, found.record, found.version, self._unit))
 
 
-def _told(records: Iterable[Record], run: str) -> Written:
+def _written(records: Iterable[Record], run: str) -> Written:
     bounds: tuple[int, ...] | None = None
     slices: set[int] = set()
     for record in records:

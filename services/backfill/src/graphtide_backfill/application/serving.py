@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 _LINGER_SECONDS: Final = 0.2
-_TELL_SECONDS: Final = 1.0
+_REPORT_SECONDS: Final = 1.0
 _END_SECONDS: Final = 60.0
 _NOTHING: Final = Progress(0, 0, 0, 0, 0.0)
 
@@ -60,8 +60,8 @@ class _Running:
     thread: Thread | None = None
     stop: Event = field(default_factory=Event)
     progress: Progress = _NOTHING
-    told: Progress | None = None
-    told_at: float = 0.0
+    reported: Progress | None = None
+    reported_at: float = 0.0
     failed: str | None = None
     was_stopped: bool = False
 
@@ -146,7 +146,7 @@ class Operations:
         running = self._running = _Running(asked)
         running.thread = Thread(target=self._do, args=(running,), name=f"backfill-{asked.id}", daemon=True)
         running.thread.start()
-        self._tell(running, "running")
+        self._report(running, "running")
 
     def _do(self, running: _Running) -> None:
         def progress(made: Progress) -> None:
@@ -167,8 +167,8 @@ class Operations:
         if wanted is None or wanted.desired == "cancelled":
             running.stop.set()
         if running.thread is not None and running.thread.is_alive():
-            if running.progress != running.told and time.monotonic() - running.told_at >= _TELL_SECONDS:
-                self._tell(running, "running")
+            if running.progress != running.reported and time.monotonic() - running.reported_at >= _REPORT_SECONDS:
+                self._report(running, "running")
             return
         self._running = None
         if running.failed is not None:
@@ -177,12 +177,12 @@ class Operations:
             self._end(running, "cancelled" if running.was_stopped else "done")
 
     def _end(self, running: _Running, state: State) -> None:
-        self._tell(running, state)
+        self._report(running, state)
         self._ended.add(running.asked.id)
 
-    def _tell(self, running: _Running, state: State) -> None:
+    def _report(self, running: _Running, state: State) -> None:
         made = running.progress
-        running.told, running.told_at = made, time.monotonic()
+        running.reported, running.reported_at = made, time.monotonic()
         status = OperationStatus(
             id=running.asked.id,
             state=state,

@@ -66,10 +66,10 @@ class SliceMatching:
             _forget(matcher.push(before))
             if len(own):
                 self._begin(matcher)
-                yield from self._told(matcher.push(own))
+                yield from self._emitted(matcher.push(own))
         if self._matcher is not None:
             self._begin(self._matcher)
-            yield from self._told(self._ended(self._matcher))
+            yield from self._emitted(self._ended(self._matcher))
         self._seconds = time.perf_counter() - started
 
     @property
@@ -111,7 +111,7 @@ class SliceMatching:
         yield from matcher.advance(self._piece.end - 1)
         yield from matcher.finish()
 
-    def _told(self, batches: Iterable[MatchBatch]) -> Iterator[list[EncodedMatch]]:
+    def _emitted(self, batches: Iterable[MatchBatch]) -> Iterator[list[EncodedMatch]]:
         for found in batches:
             records = list(found.records())
             for record in records:

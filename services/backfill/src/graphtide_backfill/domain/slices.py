@@ -1,8 +1,8 @@
 """Slices of time, and which edges each of them needs.
 
 A slice [a, b) reports what is detected at a <= ts < b. It needs the records with a - window < ts < b, where `window` is the
-longest `graphtide_query.reads.match_lookback` of the patterns: their window, and more where more may have a say than matches hold,
-as of event patterns, of graph queries, and of matches that are told once for each key in an interval. That is enough, and
+longest `graphtide_query.reads.match_lookback` of the patterns: their window, or more for event patterns, for graph queries, and
+for matches that are reported once for each key in an interval. That is enough, and
 every match, extension and retraction is reported by one slice alone:
 
 * A match is detected at the time of its last edge, which lies in one slice. All its edges are later than that time less the

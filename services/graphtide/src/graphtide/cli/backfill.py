@@ -35,7 +35,7 @@ from graphtide.cli.arguments import (
     time_unit,
     with_source,
 )
-from graphtide.cli.history_format import told_by_names
+from graphtide.cli.history_format import format_by_names
 from graphtide.cli.java import java_log
 from graphtide.cli.output import refuse_unwritable, write_text
 from graphtide.cli.signals import Ending, starting
@@ -116,7 +116,7 @@ def backfill(
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
     )
-    kind = told_by_names(location) if source is None else choice(source, _SOURCES, "--source")
+    kind = format_by_names(location) if source is None else choice(source, _SOURCES, "--source")
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:

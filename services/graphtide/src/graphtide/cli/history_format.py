@@ -9,7 +9,7 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide.readers.opening import format_by_name, format_of
 
 
-def told_by_names(location: str) -> str:
+def format_by_names(location: str) -> str:
     """Return the format of a file, or of all files of a folder or a pattern of names.
 
     Raises:
@@ -17,8 +17,8 @@ def told_by_names(location: str) -> str:
     """
     from graphtide_backfill.adapters.files import paths_of  # noqa: PLC0415 - who has backfills has it
 
-    if not Path(location).is_dir() and (told := format_by_name(location)) is not None:
-        return told.value
+    if not Path(location).is_dir() and (reported := format_by_name(location)) is not None:
+        return reported.value
     first, *others = paths_of(location)
     kind = format_of(str(first))
     for path in others:

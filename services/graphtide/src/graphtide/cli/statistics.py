@@ -91,7 +91,7 @@ def statistics(
         try:
             snapshots = list(counting.snapshots())
         finally:
-            for text in counting.rejections.told(reader.records, reader.place, shown_by(dead_letters)):
+            for text in counting.rejections.sentences(reader.records, reader.place, shown_by(dead_letters)):
                 say(text)
     try:
         text = _rendered(snapshots, form, top, options.time_unit, charts=chart or DRAWN, series=series or ())

@@ -117,7 +117,7 @@ def _refuse_unusable(
         known = reader.columns
     finally:
         reader.close()
-    for text in rejections.told(reader.records, reader.place, "these are the stream's first records"):
+    for text in rejections.sentences(reader.records, reader.place, "these are the stream's first records"):
         say(text)
     if known is not None:
         refuse_unknown_attributes(patterns, known)

@@ -116,9 +116,9 @@ def _settings(model: type[BaseModel], prefix: str, defaults: _Defaults) -> Itera
         if name not in meanings:
             message = f"{model.__name__}.{name} has no meaning in a docstring"
             raise ValueError(message)
-        told = [_kind(field.annotation), *_bounds(field.metadata)]
+        configured = [_kind(field.annotation), *_bounds(field.metadata)]
         is_secret = _is_secret(field.annotation)
-        yield Setting(prefix + name.upper(), ", ".join(told), _written(default), is_secret, meanings[name])
+        yield Setting(prefix + name.upper(), ", ".join(configured), _written(default), is_secret, meanings[name])
 
 
 def _group(annotation: object) -> type[BaseModel] | None:
@@ -138,10 +138,10 @@ def _meanings(model: type[BaseModel]) -> dict[str, str]:
         )
         name = ""
         for line in section.splitlines():
-            told = _ATTRIBUTE.match(line.removeprefix("    "))
-            if told is not None and line.startswith("    ") and not line.startswith("     "):
-                name = told[1]
-                found[name] = told[2]
+            configured = _ATTRIBUTE.match(line.removeprefix("    "))
+            if configured is not None and line.startswith("    ") and not line.startswith("     "):
+                name = configured[1]
+                found[name] = configured[2]
             elif name and line.strip():
                 found[name] += " " + line.strip()
     return found

@@ -26,7 +26,7 @@ _MOST_LETTERS: Final = 1 << 16
 """Records put aside with one batch, past which the reader waits until they were taken: each is larger than its bytes."""
 
 
-class _Told(NamedTuple):
+class _ReaderReport(NamedTuple):
     """What a reader says of itself."""
 
     records: int
@@ -43,7 +43,7 @@ class _Handed(NamedTuple):
 
     batch: EdgeBatch | None
     letters: list[DeadLetter]
-    told: _Told
+    report: _ReaderReport
     error: BaseException | None = None
 
 
@@ -64,12 +64,12 @@ class AheadReader:
         self._asked = 0
         self._handed = 0
         self._thread = Thread(target=self._work, name="reader", daemon=True)
-        self._told: _Told | None = None
+        self._report_of: _ReaderReport | None = None
         self._letters: list[DeadLetter] = []
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`."""
-        self._told = _told(self._reader)
+        self._report_of = _report_of(self._reader)
         self._thread.start()
         try:
             while (batch := self._next()) is not None:
@@ -82,7 +82,7 @@ class AheadReader:
             self._asked += 1
             self._turn.notify()
         handed = self._waiting.get()
-        self._told = handed.told
+        self._report_of = handed.report
         self._letters += handed.letters
         if handed.error is not None:
             raise handed.error
@@ -101,7 +101,7 @@ class AheadReader:
 
     def _hand(self, batch: EdgeBatch | None, error: BaseException | None = None) -> None:
         letters = self._reader.take_dead_letters()
-        self._waiting.put(_Handed(batch, letters, _told(self._reader), error))
+        self._waiting.put(_Handed(batch, letters, _report_of(self._reader), error))
         self._handed += 1
         if len(letters) > _MOST_LETTERS:
             del letters
@@ -179,12 +179,12 @@ class AheadReader:
         return self._reader.bytes_total
 
     @property
-    def _now(self) -> _Told:
-        return self._told or _told(self._reader)
+    def _now(self) -> _ReaderReport:
+        return self._report_of or _report_of(self._reader)
 
 
-def _told(reader: Reader) -> _Told:
-    return _Told(
+def _report_of(reader: Reader) -> _ReaderReport:
+    return _ReaderReport(
         reader.records,
         reader.columns,
         reader.has_ids,

@@ -174,12 +174,12 @@ class DecodingReader:
     @property
     def unusable_values(self) -> list[UnusableValues]:
         """Wanted attributes whose values are missing because none can have them; see `Reader.unusable_values`."""
-        return [UnusableValues(*told) for told in self._decoder.unusable_values()]
+        return [UnusableValues(*reported) for reported in self._decoder.unusable_values()]
 
     @property
     def settled(self) -> list[Settled]:
         """Columns of CSV that were found to hold texts; see `Reader.settled`."""
-        return [Settled(*told) for told in self._decoder.settled() if told[0] not in self._typed]
+        return [Settled(*reported) for reported in self._decoder.settled() if reported[0] not in self._typed]
 
     @property
     def place(self) -> str:

@@ -33,7 +33,7 @@ def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = No
     text = str(name)
     source = open_source(text)
     try:
-        kind = options.format or _tell(source, text)
+        kind = options.format or _notify(source, text)
         _check(source, kind, explicit=options.format is not None)
         if kind.tables is None:
             return _read_text(source, kind, options)
@@ -64,7 +64,7 @@ def format_of(name: str) -> StreamFormat:
         return found
     source = open_source(name)
     try:
-        return _tell(source, name)
+        return _notify(source, name)
     finally:
         source.close()
 
@@ -88,7 +88,7 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
     )
 
 
-def _tell(source: ByteSource, name: str) -> StreamFormat:
+def _notify(source: ByteSource, name: str) -> StreamFormat:
     if name == STANDARD_INPUT:
         return DEFAULT
     found = format_by_name(name) or by_magic(source.head)
@@ -108,8 +108,8 @@ def _check(source: ByteSource, kind: StreamFormat, *, explicit: bool) -> None:
     elif not kind.is_text and source.is_compressed:
         reason = f"a compressed {kind.value} file cannot be read; unpack it, the format compresses by itself"
     elif found is not None and found is not kind:
-        told = "was said" if explicit else "its name says"
-        reason = f"{told} to be {kind.value}, but it is {found.value}"
+        reported = "was said" if explicit else "its name says"
+        reason = f"{reported} to be {kind.value}, but it is {found.value}"
     if reason:
         message = f"{source.name}: {reason}"
         raise UnreadableStreamError(message)

@@ -83,7 +83,7 @@ class Appender:
                 _close(writer)
                 writer = None
                 for handed in waiting:
-                    handed.done.set_exception(_told(error))
+                    handed.done.set_exception(_reported(error))
             else:
                 for handed in waiting:
                     handed.done.set_result(None)
@@ -102,7 +102,7 @@ class Appender:
         return taken, False
 
 
-def _told(error: Exception) -> GraphtideError:
+def _reported(error: Exception) -> GraphtideError:
     """Return what those who wait are told."""
     if isinstance(error, GraphtideError):
         return error

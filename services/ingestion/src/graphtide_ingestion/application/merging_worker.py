@@ -19,7 +19,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.window_log import Instant, first_since, last_before, newest_before
 from graphtide_ordering.dead_letters import letter
-from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, LastRecord
 from graphtide_ordering.merging.merged_position import MergedPosition, merged_position
 from graphtide_ordering.merging.stream_merger import StreamMerger
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
@@ -140,8 +140,8 @@ class MergingWorker:
         self._timer.stop()
         last = last_before(reader, self._merged_place, reader.ends([self._merged_place])[self._merged_place][1])
         self._restore(reader, self._transactor, last)
-        told = None if last is None else Told.by(last)
-        self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, told, self._clock.monotonic())
+        reported = None if last is None else LastRecord.by(last)
+        self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, reported, self._clock.monotonic())
         self._assign(reader)
         self._figures.follow(self._merger)
 

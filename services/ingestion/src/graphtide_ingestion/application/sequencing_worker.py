@@ -17,7 +17,7 @@ from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.registered_lookbacks import RegisteredLookbacks
 from graphtide_log.window_log import between, last_before
 from graphtide_ordering.dead_letters import letter, letter_of
-from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, Told
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, LastRecord
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.positions import remembered
 from graphtide_ordering.progress_reports import sequencer_of
@@ -137,8 +137,8 @@ class SequencingWorker:
         self._timer.stop()
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
         starts, unread = self._restore(reader, self._committed(reader, last, self._transactor))
-        told = None if last is None else Told.by(last)
-        self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, told, self._clock.monotonic())
+        reported = None if last is None else LastRecord.by(last)
+        self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, reported, self._clock.monotonic())
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
         self._figures.follow(self._stream_sequencer)

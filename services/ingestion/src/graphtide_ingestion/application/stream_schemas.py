@@ -123,10 +123,10 @@ class StreamSchemas:
         return frozenset() if self._lookbacks is None else self._lookbacks.attributes(StreamName(stream))
 
     def _take(self, known: dict[str, StreamTypes], record: Record) -> None:
-        told = stream_schema.source_of(record.key)
-        if told is None:
+        reported = stream_schema.source_of(record.key)
+        if reported is None:
             return
-        stream, source = told
+        stream, source = reported
         types = known.get(stream, StreamTypes())
         attributes: dict[str, Kind] = {}
         if record.value is not None:

@@ -120,7 +120,7 @@ class BodyReader:
         self._least_batch = least_batch
         self._decoder = self._decoder_of([])
         self._beginning: bytearray | None = bytearray()
-        self._told: str | None = None
+        self._reported: str | None = None
         self._most_bytes = most_bytes
         self._substitutes = substitutes
         self._columns: str | None = None
@@ -267,7 +267,7 @@ class BodyReader:
             texts: dict[str, Kind] = {name: "string" for name, _, _ in self._decoder.settled() if not self._types.know([name])}
             self.seen |= texts
             declared = {name: kind for name, kind in {**texts, **self._types.of_csv}.items() if name in names}
-            self._told = msgspec.json.encode(declared, order="sorted").decode() if declared else None
+            self._reported = msgspec.json.encode(declared, order="sorted").decode() if declared else None
         parts = list(self._parts(batch))
         if too_large := [part for part in parts if self._is_too_large(part)]:
             refused += (found := [self._too_large(part) for part in too_large])
@@ -311,7 +311,7 @@ class BodyReader:
             if len(body) <= _MOST_BATCH_BYTES:
                 return [Passage(body, edges, line, self._format, is_batch=True)]
         text = _with_substitutes(part.raw_text(line), line, rejected, end)
-        return [Passage(text, edges, line, self._format, self._columns, self._told)] if text else []
+        return [Passage(text, edges, line, self._format, self._columns, self._reported)] if text else []
 
 
 def _with_substitutes(text: bytes, first: int, rejected: list[int], end: int) -> bytes:
@@ -351,14 +351,14 @@ def events_as_lines(body: bytes) -> tuple[bytes, list[Refused]]:
 
 
 def event_as_lines(
-    body: bytes, content_type: str = "application/cloudevents+json", told: tuple[tuple[str, bytes], ...] = ()
+    body: bytes, content_type: str = "application/cloudevents+json", reported: tuple[tuple[str, bytes], ...] = ()
 ) -> bytes:
-    """Return the edges of one CloudEvent or of one JSON value, one a line; `told` are headers of a CloudEvent in binary mode.
+    """Return the edges of one CloudEvent or of one JSON value, one a line; `reported` are the headers of a binary CloudEvent.
 
     Raises:
         PoisonRecordError: there are none.
     """
-    record = Record("", 0, 0, 0, None, body, (("content-type", content_type.encode()), *told))
+    record = Record("", 0, 0, 0, None, body, (("content-type", content_type.encode()), *reported))
     return raw.decode(record).body
 
 

@@ -96,7 +96,7 @@ class Answer:
     def response(self) -> Response:
         """Return the answer."""
         errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
-        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **told(self.new)}
+        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **reported(self.new)}
         if self.rejected and not self.accepted:
             edges = f"all {self.rejected:,} edges" if self.rejected > 1 else "the only edge"
             became = "became dead letters" if self.rejected > 1 else "became a dead letter"
@@ -156,7 +156,7 @@ class EdgesApi:
                 scope = (caller.name if caller is not None else "", stream, key)
                 return await self._take_once(scope, sender, request, mapping)
         except ProblemError as error:
-            error.more |= told(new)
+            error.more |= reported(new)
             raise
         except TransientError:
             # It may have been deleted: whoever sends next looks.
@@ -404,7 +404,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     return router
 
 
-def told(new: NewStream | None) -> dict[str, object]:
+def reported(new: NewStream | None) -> dict[str, object]:
     """Return what an answer says of a stream that was made for a request; nothing where none was."""
     if new is None or not new.is_there:
         return {}

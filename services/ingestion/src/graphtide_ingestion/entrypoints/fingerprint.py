@@ -24,8 +24,8 @@ class Fingerprint:
     def __init__(self, request: Request) -> None:
         """Begin with what is known before the body is."""
         self._digest = hashlib.blake2b(digest_size=16)
-        told = [request.headers.get(name, "") for name in _MEANING]
-        self._digest.update(repr([*told, request.url.query]).encode())
+        reported = [request.headers.get(name, "") for name in _MEANING]
+        self._digest.update(repr([*reported, request.url.query]).encode())
         self._request = request
 
     def reading(self) -> Request:

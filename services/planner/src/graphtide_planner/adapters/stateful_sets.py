@@ -225,7 +225,7 @@ class StatefulSets:
                 for line in _lines(answer):
                     if stop.is_set():
                         return
-                    yield self._told(_decoded(line, _Event))
+                    yield self._event_text(_decoded(line, _Event))
             except HTTPError as error:
                 if not stop.is_set():
                     message = f"the watch of StatefulSets broke: {error}"
@@ -234,7 +234,7 @@ class StatefulSets:
                 with self._lock:
                     self._answer = None
 
-    def _told(self, event: _Event) -> str:
+    def _event_text(self, event: _Event) -> str:
         if event.type == "ERROR":
             failure = _decoded(bytes(event.object), _Failure)
             raise (GoneError if failure.code == HTTPStatus.GONE else TransientError)(failure.message)

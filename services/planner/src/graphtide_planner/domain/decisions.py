@@ -39,7 +39,7 @@ from msgspec.structs import replace
 
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.planning import followed, is_better, least_loaded, planned, stream_of
-from graphtide_planner.domain.spreading import runs_where_it_was_told
+from graphtide_planner.domain.spreading import runs_where_assigned
 
 if TYPE_CHECKING:
     from graphtide_core.plans import Assigned
@@ -122,15 +122,15 @@ def _change(record: PatternRecord, running: PlanRecord | None, known: Known, pol
             return _followed(record, running, known)
         return _after_the_end(record, running, plan_status, known, policy)
     if record.state == "paused":
-        return _told(running, "paused", known)
+        return _assigned(running, "paused", known)
     if answered and plan_status is not None:
         return _revived(record, running, plan_status, known, policy)
     if record.version != running.version:
         if not policy.has(HostId(running.service, running.shard)):
             return _first(record, record.start, known, policy)
-        return replace(_told(running, "stopped", known), until=_until(record, running))
-    if policy.leaves(HostId(running.service, running.shard)) and runs_where_it_was_told(running, known):
-        return _told(running, "stopped", known)
+        return replace(_assigned(running, "stopped", known), until=_until(record, running))
+    if policy.leaves(HostId(running.service, running.shard)) and runs_where_assigned(running, known):
+        return _assigned(running, "stopped", known)
     return _improved(record, running, plan_status, known, policy)
 
 
@@ -139,7 +139,7 @@ def moved(name: str, known: Known) -> list[Decision]:
     record, running = known.patterns.get(name), known.plans.get(name)
     if record is None or running is None or record.state == "paused" or _identity(record) != _identity(running):
         return []
-    return [Publish(_told(running, "stopped", known))] if runs_where_it_was_told(running, known) else []
+    return [Publish(_assigned(running, "stopped", known))] if runs_where_assigned(running, known) else []
 
 
 def _begun(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord:
@@ -158,7 +158,7 @@ def _followed(record: PatternRecord, running: PlanRecord, known: Known) -> PlanR
     until = _until(record, running)
     if record.version == running.version or running.desired != "stopped" or until is None:
         return None
-    return replace(_told(running, "stopped", known), until=until) if until > (running.until or 0) else None
+    return replace(_assigned(running, "stopped", known), until=until) if until > (running.until or 0) else None
 
 
 def _until(record: PatternRecord, running: PlanRecord) -> int | None:
@@ -171,7 +171,7 @@ def _after_the_end(
 ) -> PlanRecord | None:
     """Go on after a host has stopped or paused a plan as it was asked to."""
     if record.state == "paused":
-        return None if running.desired == "paused" else _told(running, "paused", known)
+        return None if running.desired == "paused" else _assigned(running, "paused", known)
     if record.stream != stream_of(running):
         return _first(record, record.start, known, policy)
     if running.desired == "paused":
@@ -215,7 +215,7 @@ def _improved(
         return replace(_next(running, known), engine=new.engine, plan=_form(new), limits=record.limits)
     if plan_status is None or plan_status.state != "running":
         return None
-    return _told(running, "stopped", known)
+    return _assigned(running, "stopped", known)
 
 
 def _first(record: PatternRecord, start: int | None, known: Known, policy: PlanningPolicy) -> PlanRecord:
@@ -265,7 +265,7 @@ def _host(plan: PlanRecord) -> HostName:
     return HostName(plan.service, plan.shard)
 
 
-def _told(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:
+def _assigned(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:
     """Return the same plan with another wish."""
     return replace(_next(running, known), desired=desired)
 

@@ -95,7 +95,7 @@ def uneven(known: Known, service: str, shards: int, most: int) -> list[str]:
     return found
 
 
-def runs_where_it_was_told(plan: PlanRecord, known: Known) -> bool:
+def runs_where_assigned(plan: PlanRecord, known: Known) -> bool:
     """Whether the host has said that the newest plan runs: it is not asked to move before."""
     plan_status = known.plan_status(plan)
     return (
@@ -120,6 +120,6 @@ def _movable(known: Known, service: str) -> defaultdict[int, list[_Unit]]:
         if plan.service != service or plan.desired != "running":
             continue
         plans = [known.plans[name] for name in known.shared_units.beside(plan.name)]
-        if plans and plans[0] is plan and all(runs_where_it_was_told(each, known) for each in plans):
+        if plans and plans[0] is plan and all(runs_where_assigned(each, known) for each in plans):
             movable[plan.shard].append(_Unit(tuple(each.name for each in plans), max(map(load_of, plans))))
     return movable

@@ -89,8 +89,9 @@ class MicroBatchWriter:
         ):
             return False
         message = (
-            f"the checkpoint and {self._place.topic} do not belong together: the log has turn {found} of this job, the "
-            f"checkpoint goes on after turn {micro_batch.previous}. Start with the checkpoint that wrote the topic, or with new topics"
+            f"the checkpoint and {self._place.topic} do not belong together: the log has {found} of this job, the "
+            f"checkpoint goes on after {micro_batch.previous}. Start with the checkpoint that wrote the topic, or "
+            "with new topics"
         )
         raise FatalError(message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
-from graphtide_ordering.heartbeats import Told
+from graphtide_ordering.heartbeats import LastRecord
 from graphtide_ordering.stream_sequencer import FrozenSequencer
 
 from graphtide_preprocess.domain.registered import Registration
@@ -96,7 +96,10 @@ class KeptWaiting(NamedTuple):
         return msgspec.msgpack.decode(text, type=cls)
 
 
-class Head(msgspec.Struct, rename={"micro_batch": "turn", "registrations": "wishes"}):
+class Head(
+    msgspec.Struct,
+    rename={"micro_batch": "turn", "registrations": "wishes", "last_record": "told", "last_record_at": "told_at"},
+):
     """Everything but the blocks.
 
     Attributes:
@@ -113,8 +116,8 @@ class Head(msgspec.Struct, rename={"micro_batch": "turn", "registrations": "wish
         sent: turns whose edges are in the window.
         published_at: when statistics were published last, in milliseconds.
         is_counted: whether edges went out since.
-        told: what the last ordered record told of time; None before the first.
-        told_at: when, in milliseconds.
+        last_record: what the last ordered record told of time; None before the first.
+        last_record_at: when, in milliseconds.
         form: see `FORM`.
     """
 
@@ -131,8 +134,8 @@ class Head(msgspec.Struct, rename={"micro_batch": "turn", "registrations": "wish
     sent: list[SentBlock] = []
     published_at: int = 0
     is_counted: bool = False
-    told: Told | None = None
-    told_at: int = 0
+    last_record: LastRecord | None = None
+    last_record_at: int = 0
     form: int = FORM
 
 

@@ -251,9 +251,9 @@ class StreamOrder:
         stretches = [replace(each, batches=self._projected(each.batches, head.registrations)) for each in output.stretches]
         messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, Onward())
         sequencer.count_out(packed)
-        heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.told, head.told_at / 1000)
+        heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.last_record, head.last_record_at / 1000)
         messages += heartbeats.after(messages, sequencer, at / 1000)
-        head.told, head.told_at = heartbeats.told, int(heartbeats.at * 1000)
+        head.last_record, head.last_record_at = heartbeats.last_record, int(heartbeats.at * 1000)
         return [*messages, *letters.rejected(output.rejected), *letters.too_large(too_large, self._packing.most_bytes)]
 
     def _projected(self, batches: list[EdgeBatch], registrations: Mapping[str, Registration]) -> list[EdgeBatch]:

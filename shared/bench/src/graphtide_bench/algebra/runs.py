@@ -124,8 +124,8 @@ def run(settings: AlgebraSettings, progress: Callable[[str], None] = lambda _: N
             for slide in settings.slides:
                 case = list(_cases(settings, edges, (name, window, slide), progress))
                 if len({(each.matches, each.extensions) for each in case}) > 1:
-                    told = ", ".join(f"{each.plan} by {each.engine} {each.matches:,}" for each in case)
-                    message = f"plans of {name} over {window} by {slide} tell different results: {told}"
+                    reported = ", ".join(f"{each.plan} by {each.engine} {each.matches:,}" for each in case)
+                    message = f"plans of {name} over {window} by {slide} tell different results: {reported}"
                     raise FatalError(message)
                 found += case
     return tuple(found)

@@ -76,7 +76,7 @@ def main() -> None:
         write(asked.write, counts, asked.days, asked.seed)
     elif asked.here:
         stream = "".join(lines(asked.days, asked.seed)).encode()
-        script.add(told(counts[0], asked.builder, asked.seed, stream, asked.repeats))
+        script.add(reported(counts[0], asked.builder, asked.seed, stream, asked.repeats))
     else:
         for count in counts:
             own = ["--patterns", str(count), "--builder", asked.builder, "--days", str(asked.days), "--seed", str(asked.seed)]
@@ -104,12 +104,12 @@ def lines(days: int, seed: int) -> Iterator[str]:
 def texts(count: int, seed: int, template: str) -> str:
     """Return so many patterns as text; fewer patterns are the first of more."""
     random = Random(seed)  # noqa: S311 - a stream and its patterns, no secret
-    told = []
+    reported = []
     for number in range(count):
         center = random.randrange(SENSORS)
         a, b, c = (_sensor((center + step) % SENSORS) for step in random.sample(range(-4, 5), 3))
-        told.append(template.format(number=number, a=a, b=b, c=c, slow=SLOW))
-    return "\n".join(told)
+        reported.append(template.format(number=number, a=a, b=b, c=c, slow=SLOW))
+    return "\n".join(reported)
 
 
 def _sensor(number: int) -> str:
@@ -125,7 +125,7 @@ def write(folder: Path, counts: Sequence[int], days: int, seed: int) -> None:
         (folder / f"sequences_{count}.epl").write_text(texts(count, seed, STATEMENT))
 
 
-def told(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> dict[str, object]:
+def reported(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> dict[str, object]:
     """Measure so many patterns over a stream, and return the figures."""
     patterns = [each for each in parse(texts(count, seed, PATTERN)) if isinstance(each, EventPattern)]
     before, begun = resident_bytes(), time.process_time()

@@ -203,7 +203,7 @@ def _time(loaded: _Loaded, way: Way, patience: float, *, is_probed: bool) -> _Ti
     plan = Plan(loaded.pattern, way.physical)
     other = Plan(loaded.pattern, SignaturePlan(seed=2) if isinstance(way.physical, ColoringPlan) else ColoringPlan())
     matcher = Matcher([], loaded.symbols, adaptive=True)
-    matcher.add(other, Limits(), untold=loaded.before, told=())
+    matcher.add(other, Limits(), unreported=loaded.before, reported=())
     matcher.replan(0, plan)
     if is_probed:
         matcher.probe(is_from_scratch=way.is_from_scratch)

@@ -130,8 +130,8 @@ def _nodes(hosts: str, port: int) -> list[tuple[str, int]]:
 
 def _parsed(url: str) -> dict[str, Any]:
     """Return what a URL of one server says beside where that is."""
-    told = dict(parse_url(url))  # type: ignore[no-untyped-call]  # redis-py has no types for it
-    return {name: value for name, value in told.items() if name not in {"host", "port", "db", "connection_class"}}
+    reported = dict(parse_url(url))  # type: ignore[no-untyped-call]  # redis-py has no types for it
+    return {name: value for name, value in reported.items() if name not in {"host", "port", "db", "connection_class"}}
 
 
 def _given(options: dict[str, str | None]) -> dict[str, str]:

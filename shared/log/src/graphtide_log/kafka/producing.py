@@ -37,8 +37,8 @@ class Producing:
         self._closed = False
         self._idle_poll = Lock()
         """Held while another thread polls: `close` waits for that."""
-        told: dict[str, object] = {**config, "error_cb": self._beside.note, "on_delivery": self._delivered}
-        self.producer = Producer(told, logger=LOGGER)
+        settings: dict[str, object] = {**config, "error_cb": self._beside.note, "on_delivery": self._delivered}
+        self.producer = Producer(settings, logger=LOGGER)
         IDLE_PRODUCERS.add(self)
 
     def write(self, messages: Iterable[Message]) -> None:

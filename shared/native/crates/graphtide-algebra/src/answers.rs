@@ -40,7 +40,7 @@ pub(crate) struct Changed<'a> {
 impl Changed<'_> {
     /// What happened to it at an instant, and when it is valid; none if that is not told. `is_appended` if results are told when
     /// they become valid alone.
-    pub fn told(&self, now: Time, is_appended: bool) -> Option<(Kind, (Time, Time))> {
+    pub fn emitted(&self, now: Time, is_appended: bool) -> Option<(Kind, (Time, Time))> {
         let Self { before, after, .. } = *self;
         let kind = match (before, after) {
             (ENDED, _) => Kind::Match,

@@ -10,9 +10,9 @@
 //! their union is one interval, and its end is all that has to be kept of it.
 
 pub mod answers;
+pub mod end_width;
 pub mod grid;
 pub mod join;
-pub mod end_width;
 pub mod operator;
 pub mod path;
 pub mod plan;

@@ -91,7 +91,7 @@ struct Member {
     /// Whether it was not removed.
     is_there: bool,
     /// Up to when records came that brought something about for it.
-    told_at: Time,
+    emitted_at: Time,
     /// Records of that instant that brought something about for it.
     records_at: u32,
 }
@@ -161,7 +161,7 @@ impl Queries {
         let members = plan.members.into_iter().map(|own| Member {
             operators: own.operators,
             is_there: true,
-            told_at: Time::MIN,
+            emitted_at: Time::MIN,
             records_at: 0,
         });
         let mut queries = Self {
@@ -491,20 +491,20 @@ impl Queries {
 
     /// Counts the record for the queries for which it brought something about.
     fn count_answers(&mut self) {
-        let mut told: SmallVec<[u32; 4]> = SmallVec::new();
+        let mut emitted: SmallVec<[u32; 4]> = SmallVec::new();
         for &number in &self.touched {
             for output in &self.outputs[number] {
-                let is_told = |changed: Changed<'_>| changed.told(self.now.ts(), output.spec.is_appended).is_some();
-                if !told.contains(&output.member) && !each_change(&self.operators[number], |changed| !is_told(changed)) {
-                    told.push(output.member);
+                let is_emitted = |changed: Changed<'_>| changed.emitted(self.now.ts(), output.spec.is_appended).is_some();
+                if !emitted.contains(&output.member) && !each_change(&self.operators[number], |changed| !is_emitted(changed)) {
+                    emitted.push(output.member);
                 }
             }
         }
-        self.has_answers = !told.is_empty();
-        for number in told {
+        self.has_answers = !emitted.is_empty();
+        for number in emitted {
             let member = &mut self.members[number as usize];
-            member.records_at = if member.told_at == self.now.ts() { member.records_at + 1 } else { 1 };
-            member.told_at = self.now.ts();
+            member.records_at = if member.emitted_at == self.now.ts() { member.records_at + 1 } else { 1 };
+            member.emitted_at = self.now.ts();
         }
     }
 
@@ -516,12 +516,12 @@ impl Queries {
 
     /// Calls `f` with what the last record brought about, in the order of the queries and of their outputs, as long as it says so.
     pub fn each_answer(&self, mut f: impl FnMut(Answer<'_>) -> bool) {
-        let told = self.touched.iter().flat_map(|&number| self.outputs[number].iter().map(move |output| (output, number)));
-        let mut told: SmallVec<[(&Output, usize); 4]> = told.collect();
-        told.sort_by_key(|(output, _)| (output.member, output.number));
-        for (Output { member, number, spec }, operator) in told {
+        let emitted = self.touched.iter().flat_map(|&number| self.outputs[number].iter().map(move |output| (output, number)));
+        let mut emitted: SmallVec<[(&Output, usize); 4]> = emitted.collect();
+        emitted.sort_by_key(|(output, _)| (output.member, output.number));
+        for (Output { member, number, spec }, operator) in emitted {
             let goes_on = each_change(&self.operators[operator], |changed| {
-                let Some((kind, valid)) = changed.told(self.now.ts(), spec.is_appended) else { return true };
+                let Some((kind, valid)) = changed.emitted(self.now.ts(), spec.is_appended) else { return true };
                 f(Answer { member: *member, output: *number, kind, values: changed.values, valid, spec })
             });
             if !goes_on {
@@ -595,13 +595,13 @@ fn readers(operands: impl ExactSizeIterator<Item = Vec<usize>>) -> Vec<Vec<usize
 fn keeps_steps(plan: &SharedPlan, options: Options) -> Vec<bool> {
     let is_scan = |operator: &OperatorSpec| matches!(operator, OperatorSpec::Scan { .. });
     let mut keeps: Vec<bool> = plan.operators.iter().map(|operator| options.deletions && is_scan(operator)).collect();
-    for told in plan.members.iter().flat_map(|member| &member.outputs).flat_map(|output| &output.paths) {
-        let operands = match &plan.operators[told.operator] {
-            OperatorSpec::Path(_) if told.is_edge => continue,
+    for emitted in plan.members.iter().flat_map(|member| &member.outputs).flat_map(|output| &output.paths) {
+        let operands = match &plan.operators[emitted.operator] {
+            OperatorSpec::Path(_) if emitted.is_edge => continue,
             OperatorSpec::Path(path) => path.symbols.as_slice(),
             _ => &[],
         };
-        keeps[told.operator] = true;
+        keeps[emitted.operator] = true;
         for &(operand, _) in operands {
             keeps[operand] |= is_scan(&plan.operators[operand]);
         }

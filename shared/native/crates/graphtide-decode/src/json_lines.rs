@@ -194,7 +194,11 @@ fn parse<'t>(keys: &mut Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
 
 /// Refuses a record with a value that is not of the type that was declared.
 #[inline]
-fn checked_types<'t>(fields: Fields<'t>, declared: &[(usize, AttributeType)], names: &[String]) -> Result<Fields<'t>, RowError> {
+fn checked_types<'t>(
+    fields: Fields<'t>,
+    declared: &[(usize, AttributeType)],
+    names: &[String],
+) -> Result<Fields<'t>, RowError> {
     for (place, kind) in declared {
         let value = &fields.attributes[*place];
         if *value == Scalar::Nested || !kind.fits(value.attribute()) {
@@ -382,7 +386,8 @@ mod tests {
         let (mut batch, mut dead) = (EdgeBatch::new(2), Vec::new());
         decoder.feed(lines.join("\n").as_bytes(), &mut batch, &mut dead)?;
         assert_eq!((batch.len(), dead.len(), batch.attribute(0, 0)), (4, 1, ValueRef::Null));
-        let unusable_values = |name: &str, found: &str, records, line| UnusableValues { name: name.into(), found: found.into(), records, line };
+        let unusable_values =
+            |name: &str, found: &str, records, line| UnusableValues { name: name.into(), found: found.into(), records, line };
         assert_eq!(
             decoder.unusable_values(),
             [

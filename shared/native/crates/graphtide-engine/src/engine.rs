@@ -81,7 +81,7 @@ pub trait Engine: Explained {
     }
 
     /// Whether it may ever have something to tell though no edge comes.
-    fn tells_expiry(&self) -> bool {
+    fn emits_expiry(&self) -> bool {
         false
     }
 

@@ -111,10 +111,10 @@ pub(crate) fn compile(plan: &PlanSpec, symbols: &mut SymbolTable) -> Compiled {
     }
     let mut buffers = Buffers::default();
     for (shape, patterns) in shapes.iter().zip(&patterns) {
-        let told = patterns.iter().map(|&(pattern, _)| plan.patterns[pattern as usize].lookback).max().unwrap_or(0);
+        let emitted = patterns.iter().map(|&(pattern, _)| plan.patterns[pattern as usize].lookback).max().unwrap_or(0);
         let counts = patterns.iter().any(|&(pattern, _)| plan.patterns[pattern as usize].report == Report::Exists);
         let all = shape.slots.iter().map(|slot| slot.signature).chain(shape.absences.iter().map(|absence| absence.signature));
-        all.for_each(|signature| buffers.keep(signature, lookback(shape, counts).max(told)));
+        all.for_each(|signature| buffers.keep(signature, lookback(shape, counts).max(emitted)));
     }
     let mut instances: Vec<Option<Instances>> = shapes.iter().map(|_| None).collect();
     for parent in shapes.iter().flat_map(|shape| &shape.parents) {
@@ -203,9 +203,9 @@ fn places(vertices: &[Vertex], signatures: usize) -> Vec<Vec<(u32, u8)>> {
 fn begins(plan: &PlanSpec, places: &[Vec<(u32, u8)>], vertices: &[Vertex]) -> Vec<Vec<(u32, Time)>> {
     let of_place = |&(number, slot): &(u32, u8)| {
         let vertex = &vertices[number as usize];
-        let told =
-            vertex.patterns.iter().filter(move |&&(pattern, _)| slot == 0 && plan.patterns[pattern as usize].tells_timeouts);
-        told.map(|&(pattern, _)| (pattern, vertex.shape.within))
+        let emitted =
+            vertex.patterns.iter().filter(move |&&(pattern, _)| slot == 0 && plan.patterns[pattern as usize].emits_timeouts);
+        emitted.map(|&(pattern, _)| (pattern, vertex.shape.within))
     };
     let of_signature = |places: &Vec<(u32, u8)>| {
         let mut begins: Vec<(u32, Time)> = places.iter().flat_map(of_place).collect();

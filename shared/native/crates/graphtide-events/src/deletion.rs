@@ -33,12 +33,13 @@ impl Detection {
         self.gone.add(events.store.get(event).ts, event.0);
         for (pattern, completing) in lost {
             let is_void = completing == event || !self.has_left(pattern, completing, now, events, meter);
-            let Some(told) = is_void.then(|| self.tallies.take(pattern, completing)).flatten() else { continue };
+            let Some(emitted) = is_void.then(|| self.tallies.take(pattern, completing)).flatten() else { continue };
             // What was told before the pattern began, nobody heard.
             if !self.is_silent() && self.patterns[pattern as usize].counts(completing) {
-                let header = Header { pattern, branch: told.branch, kind: Kind::Retract, detected_at: now, count: told.count };
+                let header =
+                    Header { pattern, branch: emitted.branch, kind: Kind::Retract, detected_at: now, count: emitted.count };
                 let own = &self.patterns[pattern as usize];
-                out.push(header, own, told.witness.slots(), events, |f| told.witness.each(f));
+                out.push(header, own, emitted.witness.slots(), events, |f| emitted.witness.each(f));
             }
         }
     }
@@ -91,16 +92,17 @@ impl Detection {
                 own.restore(&vertex.shape, &stored, events);
                 let (settled, first) = (settled_at(vertex, &own), own.span().0);
                 for &(pattern, branch) in &vertex.patterns {
-                    let told = &court.patterns[pattern as usize];
-                    let is_told = told.report == Report::All && told.counts(last) && first >= earliest_alive(now, told.lookback);
-                    if is_told && court.is_of_branch(told, branch, settled, &stored, bound, meter) {
+                    let emitted = &court.patterns[pattern as usize];
+                    let is_emitted =
+                        emitted.report == Report::All && emitted.counts(last) && first >= earliest_alive(now, emitted.lookback);
+                    if is_emitted && court.is_of_branch(emitted, branch, settled, &stored, bound, meter) {
                         let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
-                        out.push(header, told, stored.slots(), events, |f| stored.each(f));
+                        out.push(header, emitted, stored.slots(), events, |f| stored.each(f));
                     }
                 }
             }
         }
-        let mut lost = tallies.told_from(event);
+        let mut lost = tallies.emitted_from(event);
         lost.retain(|&(pattern, completing)| {
             let counts = court.patterns[pattern as usize].counts(completing);
             counts && court.has(pattern, completing, Some(event), now, bound, meter)

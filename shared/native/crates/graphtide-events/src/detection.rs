@@ -189,7 +189,7 @@ impl Detection {
                 instances.begin();
             }
         }
-        self.tallies.tell(event, ts, &self.patterns, events, (!self.is_replay).then_some(&mut *out), self.options.deletions);
+        self.tallies.emit(event, ts, &self.patterns, events, (!self.is_replay).then_some(&mut *out), self.options.deletions);
         if self.judge.end_record(event, ts) {
             self.settle(Some(ts), events, out, meter);
         }
@@ -294,8 +294,8 @@ impl Detection {
         let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, options, .. } = self;
         let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
         let past = Past { events, buffers, instances, signatures, deletions };
-        let told = if options.deletions { Some(tallies) } else { None };
-        judge.settle(now, Court { vertices, patterns, past }, bound, (!*is_replay).then_some(out), told, meter);
+        let emitted = if options.deletions { Some(tallies) } else { None };
+        judge.settle(now, Court { vertices, patterns, past }, bound, (!*is_replay).then_some(out), emitted, meter);
     }
 
     /// Takes what comes now for what came before: nothing is told until [`end_replay`](Self::end_replay).

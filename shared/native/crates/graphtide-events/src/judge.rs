@@ -19,7 +19,7 @@ use crate::compile::Vertex;
 use crate::court::{Court, settled_at};
 use crate::occurrences::{Header, Occurrences};
 use crate::plan::Report;
-use crate::tally::{Tallies, Told};
+use crate::tally::{Emitted, Tallies};
 
 /// What waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,7 +138,7 @@ impl Judge {
         court: Court<'_>,
         bound: &mut Bound,
         mut out: Option<&mut Occurrences>,
-        mut told: Option<&mut Tallies>,
+        mut emitted: Option<&mut Tallies>,
         meter: &mut Meter<'_>,
     ) {
         while let Some((until, what)) = self.next_settled(now) {
@@ -177,8 +177,8 @@ impl Judge {
                         };
                         out.push(header, own, witness.slots(), court.past.events, |f| witness.each(f));
                     }
-                    if let Some(told) = &mut told {
-                        told.remember(pattern, EdgeRef(event), Told { ts, branch, count: matches, witness });
+                    if let Some(emitted) = &mut emitted {
+                        emitted.remember(pattern, EdgeRef(event), Emitted { ts, branch, count: matches, witness });
                     }
                 }
             }

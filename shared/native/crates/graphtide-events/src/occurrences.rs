@@ -129,8 +129,8 @@ impl Occurrences {
 
     /// Matches that are told of, those that are only counted too, without retractions.
     pub fn matches(&self) -> u64 {
-        let told = self.headers.iter().filter(|header| header.kind == Kind::Match);
-        told.fold(0, |sum, header| sum.saturating_add(header.count))
+        let emitted = self.headers.iter().filter(|header| header.kind == Kind::Match);
+        emitted.fold(0, |sum, header| sum.saturating_add(header.count))
     }
 
     /// Forgets all.

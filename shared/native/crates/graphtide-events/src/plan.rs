@@ -122,7 +122,7 @@ pub struct PatternSpec {
     pub lookback: i64,
     /// Whether it tells of a first event that no match came of; slots are then in the order of the text.
     #[serde(default)]
-    pub tells_timeouts: bool,
+    pub emits_timeouts: bool,
     /// Where of matches that have the same events the first is told alone: the slots of each branch in the order of the text.
     #[serde(default)]
     pub distinct: Vec<Vec<u8>>,

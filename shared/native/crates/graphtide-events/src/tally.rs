@@ -22,7 +22,7 @@ struct Tally {
 
 /// A count that was told.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct Emitted {
     pub(crate) ts: Time,
     pub(crate) branch: u32,
     pub(crate) count: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Tallies {
     current: Vec<Tally>,
     /// By pattern: its place in `current`.
     places: Vec<u32>,
-    told: HashMap<(u32, u32), Told, FxBuildHasher>,
+    emitted: HashMap<(u32, u32), Emitted, FxBuildHasher>,
     /// As many told counts as were left when those out of reach were dropped last.
     left: usize,
 }
@@ -45,7 +45,7 @@ const NONE: u32 = u32::MAX;
 impl Tallies {
     /// Counts for so many patterns.
     pub(crate) fn new(patterns: usize) -> Self {
-        Self { current: Vec::new(), places: vec![NONE; patterns], told: HashMap::default(), left: 0 }
+        Self { current: Vec::new(), places: vec![NONE; patterns], emitted: HashMap::default(), left: 0 }
     }
 
     /// Counts matches of a pattern.
@@ -61,7 +61,7 @@ impl Tallies {
     }
 
     /// Tells what was counted of the record, to `out` if there is one, and remembers it where it may be retracted.
-    pub(crate) fn tell(
+    pub(crate) fn emit(
         &mut self,
         event: EdgeRef,
         ts: Time,
@@ -80,35 +80,35 @@ impl Tallies {
                 out.push(header, &patterns[pattern as usize], witness.slots(), events, |f| witness.each(f));
             }
             if may_retract {
-                self.told.insert((pattern, event.0), Told { ts, branch, count, witness });
+                self.emitted.insert((pattern, event.0), Emitted { ts, branch, count, witness });
             }
         }
     }
 
     /// Remembers a count that was told with a bound.
-    pub(crate) fn remember(&mut self, pattern: u32, event: EdgeRef, told: Told) {
-        self.told.insert((pattern, event.0), told);
+    pub(crate) fn remember(&mut self, pattern: u32, event: EdgeRef, emitted: Emitted) {
+        self.emitted.insert((pattern, event.0), emitted);
     }
 
     /// The counts told of events from one on.
-    pub(crate) fn told_from(&self, event: EdgeRef) -> Vec<(u32, EdgeRef)> {
+    pub(crate) fn emitted_from(&self, event: EdgeRef) -> Vec<(u32, EdgeRef)> {
         let from = |&&(_, other): &&(u32, u32)| other == event.0 || event.is_before(EdgeRef(other));
-        let mut told: Vec<(u32, EdgeRef)> =
-            self.told.keys().filter(from).map(|&(pattern, other)| (pattern, EdgeRef(other))).collect();
-        told.sort_unstable_by_key(|&(pattern, other)| (other.0.wrapping_sub(event.0), pattern));
-        told
+        let mut emitted: Vec<(u32, EdgeRef)> =
+            self.emitted.keys().filter(from).map(|&(pattern, other)| (pattern, EdgeRef(other))).collect();
+        emitted.sort_unstable_by_key(|&(pattern, other)| (other.0.wrapping_sub(event.0), pattern));
+        emitted
     }
 
     /// Forgets a count, which is void.
-    pub(crate) fn take(&mut self, pattern: u32, event: EdgeRef) -> Option<Told> {
-        self.told.remove(&(pattern, event.0))
+    pub(crate) fn take(&mut self, pattern: u32, event: EdgeRef) -> Option<Emitted> {
+        self.emitted.remove(&(pattern, event.0))
     }
 
     /// Drops what is out of reach, once it is about half of all.
     pub(crate) fn expire(&mut self, from: Time) {
-        if self.told.len() > 2 * self.left + 64 {
-            self.told.retain(|_, told| told.ts >= from);
-            self.left = self.told.len();
+        if self.emitted.len() > 2 * self.left + 64 {
+            self.emitted.retain(|_, emitted| emitted.ts >= from);
+            self.left = self.emitted.len();
         }
     }
 }

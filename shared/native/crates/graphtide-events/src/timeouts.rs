@@ -27,7 +27,7 @@ pub(crate) fn with_beginnings(plan: &PlanSpec) -> (PlanSpec, Beginnings) {
     let mut all = Vec::new();
     for pattern in &plan.patterns {
         let mut own: Vec<(usize, u32, u32)> = Vec::new();
-        for (branch, &vertex) in (0..).zip(&pattern.branches).filter(|_| pattern.tells_timeouts) {
+        for (branch, &vertex) in (0..).zip(&pattern.branches).filter(|_| pattern.emits_timeouts) {
             let whole = plan.vertices[vertex as usize].clone();
             for slots in 1..=whole.slots.len() {
                 own.push((slots, plan.vertices.len() as u32, branch));

@@ -51,7 +51,10 @@ pub fn find_in_order<T>(list: &VecDeque<T>, ts: Time, edge: EdgeRef, of: impl Fn
         (time, !other.is_out_of_order()) < (ts, !edge.is_out_of_order()) || (time == ts && in_time)
     };
     let start = list.partition_point(is_before);
-    let same = list.range(start..).map(of).take_while(|&(time, other)| time == ts && other.is_out_of_order() == edge.is_out_of_order());
+    let same = list
+        .range(start..)
+        .map(of)
+        .take_while(|&(time, other)| time == ts && other.is_out_of_order() == edge.is_out_of_order());
     let most = if edge.is_out_of_order() { usize::MAX } else { 1 };
     same.take(most).position(|(_, other)| other == edge).map(|place| start + place)
 }
@@ -245,7 +248,9 @@ impl EdgeStore {
         let mut place = 0;
         std::iter::from_fn(move || {
             let next = self.edges.get(place);
-            if let Some(edge) = out_of_order.next_if(|&edge| next.is_none_or(|next| self.out_of_order.get(edge).stored.ts <= next.ts)) {
+            if let Some(edge) =
+                out_of_order.next_if(|&edge| next.is_none_or(|next| self.out_of_order.get(edge).stored.ts <= next.ts))
+            {
                 return Some(edge);
             }
             next.map(|_| {
@@ -259,7 +264,9 @@ impl EdgeStore {
     pub fn oldest(&self) -> Option<(EdgeRef, &StoredEdge)> {
         let oldest = self.edges.front();
         match self.out_of_order.oldest() {
-            Some((edge, out_of_order)) if oldest.is_none_or(|oldest| out_of_order.ts <= oldest.ts) => Some((edge, out_of_order)),
+            Some((edge, out_of_order)) if oldest.is_none_or(|oldest| out_of_order.ts <= oldest.ts) => {
+                Some((edge, out_of_order))
+            }
             _ => Some((self.at(0), oldest?)),
         }
     }
@@ -471,7 +478,10 @@ mod tests {
             .map(|(ts, id)| store.push_out_of_order((ts, 8), ends, given(id), [ValueRef::Text(id)]))
             .into();
         store.settle_late();
-        assert_eq!(store.refs().collect::<Vec<_>>(), [out_of_order[1], edges[0], out_of_order[0], edges[1], edges[2], out_of_order[2], edges[3]]);
+        assert_eq!(
+            store.refs().collect::<Vec<_>>(),
+            [out_of_order[1], edges[0], out_of_order[0], edges[1], edges[2], out_of_order[2], edges[3]]
+        );
         assert_eq!(store.of_time(3).collect::<Vec<_>>(), [out_of_order[0], edges[1], edges[2]]);
         assert_eq!((store.id(out_of_order[0]), store.id(out_of_order[1])), (given("x"), given("9")));
         assert_eq!(store.attributes(out_of_order[2]).collect::<Vec<_>>(), [ValueRef::Text("y")]);

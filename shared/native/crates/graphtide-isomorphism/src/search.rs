@@ -172,7 +172,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     #[inline(always)]
     fn look_up(&mut self, depth: usize, step: &Step) {
         let lists = self.postings;
-        let told = self.node(step.edge).look_up(step.edge);
+        let emitted = self.node(step.edge).look_up(step.edge);
         let (source, target) = (usize::from(step.source), usize::from(step.target));
         let Some((earliest, latest)) = step.range(self.alive_from, |edge| self.times[usize::from(edge)]) else { return };
         let mut next = lists.newest(step.ring, step.access, self.vertices[source], self.vertices[target]);
@@ -180,14 +180,14 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             if !self.meter.step() {
                 return;
             }
-            self.tracer.look(told);
+            self.tracer.look(emitted);
             if entry.at < earliest {
-                self.tracer.refuse(told, too_old(entry, self.alive_from), None);
+                self.tracer.refuse(emitted, too_old(entry, self.alive_from), None);
                 return;
             }
             next = lists.older(step.ring, step.access, entry);
             if let Some(reason) = step.misfit(entry, latest, self.edges, self.vertices) {
-                self.tracer.refuse(told, reason, None);
+                self.tracer.refuse(emitted, reason, None);
                 continue;
             }
             self.edges[usize::from(step.edge)] = entry.edge;
@@ -196,10 +196,10 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             self.vertices[source] = entry.source;
             self.vertices[target] = entry.target;
             if self.predicates_hold(&step.predicates) {
-                self.tracer.pass(told);
+                self.tracer.pass(emitted);
                 self.descend(depth + 1);
             } else {
-                self.tracer.refuse(told, Reason::Predicate, None);
+                self.tracer.refuse(emitted, Reason::Predicate, None);
             }
             (self.vertices[source], self.vertices[target]) = kept;
         }

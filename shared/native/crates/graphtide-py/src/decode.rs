@@ -7,7 +7,8 @@ use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use arrow_schema::Schema;
 use graphtide_decode::{
-    ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled, UnusableValues,
+    ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled,
+    UnusableValues,
 };
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
@@ -121,13 +122,15 @@ impl PyDecoder {
     }
 
     fn unusable_values(&self) -> Vec<(String, String, u64, u64)> {
-        let told = |unusable_values: &UnusableValues| (unusable_values.name.clone(), unusable_values.found.clone(), unusable_values.records, unusable_values.line);
-        self.inner.unusable_values().iter().map(told).collect()
+        let emitted = |unusable_values: &UnusableValues| {
+            (unusable_values.name.clone(), unusable_values.found.clone(), unusable_values.records, unusable_values.line)
+        };
+        self.inner.unusable_values().iter().map(emitted).collect()
     }
 
     fn settled(&self) -> Vec<(String, u64, String)> {
-        let told = |settled: &Settled| (settled.column.clone(), settled.line, settled.text.clone());
-        self.inner.settled().iter().map(told).collect()
+        let emitted = |settled: &Settled| (settled.column.clone(), settled.line, settled.text.clone());
+        self.inner.settled().iter().map(emitted).collect()
     }
 
     fn ordinal(&self) -> u64 {

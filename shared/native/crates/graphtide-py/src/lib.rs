@@ -11,8 +11,8 @@ mod matches;
 mod order;
 mod records;
 mod simulation;
-mod statistics;
 mod slices;
+mod statistics;
 
 use pyo3::prelude::*;
 

@@ -135,21 +135,21 @@ impl PyMatcher {
         &mut self,
         py: Python<'_>,
         pattern: &[u8],
-        untold: Vec<PyRef<'_, PyEdgeBatch>>,
-        told: Vec<PyRef<'_, PyEdgeBatch>>,
+        unreported: Vec<PyRef<'_, PyEdgeBatch>>,
+        reported: Vec<PyRef<'_, PyEdgeBatch>>,
         has_begun: bool,
         consumption: Option<(i64, u32)>,
     ) -> PyResult<bool> {
         let spec: PatternSpec = serde_json::from_slice(pattern).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let [untold, told] =
-            [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
+        let [unreported, reported] =
+            [unreported, reported].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
         let begun = match (has_begun, consumption.map(cursor)) {
             (false, consumption) => Begun::Not(consumption),
             (true, None) => Begun::Now,
             (true, Some(consumption)) => Begun::Before(consumption),
         };
         self.start(py, None, move |matcher, meter| {
-            Answer::Added(matcher.add(&spec, Past { untold: &untold, told: &told, begun }, meter))
+            Answer::Added(matcher.add(&spec, Past { unreported: &unreported, emitted: &reported, begun }, meter))
         })
     }
 
@@ -157,14 +157,14 @@ impl PyMatcher {
         &mut self,
         py: Python<'_>,
         query: &[u8],
-        untold: Vec<PyRef<'_, PyEdgeBatch>>,
-        told: Vec<PyRef<'_, PyEdgeBatch>>,
+        unreported: Vec<PyRef<'_, PyEdgeBatch>>,
+        reported: Vec<PyRef<'_, PyEdgeBatch>>,
     ) -> PyResult<bool> {
         let spec: GraphQuerySpec = serde_json::from_slice(query).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let [untold, told] =
-            [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
+        let [unreported, reported] =
+            [unreported, reported].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
         self.start(py, None, move |matcher, meter| {
-            let past = Past { untold: &untold, told: &told, begun: Begun::Now };
+            let past = Past { unreported: &unreported, emitted: &reported, begun: Begun::Now };
             Answer::Added(matcher.add_graph(&spec, past, meter))
         })
     }
@@ -184,14 +184,14 @@ impl PyMatcher {
         &mut self,
         py: Python<'_>,
         unit: &[u8],
-        untold: Vec<PyRef<'_, PyEdgeBatch>>,
-        told: Vec<PyRef<'_, PyEdgeBatch>>,
+        unreported: Vec<PyRef<'_, PyEdgeBatch>>,
+        reported: Vec<PyRef<'_, PyEdgeBatch>>,
     ) -> PyResult<bool> {
         let spec: EventUnitSpec = serde_json::from_slice(unit).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let [untold, told] =
-            [untold, told].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
+        let [unreported, reported] =
+            [unreported, reported].map(|batches| batches.iter().map(|batch| Arc::clone(&batch.inner)).collect::<Vec<_>>());
         self.start(py, None, move |matcher, meter| {
-            let past = Past { untold: &untold, told: &told, begun: Begun::Now };
+            let past = Past { unreported: &unreported, emitted: &reported, begun: Begun::Now };
             Answer::AddedUnit(matcher.add_unit(&spec, past, meter))
         })
     }
@@ -490,7 +490,7 @@ fn check_unit(unit: &[u8]) -> PyResult<()> {
     let options = Options { adaptive: true, ..Options::default() };
     let mut matcher = Matcher::new(MatcherSpec::default(), &SharedSymbols::new(SymbolTable::default()), options)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let nothing = Past { untold: &[], told: &[], begun: Begun::Now };
+    let nothing = Past { unreported: &[], emitted: &[], begun: Begun::Now };
     let added = matcher.add_unit(&spec, nothing, &mut Meter::unbounded(&Unhurried));
     added.map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
 }

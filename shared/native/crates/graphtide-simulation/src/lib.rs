@@ -37,4 +37,4 @@ pub use found::Found;
 pub use funnel::Funnel;
 pub use probe::Probe;
 pub use query::{Arrival, Limits, MOST_EDGES, Outcome, Query, QueryEdge, QueryError, Report, Variant};
-pub use simulation::{Course, ConsumptionCursor, Simulation};
+pub use simulation::{ConsumptionCursor, Course, Simulation};

@@ -23,7 +23,7 @@ use crate::funnel::Funnel;
 use crate::inquiry::{Came, End, Inquiries, Names};
 use crate::probe::Probe;
 use crate::query::{Arrival, Limits, Outcome, Query, QueryEdge, QueryError, Report, Variant};
-use crate::simulation::{Course, ConsumptionCursor, Simulation};
+use crate::simulation::{ConsumptionCursor, Course, Simulation};
 
 /// The engine of one pattern, with what it found and the matcher has not yet.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Engine for Simulated {
         self.hand_over(rows);
         self.close(arrival.ts, End::Consumed);
         if T::ON {
-            tell(tracer, taken.fits, outcome);
+            emit(tracer, taken.fits, outcome);
         }
         match outcome {
             Outcome::Kept | Outcome::Matched => arrival::Outcome::Used,
@@ -217,7 +217,7 @@ impl Engine for Simulated {
     }
 
     /// Also when edges expire, if it tells what changes.
-    fn tells_expiry(&self) -> bool {
+    fn emits_expiry(&self) -> bool {
         self.report == Report::Changes
     }
 
@@ -342,7 +342,7 @@ pub fn asked<'a>(pattern: Pattern<'a>, alone: &[Vec<Expression>]) -> impl Iterat
 }
 
 /// Tells which query edges an edge was taken for.
-fn tell<T: Tracer>(mut tracer: T, fits: u64, outcome: Outcome) {
+fn emit<T: Tracer>(mut tracer: T, fits: u64, outcome: Outcome) {
     for edge in (0..u64::BITS as u8).filter(|edge| fits >> edge & 1 == 1) {
         let step = Node::Kept { edge }.step();
         match outcome {

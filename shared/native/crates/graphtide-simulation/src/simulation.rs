@@ -86,7 +86,7 @@ impl Simulation {
     ///
     /// If the meter refuses work, the edge is held but not reported, and later reports are exact again.
     pub fn insert(&mut self, arrival: &Arrival, found: &mut Found, meter: &mut Meter<'_>) -> Outcome {
-        self.tell(found, meter, |this, found, meter| {
+        self.emit(found, meter, |this, found, meter| {
             this.expire(arrival.at, arrival.ts, found, meter);
             let ties = if arrival.at == this.newest.at { this.newest.ties + 1 } else { 1 };
             this.newest = ConsumptionCursor { at: arrival.at, ties };
@@ -106,12 +106,12 @@ impl Simulation {
     /// Everything is reported with this `detected_at`. To give each expiry its own, first advance to [`Self::next_expiry`] for
     /// as long as that is at most `at`; the bound that is passed is one less.
     pub fn advance(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
-        self.tell(found, meter, |this, found, meter| this.expire(at, detected_at, found, meter));
+        self.emit(found, meter, |this, found, meter| this.expire(at, detected_at, found, meter));
     }
 
     /// Deletes an edge. Retracts the component it was in, or, under [`Report::Changes`], what leaves the match graph with it.
     pub fn delete(&mut self, edge: EdgeRef, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
-        self.tell(found, meter, |this, found, meter| {
+        self.emit(found, meter, |this, found, meter| {
             let Some(number) = this.window.find(edge) else { return };
             match this.report {
                 Report::Maximal => {
@@ -254,20 +254,20 @@ impl Simulation {
     }
 
     /// Runs an act, counts its steps, and drops its reports unless the course is live.
-    fn tell<T>(
+    fn emit<T>(
         &mut self,
         found: &mut Found,
         meter: &mut Meter<'_>,
         act: impl FnOnce(&mut Self, &mut Found, &mut Meter<'_>) -> T,
     ) -> T {
         let (mark, before) = (found.mark(), meter.taken());
-        let told = act(self, found, meter);
+        let emitted = act(self, found, meter);
         if self.course != Course::Live {
             found.rewind(mark);
         }
         self.funnel.reported += found.since(mark);
         self.funnel.steps += meter.taken() - before;
-        told
+        emitted
     }
 
     /// Expires the edges that are too old for a record at `at`, those of one `at` together.
@@ -380,10 +380,10 @@ impl Simulation {
         }
     }
 
-    fn leave(&mut self, leaving: &[Number], told: (Time, &mut Found), meter: &mut Meter<'_>) {
+    fn leave(&mut self, leaving: &[Number], emitted: (Time, &mut Found), meter: &mut Meter<'_>) {
         let work = Work::Upkeep(meter);
         let mut means = Means { fixpoint: &mut self.fixpoint, look: &mut self.look, work, funnel: &mut self.funnel };
-        self.changes.leave(&self.pattern, &self.window, leaving, told, &mut means);
+        self.changes.leave(&self.pattern, &self.window, leaving, emitted, &mut means);
     }
 
     fn depart(&mut self, number: Number, meter: &mut Meter<'_>) {

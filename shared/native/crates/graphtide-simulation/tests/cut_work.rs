@@ -27,13 +27,13 @@ fn after_a_cut_components_are_those_of_the_definition() {
                         let expected = oracle.insert(*edge);
                         let mut meter = Meter::unbounded(&Unhurried);
                         meter.begin(random.below(60));
-                        let (_, told) = driver.insert_with(edge, &mut meter);
+                        let (_, emitted) = driver.insert_with(edge, &mut meter);
                         if meter.end().is_some() {
                             cut += 1;
-                            assert!(told.is_empty() || told == expected, "{variant:?}, seed {seed}");
+                            assert!(emitted.is_empty() || emitted == expected, "{variant:?}, seed {seed}");
                         } else {
-                            reported += told.len();
-                            assert_eq!(told, expected, "{variant:?}, seed {seed}");
+                            reported += emitted.len();
+                            assert_eq!(emitted, expected, "{variant:?}, seed {seed}");
                         }
                     }
                     Record::Delete(id, ts) => assert_eq!(driver.delete(*id, *ts), oracle.delete(*id, *ts)),
@@ -59,18 +59,18 @@ fn after_a_cut_changes_lead_to_no_more_than_the_match_graph() {
             let mut there: BTreeSet<Pair> = BTreeSet::new();
             let mut true_pairs: BTreeSet<Pair> = BTreeSet::new();
             for record in &stream {
-                let (told, expected) = match record {
+                let (emitted, expected) = match record {
                     Record::Insert(edge) => {
                         let mut meter = Meter::unbounded(&Unhurried);
                         meter.begin(random.below(60));
-                        let (_, told) = driver.insert_with(edge, &mut meter);
+                        let (_, emitted) = driver.insert_with(edge, &mut meter);
                         cut += u32::from(meter.end().is_some());
-                        (told, oracle.insert(*edge))
+                        (emitted, oracle.insert(*edge))
                     }
                     Record::Delete(id, ts) => (driver.delete(*id, *ts), oracle.delete(*id, *ts)),
                     Record::Advance(at) => (driver.advance(*at, *at), oracle.advance(*at, *at)),
                 };
-                for (pairs, changes) in [(&mut there, told), (&mut true_pairs, expected)] {
+                for (pairs, changes) in [(&mut there, emitted), (&mut true_pairs, expected)] {
                     for change in changes {
                         match change.kind {
                             // A part that split off is told whole, of which nothing is new.

@@ -29,8 +29,8 @@ fn compare(report: Report) {
             };
             reported += expected.len();
             for (driver, variant) in drivers.iter_mut().zip(variants(seed)) {
-                let told = driver.push(record);
-                assert_eq!(told, expected, "{variant:?}, seed {seed}, record {place} {record:?}, {query:?}");
+                let emitted = driver.push(record);
+                assert_eq!(emitted, expected, "{variant:?}, seed {seed}, record {place} {record:?}, {query:?}");
                 assert_eq!(driver.simulation.live(), oracle.live(), "{variant:?}, seed {seed}, record {place}");
             }
         }

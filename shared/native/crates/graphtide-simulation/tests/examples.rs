@@ -5,7 +5,7 @@ mod support;
 use graphtide_simulation::found::Kind;
 use graphtide_simulation::{Query, QueryEdge, Report};
 use support::driver::{Driver, VARIANTS};
-use support::oracle::{Edge, Pair, Told};
+use support::oracle::{Edge, Emitted, Pair};
 
 fn query(vertices: usize, edges: &[(u8, u8, u32)], before: &[(u8, u8)], window: i64) -> Query {
     let edges = edges.iter().map(|&(source, target, kind)| QueryEdge { source, target, kind }).collect();
@@ -13,7 +13,7 @@ fn query(vertices: usize, edges: &[(u8, u8, u32)], before: &[(u8, u8)], window: 
 }
 
 /// The reports of each engine, which are to be the same.
-fn reports(query: &Query, stream: &[Edge]) -> Vec<Told> {
+fn reports(query: &Query, stream: &[Edge]) -> Vec<Emitted> {
     let run = |variant| {
         let mut driver = Driver::new(query, variant);
         stream.iter().flat_map(|edge| driver.insert(edge)).collect::<Vec<_>>()
@@ -45,7 +45,7 @@ fn example_1_is_a_match_once_both_ways_are_congested() {
     let reports = reports(&congestion(), &stream);
 
     let pairs: Vec<Pair> = vec![(0, 1), (1, 4), (3, 4), (1, 5), (3, 5), (2, 6), (4, 6), (2, 8), (4, 8)];
-    assert_eq!(reports, [Told { kind: Kind::Match, detected_at: 8, id: 1, pairs, former: vec![] }]);
+    assert_eq!(reports, [Emitted { kind: Kind::Match, detected_at: 8, id: 1, pairs, former: vec![] }]);
 }
 
 #[test]
@@ -116,5 +116,5 @@ fn figure_3_matches_two_cores_with_one() {
     let reports = reports(&query, &stream);
 
     // One of the periphery is enough for a match: a core calls it and is called, and so does the other.
-    assert_eq!(reports.last().map(|told| told.pairs.len()), Some(12 * 6));
+    assert_eq!(reports.last().map(|emitted| emitted.pairs.len()), Some(12 * 6));
 }

@@ -7,10 +7,10 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_simulation::found::Kind;
 use graphtide_simulation::{
-    Arrival, Course, Found, ConsumptionCursor, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
+    Arrival, ConsumptionCursor, Course, Found, Limits, Outcome, Query, QueryEdge, QueryError, Report, Simulation, Variant,
 };
 use support::driver::{Driver, VARIANTS};
-use support::oracle::{Edge, Told};
+use support::oracle::{Edge, Emitted};
 use support::streams::{Random, Record, query, stream};
 
 /// The path a -> b -> c by edges of two kinds.
@@ -47,14 +47,19 @@ fn an_edge_is_alive_until_the_bound_and_at_it() {
 fn a_changed_component_is_told_at_each_bound() {
     for variant in VARIANTS {
         let mut driver = Driver::new(&path(10, Report::Changes), variant);
-        let told =
-            |kind, detected_at, id, pairs: &[(u8, u32)]| Told { kind, detected_at, id, pairs: pairs.to_vec(), former: vec![] };
+        let emitted = |kind, detected_at, id, pairs: &[(u8, u32)]| Emitted {
+            kind,
+            detected_at,
+            id,
+            pairs: pairs.to_vec(),
+            former: vec![],
+        };
         driver.insert(&edge(0, 5, 1, 2, 0b01));
-        assert_eq!(driver.insert(&edge(1, 6, 2, 3, 0b10)), [told(Kind::Match, 6, 0, &[(0, 0), (1, 1)])]);
-        assert_eq!(driver.insert(&edge(2, 7, 2, 3, 0b10)), [told(Kind::Extend, 7, 0, &[(1, 2)])]);
+        assert_eq!(driver.insert(&edge(1, 6, 2, 3, 0b10)), [emitted(Kind::Match, 6, 0, &[(0, 0), (1, 1)])]);
+        assert_eq!(driver.insert(&edge(2, 7, 2, 3, 0b10)), [emitted(Kind::Extend, 7, 0, &[(1, 2)])]);
         assert_eq!(driver.simulation.next_expiry(), Some(16));
         assert_eq!(driver.advance(15, 15), []);
-        assert_eq!(driver.advance(16, 15), [told(Kind::Retract, 15, 0, &[(0, 0), (1, 1), (1, 2)])]);
+        assert_eq!(driver.advance(16, 15), [emitted(Kind::Retract, 15, 0, &[(0, 0), (1, 1), (1, 2)])]);
     }
 }
 
@@ -62,7 +67,7 @@ fn a_changed_component_is_told_at_each_bound() {
 fn components_that_merge_and_split_name_each_other() {
     for variant in VARIANTS {
         let mut driver = Driver::new(&path(100, Report::Changes), variant);
-        let told = |kind, detected_at, id, pairs: &[(u8, u32)], former: &[u32]| Told {
+        let emitted = |kind, detected_at, id, pairs: &[(u8, u32)], former: &[u32]| Emitted {
             kind,
             detected_at,
             id,
@@ -72,17 +77,17 @@ fn components_that_merge_and_split_name_each_other() {
         driver.insert(&edge(0, 1, 11, 12, 0b01));
         driver.insert(&edge(1, 2, 12, 13, 0b10));
         driver.insert(&edge(2, 3, 21, 22, 0b01));
-        assert_eq!(driver.insert(&edge(3, 4, 22, 23, 0b10)), [told(Kind::Match, 4, 2, &[(0, 2), (1, 3)], &[])]);
+        assert_eq!(driver.insert(&edge(3, 4, 22, 23, 0b10)), [emitted(Kind::Match, 4, 2, &[(0, 2), (1, 3)], &[])]);
 
-        assert_eq!(driver.insert(&edge(4, 5, 12, 22, 0b10)), [told(Kind::Extend, 5, 0, &[(1, 4)], &[2])]);
-        let split = [told(Kind::Retract, 5, 0, &[(1, 4)], &[]), told(Kind::Match, 5, 2, &[(0, 2), (1, 3)], &[0])];
+        assert_eq!(driver.insert(&edge(4, 5, 12, 22, 0b10)), [emitted(Kind::Extend, 5, 0, &[(1, 4)], &[2])]);
+        let split = [emitted(Kind::Retract, 5, 0, &[(1, 4)], &[]), emitted(Kind::Match, 5, 2, &[(0, 2), (1, 3)], &[0])];
         assert_eq!(driver.delete(4, 5), split);
 
         // A component that loses its oldest edge is called after the next; an edge that came too early goes along.
         driver.insert(&edge(5, 6, 24, 22, 0b01));
-        assert_eq!(driver.insert(&edge(6, 7, 22, 23, 0b10)), [told(Kind::Extend, 7, 2, &[(0, 5), (1, 6)], &[])]);
-        assert_eq!(driver.delete(2, 8), [told(Kind::Retract, 8, 5, &[(0, 2), (1, 3)], &[2])]);
-        assert_eq!(driver.delete(5, 9), [told(Kind::Retract, 9, 5, &[(0, 5), (1, 6)], &[])]);
+        assert_eq!(driver.insert(&edge(6, 7, 22, 23, 0b10)), [emitted(Kind::Extend, 7, 2, &[(0, 5), (1, 6)], &[])]);
+        assert_eq!(driver.delete(2, 8), [emitted(Kind::Retract, 8, 5, &[(0, 2), (1, 3)], &[2])]);
+        assert_eq!(driver.delete(5, 9), [emitted(Kind::Retract, 9, 5, &[(0, 5), (1, 6)], &[])]);
     }
 }
 

@@ -20,8 +20,8 @@ fn edge(ts: u32, source: u32, target: u32, fits: u64) -> Edge {
 fn reported(query: &Query, stream: &[Edge]) -> [Vec<Vec<u32>>; 3] {
     VARIANTS.map(|variant| {
         let mut driver = Driver::new(query, variant);
-        let ids = |told: Vec<support::oracle::Told>| {
-            let mut ids: Vec<u32> = told.iter().flat_map(|told| told.pairs.iter().map(|pair| pair.1)).collect();
+        let ids = |emitted: Vec<support::oracle::Emitted>| {
+            let mut ids: Vec<u32> = emitted.iter().flat_map(|emitted| emitted.pairs.iter().map(|pair| pair.1)).collect();
             ids.dedup();
             ids
         };

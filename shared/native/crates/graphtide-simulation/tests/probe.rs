@@ -8,7 +8,7 @@ use support::streams::{Random, query, stream};
 
 #[test]
 fn what_is_known_may_be_computed_anew_for_every_edge() {
-    let (mut told, mut verifying) = (0, 0);
+    let (mut emitted, mut verifying) = (0, 0);
     for seed in 0..60 {
         for report in [Report::Maximal, Report::Instances, Report::Changes] {
             let mut random = Random(seed);
@@ -20,7 +20,7 @@ fn what_is_known_may_be_computed_anew_for_every_edge() {
                 for record in &stream {
                     let reports = watched.push(record);
                     assert_eq!(reports, alone.push(record), "{variant:?}, {report:?}, seed {seed}");
-                    told += reports.len();
+                    emitted += reports.len();
                 }
                 let funnel = watched.simulation.funnel();
                 assert!(funnel.verifying_steps <= funnel.steps);
@@ -29,5 +29,5 @@ fn what_is_known_may_be_computed_anew_for_every_edge() {
             }
         }
     }
-    assert!(told > 500 && verifying > 0, "{told} reports, {verifying} steps");
+    assert!(emitted > 500 && verifying > 0, "{emitted} reports, {verifying} steps");
 }

@@ -91,7 +91,7 @@ class _Waiting(NamedTuple):
         return len(self.record.value or b"")
 
     @property
-    def told(self) -> Instant:
+    def reported(self) -> Instant:
         """Nothing that comes after it in the stream is earlier, as it says."""
         header = self.header
         return START if header is None else Instant(header.epoch, max(header.last_ts, header.watermark))
@@ -120,12 +120,12 @@ class SourceStream:
         self._waiting: deque[_Waiting] = deque()
         self._bytes = self._edges = 0
         self._aside: list[Refused] = []
-        self._reached = self._told = START
+        self._reached = self._reported = START
 
     def start_at(self, offset: int, rows: int = 0, reached: Instant = START) -> None:
         """Go on at an offset, so many edges into the record there; nothing that comes is earlier than `reached`."""
         self.next, self.place = offset, rows
-        self._reached = self._told = reached
+        self._reached = self._reported = reached
 
     @property
     def held_bytes(self) -> int:
@@ -145,7 +145,7 @@ class SourceStream:
     @property
     def newest(self) -> Instant:
         """How far the stream is by all that was read of it."""
-        return max(self._told, self._reached)
+        return max(self._reported, self._reached)
 
     @property
     def reached(self) -> Instant:
@@ -168,7 +168,7 @@ class SourceStream:
         self._waiting.append(waiting)
         self._bytes += waiting.size
         self._edges += 0 if waiting.header is None else waiting.header.records
-        self._told = max(self._told, waiting.told)
+        self._reported = max(self._reported, waiting.reported)
         self.next = record.offset + 1
 
     def open(self, passed: Instant) -> list[RejectedRecord]:
@@ -241,7 +241,7 @@ class SourceStream:
         first = self._waiting.popleft()
         self._bytes -= first.size
         self._edges -= 0 if first.header is None else first.header.records
-        self._reached = max(self._reached, first.told)
+        self._reached = max(self._reached, first.reported)
         rejected = [RejectedRecord(first.record, refused) for refused in self._aside]
         self.head, self.times, self.traced, self.place, self._aside = None, [], (), 0, []
         return rejected

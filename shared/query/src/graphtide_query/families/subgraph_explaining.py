@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphtide_query.explanation import Explanation, Seen
-from graphtide_query.funnel import Told
+from graphtide_query.funnel import PatternTrace
 from graphtide_query.nodes import drawn
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ def explain_edges(plan: Plan, engine: Engine[PhysicalPlan], seen: Seen, unit: Ti
     if plan.considered:
         estimates = (f"{c.physical.name} {_nanoseconds(c.nanoseconds)} ns an edge" for c in plan.considered)
         settings["considered"] = ", ".join(estimates)
-    told = None
+    trace = None
     if seen.funnel is not None:
         edges = {edge.name: drawn(plan.pattern, edge) for edge in plan.pattern.edges}
-        told = Told(seen.funnel, edges, tuple(node.name for node in nodes), seen.counts["matches"], unit)
-    return Explanation(plan.pattern.name, plan.engine, settings, nodes, seen.counts, told, plan.considered)
+        trace = PatternTrace(seen.funnel, edges, tuple(node.name for node in nodes), seen.counts["matches"], unit)
+    return Explanation(plan.pattern.name, plan.engine, settings, nodes, seen.counts, trace, plan.considered)
 
 
 def _nanoseconds(estimate: float) -> str:

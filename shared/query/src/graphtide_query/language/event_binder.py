@@ -88,7 +88,7 @@ def _with_options(pattern: EventPattern, clauses: tuple[event_ast.Clause, ...], 
     timeout = clause(clauses, event_ast.OnTimeout, "ON TIMEOUT")
     if timeout is not None:
         with placed(timeout.location):
-            pattern = replace(pattern, tells_timeouts=True)
+            pattern = replace(pattern, emits_timeouts=True)
     return pattern
 
 

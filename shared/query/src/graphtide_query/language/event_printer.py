@@ -44,7 +44,7 @@ def _clauses(pattern: EventPattern) -> Iterator[str]:
         yield f"REPORT {report}"
     if pattern.returns is not None:
         yield f"RETURN {write_returns(pattern.returns)}"
-    yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.tells_timeouts else "")
+    yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.emits_timeouts else "")
 
 
 def _part(part: Part) -> str:

@@ -30,7 +30,7 @@ _ASKED_HEADERS: Final = (
 )
 """What a page of another site may send."""
 
-_TOLD_HEADERS: Final = ("Accept", "Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate")
+_EXPOSED_HEADERS: Final = ("Accept", "Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate")
 """What it may read beside what every page may."""
 
 
@@ -61,7 +61,7 @@ def allow_origins(app: FastAPI, hosts: Hosts) -> None:
             allow_origins=sorted(hosts.origins),
             allow_methods=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
             allow_headers=_ASKED_HEADERS,
-            expose_headers=_TOLD_HEADERS,
+            expose_headers=_EXPOSED_HEADERS,
         )
 
 

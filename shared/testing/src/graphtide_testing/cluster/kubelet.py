@@ -82,7 +82,7 @@ class Kubelet:
     def stop(self, pods: Sequence[Running]) -> None:
         """Tell pods to end, all at once, and wait until they have."""
         for running in pods:
-            running.told_to_end.set()
+            running.is_ending.set()
         for running in pods:
             if running.thread is not None:
                 running.thread.join()
@@ -90,7 +90,7 @@ class Kubelet:
     def end(self) -> None:
         """End everything at once."""
         for running in self.pods.values():
-            running.told_to_end.set()
+            running.is_ending.set()
             for container in running.containers:
                 if container.process is not None:
                     container.process.kill()
@@ -127,7 +127,7 @@ class Kubelet:
         for container in [each for each in running.containers if each.name in firsts]:
             while True:
                 process = self._start(running, container)
-                while process.poll() is None and not running.told_to_end.wait(_TICK):
+                while process.poll() is None and not running.is_ending.wait(_TICK):
                     pass
                 if process.poll() is None:
                     process.kill()
@@ -139,7 +139,7 @@ class Kubelet:
                 if running.pod.spec.get("restartPolicy") == "Never":
                     running.phase = "Failed"
                     return False
-                if running.told_to_end.wait(_pause(container)):
+                if running.is_ending.wait(_pause(container)):
                     return False
         running.containers = [each for each in running.containers if each.name not in firsts]
         return True
@@ -147,7 +147,7 @@ class Kubelet:
     def _run_together(self, running: Running) -> None:
         for container in running.containers:
             self._start(running, container)
-        while not running.told_to_end.wait(_TICK):
+        while not running.is_ending.wait(_TICK):
             for container in running.containers:
                 self._look_at(running, container)
             if running.pod.is_job and running.has_ended:
@@ -181,10 +181,10 @@ class Kubelet:
             if name != "readinessProbe" and probe.holds is False:
                 process.kill()
                 process.wait()
-                self._has_ended(running, container, f"{name} of {container.name}: {probe.told}")
+                self._has_ended(running, container, f"{name} of {container.name}: {probe.configured}")
                 return
-            if name == "readinessProbe" and not probe.holds and probe.told:
-                running.reason = probe.told
+            if name == "readinessProbe" and not probe.holds and probe.configured:
+                running.reason = probe.configured
             if name == "startupProbe":
                 return
 
@@ -231,7 +231,7 @@ class Kubelet:
         own.mkdir(parents=True, exist_ok=True)
         volumes = written(self._manifests, pod, own / "volumes", self._folder / "claims")
         may_write, read_only = mounted(spec, volumes)
-        told = variables(self._manifests, pod, spec, running.address)
+        configured = variables(self._manifests, pod, spec, running.address)
         security = {**pod.spec.get("securityContext", {}), **spec.get("securityContext", {})}
         own_user, _, own_group = image.user.partition(":")
         user = f"{security.get('runAsUser', own_user)}:{security.get('runAsGroup', own_group)}"
@@ -258,10 +258,10 @@ class Kubelet:
             },
             hidden=[each for each in ("/tmp",) if each not in may_write],  # noqa: S108 - of the room, not of this machine
         )
-        surroundings = {"HOME": "/", "HOSTNAME": pod.name, **image.environment, **told}
+        surroundings = {"HOME": "/", "HOSTNAME": pod.name, **image.environment, **configured}
         # By this one variable, which no manifest has, a test run finds its processes when it is over.
         surroundings |= {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}
-        command = command_of(spec, (image.entrypoint, image.command), told)
+        command = command_of(spec, (image.entrypoint, image.command), configured)
         inside = sandbox.command(command, surroundings, user, spec.get("workingDir", image.folder))
         with container.output.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603 - the manifest's own command

@@ -154,8 +154,8 @@ class Manifests:
         return Pod(name, pod.namespace, {**pod.labels, **given}, pod.annotations, spec, pod.hooks, pod.weight)
 
     def _of(self, owner: Object, template: Object, name: str, *, is_job: bool) -> Pod:
-        metadata, told = template.get("metadata", {}), owner["metadata"].get("annotations") or {}
-        hooks = frozenset(filter(None, re.split(r",\s*", told.get(_HOOK, ""))))
+        metadata, configured = template.get("metadata", {}), owner["metadata"].get("annotations") or {}
+        hooks = frozenset(filter(None, re.split(r",\s*", configured.get(_HOOK, ""))))
         return Pod(
             name,
             owner["metadata"].get("namespace", self.namespace),
@@ -163,7 +163,7 @@ class Manifests:
             metadata.get("annotations") or {},
             template["spec"],
             hooks,
-            int(told.get(_WEIGHT, 0)),
+            int(configured.get(_WEIGHT, 0)),
             is_job,
         )
 

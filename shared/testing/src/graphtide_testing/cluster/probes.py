@@ -23,7 +23,7 @@ class Probe:
         name: `startupProbe`, `livenessProbe` or `readinessProbe`.
         holds: whether it counts as passed; None while it does not count yet.
         asked: how often it was asked.
-        told: the last answer that was none of success.
+        configured: the last answer that was none of success.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Probe:
     address: str
     holds: bool | None = None
     asked: int = 0
-    told: str = ""
+    configured: str = ""
     _in_a_row: int = 0
     _due: float = field(default_factory=time.monotonic)
 
@@ -56,7 +56,7 @@ class Probe:
         self._due = time.monotonic() + self.spec.get("periodSeconds", 10)
         self.asked += 1
         succeeded = said is None
-        self.told = self.told if said is None else said
+        self.configured = self.configured if said is None else said
         self._in_a_row = max(1, self._in_a_row + 1) if succeeded else min(-1, self._in_a_row - 1)
         if self._in_a_row >= self.spec.get("successThreshold", 1):
             self.holds = True
@@ -74,10 +74,11 @@ class Probe:
             return None
         return self._get(self.spec["httpGet"], seconds)
 
-    def _get(self, told: dict[str, Any], seconds: float) -> str | None:
-        port = port_of(self.container, told["port"])
-        url = f"{told.get('scheme', 'HTTP').lower()}://{told.get('host', self.address)}:{port}{told.get('path', '/')}"
-        headers = {each["name"]: each["value"] for each in told.get("httpHeaders", [])}
+    def _get(self, configured: dict[str, Any], seconds: float) -> str | None:
+        port = port_of(self.container, configured["port"])
+        scheme, host = configured.get("scheme", "HTTP").lower(), configured.get("host", self.address)
+        url = f"{scheme}://{host}:{port}{configured.get('path', '/')}"
+        headers = {each["name"]: each["value"] for each in configured.get("httpHeaders", [])}
         try:
             # Kubelets do not ask whose certificate it is.
             answer = httpx2.get(url, headers={"user-agent": "kube-probe/1.37", **headers}, timeout=seconds, verify=False)

@@ -56,7 +56,7 @@ class Running:
         ready_after: seconds from its start until it was ready for the first time.
         ended_after: seconds from when it was told to end until it had ended; None if nobody told it.
         begun: when it was started, by the same clock.
-        told_to_end: whether it is to end.
+        is_ending: whether it is to end.
         thread: that looks after it.
     """
 
@@ -69,7 +69,7 @@ class Running:
     ready_after: float | None = None
     ended_after: float | None = None
     begun: float = field(default_factory=time.monotonic)
-    told_to_end: Event = field(default_factory=Event)
+    is_ending: Event = field(default_factory=Event)
     thread: Thread | None = None
 
     @property

@@ -48,8 +48,8 @@ class Services:
             ManifestError: there is none.
         """
         (found,) = [each for each in self._manifests.all_of("Service") if each["metadata"]["name"] == service]
-        (told,) = [each for each in found["spec"]["ports"] if each["name"] == port]
-        places = self.endpoints(found, told)
+        (configured,) = [each for each in found["spec"]["ports"] if each["name"] == port]
+        places = self.endpoints(found, configured)
         if not places:
             message = f"no pod of {service} is ready"
             raise ManifestError(message)

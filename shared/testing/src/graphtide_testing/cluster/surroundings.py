@@ -36,20 +36,20 @@ def variables(manifests: Manifests, pod: Pod, container: Object, address: str) -
     return found
 
 
-def command_of(container: Object, image: tuple[Sequence[str], Sequence[str]], told: Mapping[str, str]) -> list[str]:
+def command_of(container: Object, image: tuple[Sequence[str], Sequence[str]], configured: Mapping[str, str]) -> list[str]:
     """Return the command of a container; `image` has the entrypoint and command of its image."""
     entrypoint, command = image
     begin = container.get("command") or list(entrypoint)
     rest = container.get("args") or ([] if container.get("command") else list(command))
-    return [expanded(word, told) for word in (*begin, *rest)]
+    return [expanded(word, configured) for word in (*begin, *rest)]
 
 
-def expanded(text: str, told: Mapping[str, str]) -> str:
+def expanded(text: str, configured: Mapping[str, str]) -> str:
     """Return a text with the values of the variables that it names as `$(NAME)`; what is not known stays, `$$` is `$`."""
 
     def value(found: re.Match[str]) -> str:
         name = found["name"]
-        return "$" if name is None else told.get(name, found[0])
+        return "$" if name is None else configured.get(name, found[0])
 
     return _REFERENCE.sub(value, text)
 
@@ -114,12 +114,12 @@ def field(pod: Pod, path: str, address: str) -> str:
 
 def _resource(container: Object, path: str, divisor: str) -> str:
     kind, _, name = path.partition(".")
-    told = container.get("resources", {}).get(kind, {}).get(name)
-    if told is None:
+    configured = container.get("resources", {}).get(kind, {}).get(name)
+    if configured is None:
         message = f"container {container['name']} has no {path}"
         raise ManifestError(message)
     # As Kubernetes does, what is not whole is rounded up.
-    return str(-int(-quantity(str(told)) // quantity(divisor)))
+    return str(-int(-quantity(str(configured)) // quantity(divisor)))
 
 
 def quantity(text: str) -> float:

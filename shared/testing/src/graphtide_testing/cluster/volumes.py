@@ -66,15 +66,17 @@ def _fill(manifests: Manifests, pod: Pod, volume: Object, place: Path) -> None:
     match volume:
         case {"emptyDir": _} | {"persistentVolumeClaim": _}:
             return
-        case {"configMap": told}:
-            _write(_chosen(manifests, "ConfigMap", told["name"], told), place, told.get("defaultMode", _MODE))
-        case {"secret": told}:
-            _write(_chosen(manifests, "Secret", told["secretName"], told), place, told.get("defaultMode", _MODE))
-        case {"downwardAPI": told}:
-            _write(_of_the_pod(pod, told), place, told.get("defaultMode", _MODE))
-        case {"projected": told}:
-            for source in told["sources"]:
-                _write(_projected(manifests, pod, source), place, told.get("defaultMode", _MODE))
+        case {"configMap": configured}:
+            _write(_chosen(manifests, "ConfigMap", configured["name"], configured), place, configured.get("defaultMode", _MODE))
+        case {"secret": configured}:
+            _write(
+                _chosen(manifests, "Secret", configured["secretName"], configured), place, configured.get("defaultMode", _MODE)
+            )
+        case {"downwardAPI": configured}:
+            _write(_of_the_pod(pod, configured), place, configured.get("defaultMode", _MODE))
+        case {"projected": configured}:
+            for source in configured["sources"]:
+                _write(_projected(manifests, pod, source), place, configured.get("defaultMode", _MODE))
         case _:
             kinds = ", ".join(volume.keys() - {"name"})
             message = f"pod {pod.name}: volume {volume['name']} of kind {kinds} is not known here"
@@ -83,22 +85,22 @@ def _fill(manifests: Manifests, pod: Pod, volume: Object, place: Path) -> None:
 
 def _projected(manifests: Manifests, pod: Pod, source: Object) -> Iterator[tuple[str, str, int | None]]:
     match source:
-        case {"configMap": told}:
-            return _chosen(manifests, "ConfigMap", told["name"], told)
-        case {"secret": told}:
-            return _chosen(manifests, "Secret", told["name"], told)
-        case {"downwardAPI": told}:
-            return _of_the_pod(pod, told)
+        case {"configMap": configured}:
+            return _chosen(manifests, "ConfigMap", configured["name"], configured)
+        case {"secret": configured}:
+            return _chosen(manifests, "Secret", configured["name"], configured)
+        case {"downwardAPI": configured}:
+            return _of_the_pod(pod, configured)
         case _:
             message = f"pod {pod.name}: a projected {', '.join(source)} is not known here"
             raise ManifestError(message)
 
 
-def _chosen(manifests: Manifests, kind: str, name: str, told: Object) -> Iterator[tuple[str, str, int | None]]:
+def _chosen(manifests: Manifests, kind: str, name: str, configured: Object) -> Iterator[tuple[str, str, int | None]]:
     """Yield paths, texts and modes."""
-    is_optional = told.get("optional", False)
+    is_optional = configured.get("optional", False)
     data = manifests.data(kind, name, is_optional=is_optional) or {}
-    for item in told.get("items", [{"key": key, "path": key} for key in data]):
+    for item in configured.get("items", [{"key": key, "path": key} for key in data]):
         if item["key"] in data:
             yield item["path"], data[item["key"]], item.get("mode")
         elif not is_optional:
@@ -106,8 +108,8 @@ def _chosen(manifests: Manifests, kind: str, name: str, told: Object) -> Iterato
             raise ManifestError(message)
 
 
-def _of_the_pod(pod: Pod, told: Object) -> Iterator[tuple[str, str, int | None]]:
-    for item in told["items"]:
+def _of_the_pod(pod: Pod, configured: Object) -> Iterator[tuple[str, str, int | None]]:
+    for item in configured["items"]:
         yield item["path"], field(pod, item["fieldRef"]["fieldPath"], ""), item.get("mode")
 
 

@@ -122,8 +122,8 @@ class Builder:
         variables = {**known, **image.environment}
         match step.keyword:
             case "ENV":
-                told = {name: replaced(value, variables, step.line) for name, value in step.pairs()}
-                return replace(image, environment={**image.environment, **told})
+                configured = {name: replaced(value, variables, step.line) for name, value in step.pairs()}
+                return replace(image, environment={**image.environment, **configured})
             case "LABEL":
                 labels = {name: replaced(value, variables, step.line) for name, value in step.pairs()}
                 return replace(image, labels={**image.labels, **labels})

@@ -68,11 +68,11 @@ class Instruction:
             DockerfileError: something else is to be mounted.
         """
         for _, value in self.flags:
-            told = dict(part.split("=", 1) for part in value.split(","))
-            if told.keys() != {"type", "target"} or told["type"] != "cache":
+            configured = dict(part.split("=", 1) for part in value.split(","))
+            if configured.keys() != {"type", "target"} or configured["type"] != "cache":
                 message = f"line {self.line}: --mount={value} is not a cache"
                 raise DockerfileError(message)
-            yield told["target"]
+            yield configured["target"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ class Sandbox:
         uid, gid = user.split(":")
         rights = ["--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]
         rights += ["--inh-caps=-all", "--bounding-set=-all"] if uid != "0" else []
-        told = [f"{name}={value}" for name, value in environment.items()]
-        enter = ["chroot", str(root), "setpriv", *rights, "env", "-i", f"--chdir={folder}", *told, *command]
+        configured = [f"{name}={value}" for name, value in environment.items()]
+        enter = ["chroot", str(root), "setpriv", *rights, "env", "-i", f"--chdir={folder}", *configured, *command]
         script = " && ".join([*(shlex.join(step) for step in steps), f"exec {shlex.join(enter)}"])
         return ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", script]
 

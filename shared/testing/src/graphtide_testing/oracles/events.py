@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Emitted:
     """One report.
 
     Attributes:
@@ -101,7 +101,7 @@ class _Group:
     candidates: list[_Candidate]
     bound: int | None
     counted: int | None = None
-    is_untold: bool = False
+    is_unreported: bool = False
 
 
 class EventOracle:
@@ -129,20 +129,20 @@ class EventOracle:
         self._teller = OncePerKey(self._pattern.one_per, self._unit)
         self._first = len(self._seen)
 
-    def push(self, record: Event) -> tuple[Told, ...]:
+    def push(self, record: Event) -> tuple[Emitted, ...]:
         """Take one record and return all that it brings about: what the time before it settles, then what it does itself.
 
         Raises:
             ValueError: the record is older than the time at hand.
         """
-        told = [*self.advance(record.ts)]
+        emitted = [*self.advance(record.ts)]
         if record.operation is Operation.DELETE:
-            return (*told, *self._delete(record))
+            return (*emitted, *self._delete(record))
         if any(seen.event.shares_id(record) for seen in self._alive()):
-            return tuple(told)
-        return (*told, *self._insert(Seen(record, len(self._seen))))
+            return tuple(emitted)
+        return (*emitted, *self._insert(Seen(record, len(self._seen))))
 
-    def advance(self, now: int) -> tuple[Told, ...]:
+    def advance(self, now: int) -> tuple[Emitted, ...]:
         """Let time be `now`: what comes later is no older. Return what that settles: whose bounds are less.
 
         Raises:
@@ -154,24 +154,24 @@ class EventOracle:
         self._now = now
         return self._settle(now)
 
-    def finish(self) -> tuple[Told, ...]:
+    def finish(self) -> tuple[Emitted, ...]:
         """Let all bounds pass, as at the end of a file, and return what that settles."""
         return self._settle(None)
 
-    def run(self, records: Iterable[Event]) -> tuple[Told, ...]:
+    def run(self, records: Iterable[Event]) -> tuple[Emitted, ...]:
         """Push every record, finish, and return all that was told.
 
         Raises:
             ValueError: the records are not in order.
         """
-        told = [each for record in records for each in self.push(record)]
-        return (*told, *self.finish())
+        emitted = [each for record in records for each in self.push(record)]
+        return (*emitted, *self.finish())
 
     # ---- what a record does
 
-    def _insert(self, arrived: Seen) -> tuple[Told, ...]:
+    def _insert(self, arrived: Seen) -> tuple[Emitted, ...]:
         self._seen.append(arrived)
-        if self._pattern.tells_timeouts:
+        if self._pattern.emits_timeouts:
             self._begun.append(arrived)
         found = [
             _Candidate(number, chosen, self._conditions.intervals(branch, chosen))
@@ -185,7 +185,7 @@ class EventOracle:
             self._groups.append(_Group(arrived, found, max(bounds, default=None)))
         return self._settle(arrived.ts)
 
-    def _delete(self, deletion: Event) -> tuple[Told, ...]:
+    def _delete(self, deletion: Event) -> tuple[Emitted, ...]:
         gone = [seen for seen in self._alive() if seen.event.shares_id(deletion)]
         for seen in gone:
             seen.gone = deletion.ts
@@ -195,8 +195,8 @@ class EventOracle:
         self._matches = [each for each in self._matches if each not in withdrawn]
         if self._pattern.report is Report.EXISTS:
             return self._retract_groups(withdrawn, deletion.ts, set(gone))
-        told = [each for each in withdrawn if each not in self._untold]
-        return tuple(self._told(each, "retract", deletion.ts) for each in sorted(told, key=_rank))
+        emitted = [each for each in withdrawn if each not in self._untold]
+        return tuple(self._emitted(each, "retract", deletion.ts) for each in sorted(emitted, key=_rank))
 
     def _alive(self) -> list[Seen]:
         """Return the events that were not deleted and are within reach."""
@@ -226,11 +226,11 @@ class EventOracle:
 
     # ---- what time settles
 
-    def _settle(self, now: int | None) -> tuple[Told, ...]:
+    def _settle(self, now: int | None) -> tuple[Emitted, ...]:
         """Decide on all whose bounds are less than `now`, or on all; None is the end of time."""
         decided = [each for each in self._waiting if each.bound is None or now is None or each.bound < now]
         self._waiting = [each for each in self._waiting if each not in decided]
-        told: list[Told] = []
+        emitted: list[Emitted] = []
         # Bounds pass one after the other, however far time moves at once; what has none is decided with the record at hand.
         for bound in sorted({_moment(each) for each in decided}):
             complete = [each for each in decided if _moment(each) == bound and self._is_unbroken(each)]
@@ -238,9 +238,9 @@ class EventOracle:
             found = self._new(complete)
             self._matches += found
             if self._pattern.report is Report.ALL:
-                self._untold += [each for each in sorted(found, key=_last_and_rank) if not self._tells(each, bound)]
-                told += [self._told(each, "match", bound) for each in found if each not in self._untold]
-        return (*told, *self._settle_groups(now), *self._settle_begun(now))
+                self._untold += [each for each in sorted(found, key=_last_and_rank) if not self._emits(each, bound)]
+                emitted += [self._emitted(each, "match", bound) for each in found if each not in self._untold]
+        return (*emitted, *self._settle_groups(now), *self._settle_begun(now))
 
     def _is_unbroken(self, candidate: _Candidate) -> bool:
         return not any(
@@ -262,9 +262,9 @@ class EventOracle:
                 new.append(candidate)
         return sorted(new, key=_rank)
 
-    def _settle_groups(self, now: int | None) -> list[Told]:
+    def _settle_groups(self, now: int | None) -> list[Emitted]:
         """Tell, for each event whose greatest bound has passed, how many matches it completed."""
-        told: list[Told] = []
+        emitted: list[Emitted] = []
         waiting = [each for each in self._groups if each.counted is None]
         over = [each for each in waiting if each.bound is None or now is None or each.bound < now]
         for group in sorted(over, key=_settled):
@@ -272,41 +272,41 @@ class EventOracle:
             group.candidates, group.counted = matches, len(matches)
             if matches:
                 # They have one key: it is of what all matches share.
-                group.is_untold = not self._tells(matches[0], _settled(group)[0])
-                told += [] if group.is_untold else [_count(group, "match", _settled(group)[0])]
-        return told
+                group.is_unreported = not self._emits(matches[0], _settled(group)[0])
+                emitted += [] if group.is_unreported else [_count(group, "match", _settled(group)[0])]
+        return emitted
 
-    def _tells(self, candidate: _Candidate, at: int) -> bool:
+    def _emits(self, candidate: _Candidate, at: int) -> bool:
         """Take a match that was found; say whether it is told, if it counts."""
         if _number(candidate.last) < self._first:
             return True
         keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
-        return self._teller.tells(at, [self._conditions.value(key, candidate.chosen) for key in keys])
+        return self._teller.emits(at, [self._conditions.value(key, candidate.chosen) for key in keys])
 
-    def _retract_groups(self, withdrawn: list[_Candidate], at: int, gone: set[Seen]) -> tuple[Told, ...]:
+    def _retract_groups(self, withdrawn: list[_Candidate], at: int, gone: set[Seen]) -> tuple[Emitted, ...]:
         """Tell which counts are void: of events that were deleted, and those of which no match is left."""
-        told: list[Told] = []
+        emitted: list[Emitted] = []
         for group in self._groups:
             lost = [each for each in group.candidates if each in withdrawn]
             is_left = any(each in self._matches for each in group.candidates)
             if group.counted and lost and (group.completed_by in gone or not is_left):
-                told += [] if group.is_untold else [_count(group, "retract", at)]
+                emitted += [] if group.is_unreported else [_count(group, "retract", at)]
                 group.counted = 0
-        return tuple(told)
+        return tuple(emitted)
 
-    def _settle_begun(self, now: int | None) -> list[Told]:
+    def _settle_begun(self, now: int | None) -> list[Emitted]:
         """Tell of events with which a match could have begun, and none did, once T has passed since."""
         over = [each for each in self._begun if now is None or each.ts + self._conditions.within < now]
         self._begun = [each for each in self._begun if each not in over]
-        told: list[Told] = []
+        emitted: list[Emitted] = []
         for first in over:
             # Whether or not it was told that way, if others have the same events; one that was retracted since counts, too.
             began = any(each.first is first for each in self._complete)
             longest = None if began or first.gone is not None else self._longest_prefix(first)
             if longest is not None:
                 bound = first.ts + self._conditions.within
-                told.append(Told("timeout", bound, _named(longest), 1, str(first.event.id), tuple(self._fields(longest))))
-        return told
+                emitted.append(Emitted("timeout", bound, _named(longest), 1, str(first.event.id), tuple(self._fields(longest))))
+        return emitted
 
     def _longest_prefix(self, first: Seen) -> _Candidate | None:
         """Return the parts of the sequence, as many as may be, that events from `first` on fill; the earliest of these."""
@@ -329,8 +329,8 @@ class EventOracle:
 
     # ---- how it is told
 
-    def _told(self, candidate: _Candidate, kind: str, at: int) -> Told:
-        return Told(kind, at, _named(candidate), 1, str(candidate.last.event.id), tuple(self._fields(candidate)))
+    def _emitted(self, candidate: _Candidate, kind: str, at: int) -> Emitted:
+        return Emitted(kind, at, _named(candidate), 1, str(candidate.last.event.id), tuple(self._fields(candidate)))
 
     def _fields(self, candidate: _Candidate) -> Iterator[tuple[str, FieldValue]]:
         repeated = {place.name for place in positive_events(self._pattern.root) if place.repeat is not None}
@@ -373,8 +373,8 @@ def _named(candidate: _Candidate) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((name, tuple(str(seen.event.id) for seen in taken)) for name, taken in candidate.chosen.items())
 
 
-def _count(group: _Group, kind: str, at: int) -> Told:
-    return Told(kind, at, (), group.counted or 0, str(group.completed_by.event.id))
+def _count(group: _Group, kind: str, at: int) -> Emitted:
+    return Emitted(kind, at, (), group.counted or 0, str(group.completed_by.event.id))
 
 
 def _number(seen: Seen) -> int:

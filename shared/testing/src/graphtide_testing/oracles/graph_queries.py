@@ -46,7 +46,7 @@ Key = tuple[int, Row]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldInterval:
+class EmittedInterval:
     """What is told of a result: when it is valid from now on, or when it is not any more; None where it stays for good."""
 
     kind: MatchKind
@@ -81,7 +81,7 @@ class GraphQueryOracle:
         self._telling: list[int] = []
         self._stays = all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
 
-    def push(self, record: Edge, stream: str | None = None) -> tuple[ToldInterval, ...]:
+    def push(self, record: Edge, stream: str | None = None) -> tuple[EmittedInterval, ...]:
         """Take one record, of the stream of that name, and return all that it brings about, in no order that matters.
 
         Without a name it is of the only stream, whatever that is called.
@@ -98,9 +98,9 @@ class GraphQueryOracle:
                 return ()
             ends = {each.name: self._end(each, now) for each in self._query.inputs if self._takes(each, record, stream)}
             self._held.append(_Held(record, ends, stream))
-        told = tuple(replace(each, nth=self._telling.count(now)) for each in self._told(now))
-        self._telling += [now] if told else []
-        return told
+        emitted = tuple(replace(each, nth=self._telling.count(now)) for each in self._emitted(now))
+        self._telling += [now] if emitted else []
+        return emitted
 
     def snapshot(self, at: int) -> Snapshot:
         """Return the tuples of every predicate at an instant, as far as is known now."""
@@ -135,7 +135,7 @@ class GraphQueryOracle:
         found = self.snapshot(at)
         return {(place, row) for place, output in enumerate(self._query.outputs) for row in found[output.head]}
 
-    def _told(self, now: int) -> Iterator[ToldInterval]:
+    def _emitted(self, now: int) -> Iterator[EmittedInterval]:
         self._open = {key: end for key, end in self._open.items() if end >= now}
         ends = self._ends(now)
         for key in sorted(self._open.keys() | ends.keys()):
@@ -143,18 +143,18 @@ class GraphQueryOracle:
             label = self._query.outputs[key[0]].label
             if before is None and after is not None:
                 self._open[key] = after
-                yield ToldInterval(MatchKind.MATCH, label, key[1], (now, None if self._stays else after))
+                yield EmittedInterval(MatchKind.MATCH, label, key[1], (now, None if self._stays else after))
             elif before is not None and after is not None and after > before:
                 self._open[key] = after
                 if not self._stays:
-                    yield ToldInterval(MatchKind.EXTEND, label, key[1], (now, after))
+                    yield EmittedInterval(MatchKind.EXTEND, label, key[1], (now, after))
             elif before is not None and _outlasts(before, now) and (after is None or after < before):
                 if after is None:
                     del self._open[key]
                 else:
                     self._open[key] = after
                 if after is None or not self._stays:
-                    yield ToldInterval(MatchKind.RETRACT, label, key[1], (now if after is None else after, before))
+                    yield EmittedInterval(MatchKind.RETRACT, label, key[1], (now if after is None else after, before))
 
     def _ends(self, now: int) -> dict[Key, int]:
         """Return, for each result that is valid now, the first instant at which it is not."""

@@ -22,16 +22,16 @@ class OncePerKey:
     def __init__(self, one_per: OnePer | None, unit: TimeUnit) -> None:
         """Start with nothing told."""
         self._every = None if one_per is None else one_per.every.ticks(unit)
-        self._told: set[tuple[object, ...]] = set()
+        self._emitted: set[tuple[object, ...]] = set()
 
-    def tells(self, detected_at: int, keys: Sequence[Value]) -> bool:
+    def emits(self, detected_at: int, keys: Sequence[Value]) -> bool:
         """Take a match with the values of its keys; say whether it is told, and remember it if so."""
         if self._every is None:
             return True
-        told = (detected_at // self._every, *map(_known_apart, keys))
-        if told in self._told:
+        emitted = (detected_at // self._every, *map(_known_apart, keys))
+        if emitted in self._emitted:
             return False
-        self._told.add(told)
+        self._emitted.add(emitted)
         return True
 
 

@@ -84,14 +84,14 @@ class SimulationOracle:
         """Start with an empty window; `unit` is what a tick counts."""
         self._query = query
         self._instants = Instants.of(query, unit)
-        self._tells_changes = query.report is Report.CHANGES
+        self._emits_changes = query.report is Report.CHANGES
         self._consumes = query.report is Report.INSTANCES
         self._edges: list[Edge] = []
         self._came: list[int] = []
         self._inside: list[int] = []
         self._consumed = -1
         self._unit = unit
-        self._told_anew()
+        self._emitted_anew()
 
     @property
     def _live(self) -> list[int]:
@@ -104,31 +104,31 @@ class SimulationOracle:
         alive = [number for number in self._inside if self._instants.is_within(self._came[number], now)]
         same = next((number for number in alive if self._edges[number].shares_id(edge)), None)
         if edge.operation is Operation.DELETE:
-            told = self._expire(now, edge.ts)
-            return told if same is None else told + self._delete(same, edge.ts)
+            emitted = self._expire(now, edge.ts)
+            return emitted if same is None else emitted + self._delete(same, edge.ts)
         if same is not None:
             return []
-        told = self._expire(now, edge.ts)
+        emitted = self._expire(now, edge.ts)
         before = self._graph()
         self._inside.append(len(self._edges))
         self._edges.append(edge)
         self._came.append(now)
         self._instants.take()
-        if self._tells_changes:
-            return told + self._entered(before, self._graph(), edge.ts)
+        if self._emits_changes:
+            return emitted + self._entered(before, self._graph(), edge.ts)
         part = next((part for part in self._graph() if any(of == self._inside[-1] for _, of in part)), None)
         if part is None:
-            return told
-        if self._teller.tells(edge.ts, self._keys(part)):
-            self._told.add(frozenset(part))
-            told.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
+            return emitted
+        if self._teller.emits(edge.ts, self._keys(part)):
+            self._emitted.add(frozenset(part))
+            emitted.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
         self._consume(part)
-        return told
+        return emitted
 
-    def _told_anew(self) -> None:
+    def _emitted_anew(self) -> None:
         self._teller = OncePerKey(self._query.one_per, self._unit)
         # By places of edges: an id may be given again, and one that was made reads like one that was given.
-        self._told: set[frozenset[Pair]] = set()
+        self._emitted: set[frozenset[Pair]] = set()
 
     def _keys(self, part: _Part) -> list[Value]:
         """Return what ONE PER tells a component apart by."""
@@ -155,7 +155,7 @@ class SimulationOracle:
 
         Nothing of what ONE PER asks for was told.
         """
-        self._told_anew()
+        self._emitted_anew()
         self._consumed = -1
         alive = self._inside
         for place, last in enumerate(alive):
@@ -168,8 +168,8 @@ class SimulationOracle:
 
     def pass_time(self, watermark: int) -> list[Component]:
         """Take it that no edge before a time comes; return what is told of that alone."""
-        is_told = self._tells_changes and self._instants.counted is None
-        return self._expire(watermark, watermark) if is_told else []
+        is_emitted = self._emits_changes and self._instants.counted is None
+        return self._expire(watermark, watermark) if is_emitted else []
 
     def finish(self) -> list[Component]:
         """Take the end of the stream; return what is told of the time that passes. No edge comes, so none leaves for others."""
@@ -184,40 +184,40 @@ class SimulationOracle:
 
         In a window of time each is of use up to its own time and the window, and then that is told; else the record tells.
         """
-        told: list[Component] = []
+        emitted: list[Component] = []
         while self._inside and not self._instants.is_within(first := self._came[self._inside[0]], now):
             before = self._graph()
             self._inside = [number for number in self._inside if self._came[number] > first]
             last = first + int(self._instants.length) - 1 if self._instants.counted is None else ts
-            if self._tells_changes:
-                told += self._left(before, self._graph(), last)
-        return told
+            if self._emits_changes:
+                emitted += self._left(before, self._graph(), last)
+        return emitted
 
     def _delete(self, number: int, now: int) -> list[Component]:
         before = self._graph()
         self._inside.remove(number)
-        if self._tells_changes:
+        if self._emits_changes:
             return self._left(before, self._graph(), now)
         # Instances that were reported are consumed: what is left of them was never reported.
         parts = [] if self._consumes else [part for part in before if any(of == number for _, of in part)]
-        told = [part for part in parts if self._query.one_per is None or frozenset(part) in self._told]
-        return [Component(MatchKind.RETRACT, now, self._named(part)) for part in told]
+        emitted = [part for part in parts if self._query.one_per is None or frozenset(part) in self._emitted]
+        return [Component(MatchKind.RETRACT, now, self._named(part)) for part in emitted]
 
     def _entered(self, before: list[_Part], after: list[_Part], now: int) -> list[Component]:
         """Return what entered: nothing else can have changed, for more edges take nothing away."""
-        told: list[Component] = []
+        emitted: list[Component] = []
         for part in after:
             merged = [former for former in before if former & part]
             new = part.difference(*merged)
             if new:
                 kind, oldest = (MatchKind.EXTEND if merged else MatchKind.MATCH), self._oldest(part)
                 former = {self._oldest(each) for each in merged} - {oldest}
-                told.append(Component(kind, now, self._named(new), self._id(oldest), tuple(sorted(map(self._id, former)))))
-        return told
+                emitted.append(Component(kind, now, self._named(new), self._id(oldest), tuple(sorted(map(self._id, former)))))
+        return emitted
 
     def _left(self, before: list[_Part], after: list[_Part], now: int) -> list[Component]:
         """Return what left. A component that falls apart goes on as its oldest part; the others are told of as new ones."""
-        told: list[Component] = []
+        emitted: list[Component] = []
         for former in before:
             parts = sorted((part for part in after if part <= former), key=self._oldest)
             gone = former.difference(*parts)
@@ -226,11 +226,11 @@ class SimulationOracle:
             name = self._oldest(former)
             oldest = self._oldest(parts[0]) if parts else name
             former_id = () if name == oldest else (self._id(name),)
-            told.append(Component(MatchKind.RETRACT, now, self._named(gone), self._id(oldest), former_id))
+            emitted.append(Component(MatchKind.RETRACT, now, self._named(gone), self._id(oldest), former_id))
             for part in parts[1:]:
                 own, split_from = self._id(self._oldest(part)), (self._id(name),)
-                told.append(Component(MatchKind.MATCH, now, self._named(part), own, split_from))
-        return told
+                emitted.append(Component(MatchKind.MATCH, now, self._named(part), own, split_from))
+        return emitted
 
     def _graph(self) -> list[_Part]:
         """Return the components of the match graph of the live edges."""

@@ -98,9 +98,9 @@ class SubgraphOracle:
             for match in self._complete((), position, arrived)
             if self._is_match(match)
         ]
-        told = [match for match in self._distinct(new) if self._teller.tells(edge.ts, self._keys(match))]
-        self._reported += told
-        return self._found(told, MatchKind.MATCH, edge.ts)
+        emitted = [match for match in self._distinct(new) if self._teller.emits(edge.ts, self._keys(match))]
+        self._reported += emitted
+        return self._found(emitted, MatchKind.MATCH, edge.ts)
 
     def _distinct(self, matches: list[tuple[_Live, ...]]) -> list[tuple[_Live, ...]]:
         """Return them by their edges in the order of the text; under DISTINCT, of those of the same edges the first."""

@@ -31,7 +31,7 @@ _PATTERNS: Final = {"prefix": ResourcePatternType.PREFIXED, "literal": ResourceP
 
 def access_rules(manifest: Path, user: str) -> list[AccessRule]:
     """Return what the user of a manifest may do, each operation on each resource, as rules for a user of this name."""
-    (told,) = yaml.safe_load_all(manifest.read_text("utf-8"))
+    (configured,) = yaml.safe_load_all(manifest.read_text("utf-8"))
     return [
         AccessRule(
             _RESOURCES[rule["resource"]["type"]],
@@ -42,7 +42,7 @@ def access_rules(manifest: Path, user: str) -> list[AccessRule]:
             _operation(operation),
             AclPermissionType.ALLOW,
         )
-        for rule in told["spec"]["authorization"]["acls"]
+        for rule in configured["spec"]["authorization"]["acls"]
         for operation in rule["operations"]
     ]
 

@@ -74,8 +74,8 @@ class _Refusal(Exception):
     def status(self) -> Json:
         """Return the body."""
         reason = _REASONS.get(self.code, "InternalError")
-        told = {"status": "Failure", "message": str(self), "reason": reason, "code": self.code}
-        return {"apiVersion": "v1", "kind": "Status", "metadata": {}, **told}
+        configured = {"status": "Failure", "message": str(self), "reason": reason, "code": self.code}
+        return {"apiVersion": "v1", "kind": "Status", "metadata": {}, **configured}
 
 
 class _Event(NamedTuple):
@@ -225,8 +225,8 @@ class KubernetesApi:
                 return
             if bookmarks and time.monotonic() - marked >= self.bookmark_seconds:
                 marked, since = time.monotonic(), version
-                told = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"resourceVersion": str(version)}}
-                yield {"type": "BOOKMARK", "object": told}
+                configured = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"resourceVersion": str(version)}}
+                yield {"type": "BOOKMARK", "object": configured}
 
     def admit_watch(self, since: int) -> None:
         """Do nothing if a watch may begin at a version.
@@ -417,9 +417,9 @@ def _check(body: Json) -> None:
     except (KeyError, kubernetes_validate.SchemaNotFoundError) as error:
         raise _Refusal(400, f"no such kind: {error}") from error
     for name in ("acquireTime", "renewTime"):
-        told = body.get("spec", {}).get(name)
-        if told is not None and not _MICROSECONDS.fullmatch(told):
-            raise _Refusal(400, f"{name}: {told!r} is no time with microseconds")
+        configured = body.get("spec", {}).get(name)
+        if configured is not None and not _MICROSECONDS.fullmatch(configured):
+            raise _Refusal(400, f"{name}: {configured!r} is no time with microseconds")
     if body["kind"] == "Lease" and (body["spec"].get("leaseDurationSeconds") or 1) < 1:
         raise _Refusal(422, "spec.leaseDurationSeconds: must be greater than 0")
     if body["kind"] == "Scale" and body["spec"].get("replicas", 0) < 0:

@@ -88,13 +88,13 @@ class RedisServer:
         )
         login = {"username": USER, "password": PASSWORD} if secret else {}
         # Whether it is spoken to by its name is for clients to see.
-        told = {
+        configured = {
             **{name: str(file) for name, file in files.items()},
             **login,
             **({"ssl_check_hostname": False} if secret else {}),
         }
         try:
-            with Redis.from_url(self.url, socket_timeout=1, **told) as client:
+            with Redis.from_url(self.url, socket_timeout=1, **configured) as client:
                 return bool(client.ping())
         except RedisError:
             return False

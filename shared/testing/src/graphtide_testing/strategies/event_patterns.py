@@ -96,7 +96,7 @@ def _longer(pattern: EventPattern, kinds: Sequence[str]) -> EventPattern:
     """Return a sequence of what a pattern asks for and an event of each type."""
     names = (name for number in count() if (name := f"more{number}") not in {event.name for event in pattern.events})
     more = tuple(QueryEvent(next(names), kind) for kind in kinds)
-    return replace(pattern, root=Seq((pattern.root, *more)), tells_timeouts=False)
+    return replace(pattern, root=Seq((pattern.root, *more)), emits_timeouts=False)
 
 
 @st.composite
@@ -119,7 +119,7 @@ def _pattern(choices: Choices, shape: EventPatternShape) -> EventPattern:
         is_distinct=shape.distinct and choices.rarely(8),
     )
     if shape.timeouts and choices.rarely(3):
-        pattern = _if_allowed(pattern, tells_timeouts=True)
+        pattern = _if_allowed(pattern, emits_timeouts=True)
     if shape.predicates:
         for _ in range(choices.one_of((0, 0, 1, 1, 2, 3))):
             pattern = _if_allowed(pattern, predicate=_predicate(choices, root))
@@ -130,14 +130,14 @@ def _pattern(choices: Choices, shape: EventPatternShape) -> EventPattern:
     return pattern
 
 
-def _if_allowed(pattern: EventPattern, *, predicate: Expression | None = None, tells_timeouts: bool = False) -> EventPattern:
+def _if_allowed(pattern: EventPattern, *, predicate: Expression | None = None, emits_timeouts: bool = False) -> EventPattern:
     """Return the pattern with what is drawn for it, or as it is where a pattern of its arrangement cannot have that."""
     more = () if predicate is None else (predicate,)
     try:
         return replace(
             pattern,
             predicates=(*pattern.predicates, *more),
-            tells_timeouts=pattern.tells_timeouts or tells_timeouts,
+            emits_timeouts=pattern.emits_timeouts or emits_timeouts,
         )
     except InvalidPatternError:
         return pattern

@@ -115,7 +115,7 @@ impl DeltaTree {
                 }
             }
         }
-        self.tell(now, meter);
+        self.emit(now, meter);
     }
 
     /// Takes what a record took from its operands.
@@ -133,7 +133,7 @@ impl DeltaTree {
             self.cut(arc, now, meter);
             self.graph.settle(arc);
         }
-        self.tell(now, meter);
+        self.emit(now, meter);
     }
 
     /// Takes the arc of a tuple that is past out of the trees.
@@ -361,7 +361,7 @@ impl DeltaTree {
     }
 
     /// Tells which ends of results the record changed, and forgets nodes that are reached no more.
-    fn tell(&mut self, now: Present, meter: &mut Meter<'_>) {
+    fn emit(&mut self, now: Present, meter: &mut Meter<'_>) {
         self.changes.clear();
         let tuple = self.relation.as_ref().map_or(0, Relation::tuple_bytes);
         let mut is_full = false;

@@ -40,7 +40,7 @@ impl<L: End> Path<L> {
             self.graph.settle(arc);
         }
         self.derive(&marked, now, meter);
-        self.tell(now, meter);
+        self.emit(now, meter);
     }
 
     /// Marks what may rest on shortened arcs.

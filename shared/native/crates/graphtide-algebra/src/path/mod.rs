@@ -15,8 +15,8 @@
 
 mod automaton;
 mod delta_tree;
-mod invalidate;
 mod graph;
+mod invalidate;
 mod rows;
 
 use graphtide_engine::meter::Meter;
@@ -25,8 +25,8 @@ use graphtide_graph::clock::Present;
 use graphtide_graph::key::KeyRef;
 use graphtide_graph::vertex::{Vertex, VertexTable};
 
-use crate::grid::Grid;
 use crate::end_width::End;
+use crate::grid::Grid;
 use crate::operator::Operands;
 use crate::plan::{PathEngine, PathSpec};
 use crate::relation::{ENDED, Relation};
@@ -131,7 +131,7 @@ impl<L: End> Path<L> {
             }
         }
         self.pass_on(now, meter);
-        self.tell(now, meter);
+        self.emit(now, meter);
     }
 
     /// Removes the arc of a tuple that has ended.
@@ -325,7 +325,7 @@ impl<L: End> Path<L> {
     }
 
     /// Lets the relation have the ends of results that the record changed. Where nobody reads one, they stay noted to be told.
-    fn tell(&mut self, now: Present, meter: &mut Meter<'_>) {
+    fn emit(&mut self, now: Present, meter: &mut Meter<'_>) {
         self.reached = L::of(self.grid.reached(now.ts()));
         let Some(mut relation) = self.relation.take() else { return };
         let noted = self.rows.take_noted();

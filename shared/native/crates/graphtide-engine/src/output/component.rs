@@ -75,22 +75,22 @@ impl OwnedComponents {
     ) -> usize {
         let Context { names, store, vertices } = *context;
         let id = names.identify(pairs.iter().map(|&(edge, of)| (edge, store.id(of))));
-        let told = &pairs[..pairs.len().min(MOST_PAIRS)];
+        let emitted = &pairs[..pairs.len().min(MOST_PAIRS)];
         let (first_key, first_length) = (self.keys.len(), self.counts.len());
         for edge in 0..names.edges.len() {
             let before = self.keys.len();
-            for &(_, of) in told.iter().filter(|&&(number, _)| usize::from(number) == edge) {
+            for &(_, of) in emitted.iter().filter(|&&(number, _)| usize::from(number) == edge) {
                 self.keys.push(text.insert_id(store.id(of)));
             }
             self.counts.push((self.keys.len() - before) as u32);
         }
         for vertex in 0..names.vertices.len() {
             let before = self.keys.len();
-            each_vertex(names, store, told, vertex, |found| self.keys.push(text.insert(vertices.name(found))));
+            each_vertex(names, store, emitted, vertex, |found| self.keys.push(text.insert(vertices.name(found))));
             self.counts.push((self.keys.len() - before) as u32);
         }
         let lengths = first_length..self.counts.len();
-        if told.len() < pairs.len() {
+        if emitted.len() < pairs.len() {
             let of = |edge| pairs.iter().filter(|&&(number, _)| usize::from(number) == edge).count();
             self.counts.extend((0..names.edges.len()).map(|edge| of(edge) as u32));
             for vertex in 0..names.vertices.len() {
@@ -100,11 +100,11 @@ impl OwnedComponents {
             }
         }
         let totals = lengths.end..self.counts.len();
-        if names.tells_changes {
+        if names.emits_changes {
             self.keys.push(text.insert_id(store.id(name)));
             self.keys.extend(former.iter().map(|&of| text.insert_id(store.id(of))));
         }
-        let (former, is_named) = (former.len(), names.tells_changes);
+        let (former, is_named) = (former.len(), names.emits_changes);
         self.components.push(OwnedComponent { id, lengths, first_key, former, totals, is_named });
         self.components.len() - 1
     }

@@ -28,7 +28,7 @@ pub use component::{ComponentRef, MOST_PAIRS};
 use component::{Context, OwnedComponents};
 pub use fields::{FieldRef, Fields, FieldsRef, write_key};
 use interval::OwnedIntervals;
-pub use interval::{IntervalNames, IntervalRef, PathStep, IntervalReport};
+pub use interval::{IntervalNames, IntervalRef, IntervalReport, PathStep};
 use occurrence::OwnedOccurrences;
 pub use occurrence::{Counted, OccurrenceRef};
 pub use returned::{FieldSpec, ReturnsSpec};
@@ -215,22 +215,22 @@ impl MatchBatch {
 
     /// Appends every row for each pattern of its unit, read from the window it was found in.
     ///
-    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `is_told` says of the place of a row whether a
+    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `is_emitted` says of the place of a row whether a
     /// pattern tells it, `shed` of a pattern whether matches may be missing.
     pub fn take_rows<'m>(
         &mut self,
         rows: &Rows,
         patterns: &[Arc<PatternNames>],
         members: impl Fn(UnitId) -> &'m [PatternId],
-        (is_told, shed): (impl Fn(usize, PatternId) -> bool, impl Fn(PatternId) -> bool),
+        (is_emitted, shed): (impl Fn(usize, PatternId) -> bool, impl Fn(PatternId) -> bool),
         (store, names): (&EdgeStore, &VertexTable),
         meter: &mut Meter<'_>,
     ) {
         let mut rows_before = rows.handed_on()..;
-        let mut told = |unit| {
+        let mut emitted = |unit| {
             let row = rows_before.next().unwrap_or_default();
-            let is_told = &is_told;
-            members(unit).iter().copied().filter(move |&pattern| is_told(row, pattern))
+            let is_emitted = &is_emitted;
+            members(unit).iter().copied().filter(move |&pattern| is_emitted(row, pattern))
         };
         rows.each_new(|unit, detected_at, found| {
             if self.len() >= meter.most() {
@@ -240,7 +240,7 @@ impl MatchBatch {
                 FoundRow::Assignment { edges, vertices } => {
                     let (first, last) = span(store, edges.iter().copied());
                     let start = self.matches.len();
-                    for pattern in told(unit) {
+                    for pattern in emitted(unit) {
                         meter.tick(MATCH);
                         // All have the same parts, under names of their own.
                         if let Some(&same) = self.matches.get(start) {
@@ -254,7 +254,7 @@ impl MatchBatch {
                 }
                 FoundRow::Component { kind, name, pairs, former } => {
                     let (first_ts, last_ts) = span(store, pairs.iter().map(|&(_, edge)| edge));
-                    for pattern in told(unit) {
+                    for pattern in emitted(unit) {
                         meter.tick(MATCH.saturating_mul(pairs.len() as u32));
                         let context = Context { names: &patterns[pattern.place()], store, vertices: names };
                         let number = self.components.push(name, pairs, former, &context, &mut self.text);
@@ -369,7 +369,7 @@ pub struct PatternNames {
     /// Source and target of every edge.
     ends: Vec<(u8, u8)>,
     /// Whether components are told by what changes.
-    tells_changes: bool,
+    emits_changes: bool,
     /// Whether an event is a list of them.
     lists: Vec<bool>,
     sorted_edges: Vec<usize>,
@@ -384,14 +384,14 @@ pub struct PatternNames {
 }
 
 impl PatternNames {
-    /// Takes the names of a pattern and what it returns, by the columns of the store; `tells_changes` if its components are told by
+    /// Takes the names of a pattern and what it returns, by the columns of the store; `emits_changes` if its components are told by
     /// what changes.
-    pub fn new(pattern: &Pattern<'_>, tells_changes: bool, returns: ReturnsSpec) -> Self {
+    pub fn new(pattern: &Pattern<'_>, emits_changes: bool, returns: ReturnsSpec) -> Self {
         let json_fields = returns.fields.iter().map(|field| json_member(&field.name)).collect();
         let edges: Vec<String> = pattern.edges.iter().map(|edge| edge.name.clone()).collect();
         let vertices = pattern.vertices.iter().map(|vertex| vertex.name.clone()).collect();
         let parts = Self::of_parts(pattern.name, pattern.version, edges, vertices);
-        Self { ends: pattern.ends(), tells_changes, json_fields, returns, ..parts }
+        Self { ends: pattern.ends(), emits_changes, json_fields, returns, ..parts }
     }
 
     /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its fields.
@@ -420,7 +420,7 @@ impl PatternNames {
             edges,
             vertices,
             ends: Vec::new(),
-            tells_changes: false,
+            emits_changes: false,
             lists: Vec::new(),
             sorted_edges,
             identity,

@@ -134,7 +134,7 @@ impl PatternNames {
         (out, text): (&mut Fields, &mut TextArena),
     ) -> (usize, usize) {
         let start = out.end();
-        let told = &pairs[..pairs.len().min(MOST_PAIRS)];
+        let emitted = &pairs[..pairs.len().min(MOST_PAIRS)];
         let Context { store, vertices: names, .. } = *context;
         for field in &self.returns.fields {
             match field.each.map(usize::from) {
@@ -143,13 +143,13 @@ impl PatternNames {
                     out.push(field.value.evaluate(&lists), text);
                 }
                 Some(place) if place < self.edges.len() => {
-                    let of = || told.iter().filter(|&&(edge, _)| usize::from(edge) == place);
+                    let of = || emitted.iter().filter(|&&(edge, _)| usize::from(edge) == place);
                     out.begin_list(of().count());
                     of().for_each(|&(_, edge)| out.push(field.value.evaluate(&One { edge, store, names }), text));
                 }
                 Some(place) => {
                     let mut found = Vec::new();
-                    each_vertex(self, store, told, place - self.edges.len(), |vertex| found.push(vertex));
+                    each_vertex(self, store, emitted, place - self.edges.len(), |vertex| found.push(vertex));
                     out.begin_list(found.len());
                     for &vertex in &found {
                         out.push(names.name(vertex).into(), text);

@@ -115,6 +115,7 @@ impl OutOfOrderEdges {
 
     pub(super) fn bytes(&self) -> usize {
         let own = |edge: &OutOfOrderEdge| edge.text.as_deref().map_or(0, str::len) + size_of_val(&*edge.attributes);
-        self.slots.iter().map(|edge| size_of::<OutOfOrderEdge>() + own(edge)).sum::<usize>() + self.order.len() * size_of::<u32>()
+        self.slots.iter().map(|edge| size_of::<OutOfOrderEdge>() + own(edge)).sum::<usize>()
+            + self.order.len() * size_of::<u32>()
     }
 }

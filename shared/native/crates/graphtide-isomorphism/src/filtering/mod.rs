@@ -249,9 +249,9 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     fn ends_before(&mut self, edge: usize, bound: u64, newest: Option<Reason>) {
         self.tracer.seek();
         if let Some(reason) = newest {
-            let told = self.node(edge).look_up(edge as u8);
-            self.tracer.look(told);
-            self.tracer.refuse(told, reason, None);
+            let emitted = self.node(edge).look_up(edge as u8);
+            self.tracer.look(emitted);
+            self.tracer.refuse(emitted, reason, None);
         }
         self.sought(edge, bound);
     }
@@ -372,7 +372,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     #[inline(always)]
     fn look_up(&mut self, choice: &Choice, bound: u64) {
         let &Choice { edge, access, earliest, latest } = choice;
-        let told = self.node(edge).look_up(edge as u8);
+        let emitted = self.node(edge).look_up(edge as u8);
         let Some(newest) = self.newest[edge * 3 + access as usize] else { return };
         let (parts, postings) = (self.parts, self.postings);
         let part = &parts[edge];
@@ -387,14 +387,14 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             if !self.meter.step() {
                 return;
             }
-            self.tracer.look(told);
+            self.tracer.look(emitted);
             if entry.at < earliest {
-                self.tracer.refuse(told, too_old(entry, self.alive_from), None);
+                self.tracer.refuse(emitted, too_old(entry, self.alive_from), None);
                 return;
             }
             next = postings.older(part.ring, access, entry);
             if let Some(reason) = self.misfit(part, kept, entry, bound) {
-                self.tracer.refuse(told, reason, None);
+                self.tracer.refuse(emitted, reason, None);
                 continue;
             }
             self.edges[edge] = entry.edge;
@@ -409,12 +409,12 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
                 true
             };
             if !is_open {
-                self.tracer.refuse(told, Reason::Partner, None);
+                self.tracer.refuse(emitted, Reason::Partner, None);
             } else if self.predicates_hold(bound, edge) {
-                self.tracer.pass(told);
+                self.tracer.pass(emitted);
                 self.descend(bound);
             } else {
-                self.tracer.refuse(told, Reason::Predicate, None);
+                self.tracer.refuse(emitted, Reason::Predicate, None);
             }
             self.vertices[usize::from(part.ends.0)] = kept.0;
             self.vertices[usize::from(part.ends.1)] = kept.1;

@@ -91,7 +91,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
     /// Binds each older edge that the step of leaf `level` allows, newest first, and calls `f` with its time.
     #[inline]
     fn look_up(&mut self, level: usize, step: &Step, mut f: impl FnMut(&mut Self, i64)) {
-        let told = leaf(level).look_up(self.plan.query_edge(step.edge));
+        let emitted = leaf(level).look_up(self.plan.query_edge(step.edge));
         let (store, clock) = (self.arrival.store, self.shape.clock);
         let edges = &self.binding.edges;
         let Some((earliest, latest)) = step.range(self.alive_from, |edge| store.came(edges[usize::from(edge)], clock)) else {
@@ -104,24 +104,24 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
             if !self.meter.step() {
                 return;
             }
-            self.tracer.look(told);
+            self.tracer.look(emitted);
             if entry.at < earliest {
-                self.tracer.refuse(told, too_old(entry, self.alive_from), None);
+                self.tracer.refuse(emitted, too_old(entry, self.alive_from), None);
                 return;
             }
             next = lists.older(step.ring, step.access, entry);
             if let Some(reason) = step.misfit(entry, latest, &self.binding.edges, &self.binding.vertices) {
-                self.tracer.refuse(told, reason, None);
+                self.tracer.refuse(emitted, reason, None);
                 continue;
             }
             self.binding.edges[usize::from(step.edge)] = entry.edge;
             self.binding.vertices[source] = entry.source;
             self.binding.vertices[target] = entry.target;
             if self.predicates_hold(&step.predicates) {
-                self.tracer.pass(told);
+                self.tracer.pass(emitted);
                 f(self, entry.at);
             } else {
-                self.tracer.refuse(told, Reason::Predicate, None);
+                self.tracer.refuse(emitted, Reason::Predicate, None);
             }
         }
     }

@@ -85,7 +85,7 @@ impl PatternCounts {
             limited: counts.limited,
             work: counts.work,
             live: unit.engine.live(),
-            bytes: unit.bytes(postings) + query.told_bytes(),
+            bytes: unit.bytes(postings) + query.emitted_bytes(),
             paused: unit.guard.paused,
         }
     }
@@ -143,7 +143,7 @@ impl Changes {
             let pairs = (0..).zip(queries.iter().zip(&*pattern_counts));
             candidates.extend(
                 pairs
-                    .filter(|(_, (now, told))| now.reports.retractions != told.retractions)
+                    .filter(|(_, (now, emitted))| now.reports.retractions != emitted.retractions)
                     .map(|(number, _)| PatternId(number)),
             );
         }

@@ -23,7 +23,7 @@ use hashbrown::{HashMap, HashSet};
 use rustc_hash::FxBuildHasher;
 use smallvec::SmallVec;
 
-use crate::plan::{OnePerSpec, DeduplicationSpec};
+use crate::plan::{DeduplicationSpec, OnePerSpec};
 
 /// Keys that are remembered of an interval, whatever the limits.
 const MOST_KEYS: u64 = 1 << 20;
@@ -55,7 +55,7 @@ pub struct OnePerKey {
     interval: i128,
     keys: HashSet<[u8; 16], FxBuildHasher>,
     /// Identities of matches that were told and may be retracted, with when they were.
-    told: VecDeque<(Time, [u8; 32])>,
+    emitted: VecDeque<(Time, [u8; 32])>,
     /// When each of them was told last: ids of edges may be given again.
     last: HashMap<[u8; 32], Time, FxBuildHasher>,
 }
@@ -64,7 +64,7 @@ pub struct OnePerKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Say {
     /// It is told.
-    Told,
+    Emitted,
     /// It is counted.
     Suppressed,
     /// It is told, though one of its key may have been: there are more keys than are remembered.
@@ -115,7 +115,7 @@ impl Deduplication {
             has_begun: true,
             interval: 0,
             keys: HashSet::default(),
-            told: VecDeque::new(),
+            emitted: VecDeque::new(),
             last: HashMap::default(),
         });
         (spec.is_distinct || once.is_some()).then(|| Box::new(Self { is_distinct: spec.is_distinct, once }))
@@ -126,7 +126,7 @@ impl OnePerKey {
     /// Decides about a match of a key.
     pub fn decide(&mut self, detected_at: Time, key: &[u8; 16]) -> Say {
         if !self.has_begun {
-            return Say::Told;
+            return Say::Emitted;
         }
         self.pass(detected_at);
         if self.keys.contains(key) {
@@ -137,7 +137,7 @@ impl OnePerKey {
             return Say::Overflow;
         }
         self.keys.insert(*key);
-        Say::Told
+        Say::Emitted
     }
 
     /// Takes it that nothing is detected before a time any more: what was told in intervals before is of no use.
@@ -154,16 +154,16 @@ impl OnePerKey {
 
     /// Lets go of matches that were told so long before a time that they are not retracted any more.
     pub fn expire(&mut self, now: Time) {
-        while let Some(&(at, oldest)) = self.told.front()
+        while let Some(&(at, oldest)) = self.emitted.front()
             && clock::has_passed(at, self.spec.lookback, now)
         {
-            self.told.pop_front();
+            self.emitted.pop_front();
             if self.last.get(&oldest) == Some(&at) {
                 self.last.remove(&oldest);
             }
         }
-        if self.told.capacity() > SMALL.max(4 * self.told.len()) {
-            self.told.shrink_to(2 * self.told.len());
+        if self.emitted.capacity() > SMALL.max(4 * self.emitted.len()) {
+            self.emitted.shrink_to(2 * self.emitted.len());
             self.last.shrink_to(2 * self.last.len());
         }
     }
@@ -177,7 +177,7 @@ impl OnePerKey {
     pub fn begin(&mut self, has_begun: bool) {
         self.has_begun = has_begun;
         self.keys.clear();
-        self.told.clear();
+        self.emitted.clear();
         self.last.clear();
     }
 
@@ -185,7 +185,7 @@ impl OnePerKey {
     pub fn keep(&mut self, detected_at: Time, id: [u8; 32]) {
         self.expire(detected_at);
         if self.has_begun && self.last.insert(id, detected_at) != Some(detected_at) {
-            self.told.push_back((detected_at, id));
+            self.emitted.push_back((detected_at, id));
         }
     }
 
@@ -196,7 +196,7 @@ impl OnePerKey {
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
-        self.keys.capacity() * 17 + self.told.capacity() * size_of::<(Time, [u8; 32])>() + self.last.capacity() * 41
+        self.keys.capacity() * 17 + self.emitted.capacity() * size_of::<(Time, [u8; 32])>() + self.last.capacity() * 41
     }
 }
 
@@ -237,7 +237,7 @@ impl Silent {
 
     /// Whether a pattern tells a row.
     #[inline]
-    pub fn tells(&self, place: usize, pattern: PatternId) -> bool {
+    pub fn emits(&self, place: usize, pattern: PatternId) -> bool {
         let row = (place as u32, pattern);
         (self.suppressed.is_empty() || !self.suppressed.contains(&row))
             && (self.repeated.is_empty() || !self.repeated.contains(&row))

@@ -5,10 +5,10 @@
 use graphtide_engine::meter::{Meter, Unhurried};
 use graphtide_engine::output::MatchBatch;
 
-use super::work_budgets::{WorkBudgets, Bounded};
 use super::output::{Output, Sources};
 use super::query::Query;
 use super::unit_ref::UnitRef;
+use super::work_budgets::{Bounded, WorkBudgets};
 
 /// The pass as such units see it while they have a record.
 pub struct Emission<'a> {

@@ -164,8 +164,8 @@ impl Engine for AnyEngine {
         each!(self, engine => engine.bytes_for_lists(bytes))
     }
 
-    fn tells_expiry(&self) -> bool {
-        each!(self, engine => engine.tells_expiry())
+    fn emits_expiry(&self) -> bool {
+        each!(self, engine => engine.emits_expiry())
     }
 
     #[inline]

@@ -47,12 +47,12 @@ pub struct EventUnit {
     asks: Option<Vec<u32>>,
     /// Whether none of its patterns is left: then another may have its number.
     is_vacant: bool,
-    tells: Tells,
+    emits: Emits,
 }
 
 /// What its patterns tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tells {
+enum Emits {
     /// Every match.
     Each,
     /// Of some a match for each key, which may be retracted or not.
@@ -108,10 +108,10 @@ impl EventUnit {
             found: Occurrences::default(),
             asks: asked_types(&spec.plan).map(|types| types.iter().map(|kind| symbols.lock().intern(kind).0).collect()),
             is_vacant: false,
-            tells: if spec.patterns.iter().any(|pattern| pattern.once.is_some()) {
-                Tells::OnePerKey { may_retract: allowed.deletions }
+            emits: if spec.patterns.iter().any(|pattern| pattern.once.is_some()) {
+                Emits::OnePerKey { may_retract: allowed.deletions }
             } else {
-                Tells::Each
+                Emits::Each
             },
         })
     }
@@ -126,7 +126,7 @@ impl EventUnit {
             found: Occurrences::default(),
             asks: Some(Vec::new()),
             is_vacant: true,
-            tells: Tells::Each,
+            emits: Emits::Each,
         }
     }
 
@@ -144,7 +144,7 @@ impl EventUnit {
     /// Places of matches that are not told, since one of their key was.
     fn silence(&self, queries: &mut [Query]) -> HashSet<usize, FxBuildHasher> {
         let mut silent = HashSet::default();
-        if self.tells == Tells::Each {
+        if self.emits == Emits::Each {
             return silent;
         }
         let found = (0..self.found.len()).map(|place| (place, self.found.get(place)));
@@ -157,7 +157,7 @@ impl EventUnit {
             let query = &mut queries[number.place()];
             let Some(once) = query.once_mut() else { continue };
             match once.decide(found.detected_at, &digest(found.key)) {
-                Say::Told => {}
+                Say::Emitted => {}
                 Say::Suppressed => {
                     silent.insert(place);
                 }
@@ -219,12 +219,12 @@ impl Unit for EventUnit {
         }
     }
 
-    fn replay(&mut self, OwnPast { batches, told, now }: OwnPast<'_>, meter: &mut Meter<'_>) -> Warm {
+    fn replay(&mut self, OwnPast { batches, emitted, now }: OwnPast<'_>, meter: &mut Meter<'_>) -> Warm {
         let Some(detector) = &mut self.detector else { return Warm::Limited };
         let begin = |detector: &mut Detector| (0..).zip(&self.members).for_each(|(member, _)| detector.begin_now(member));
         detector.begin_replay();
         for (place, batch) in batches.iter().enumerate() {
-            if place == told {
+            if place == emitted {
                 begin(detector);
             }
             for row in 0..batch.len() {
@@ -232,7 +232,7 @@ impl Unit for EventUnit {
                 self.guard.shed |= taken.refusal.is_some() || detector.take_limited();
             }
         }
-        if told >= batches.len() {
+        if emitted >= batches.len() {
             begin(detector);
         }
         detector.advance(now, &mut self.found, meter);
@@ -346,7 +346,7 @@ impl OwnStore for EventUnit {
             let times = (found.detected_at, found.first_ts, found.last_ts);
             let from = out.len();
             out.push_occurrence(head, times, events.into_iter(), counted, found.fields);
-            if self.tells == (Tells::OnePerKey { may_retract: true }) {
+            if self.emits == (Emits::OnePerKey { may_retract: true }) {
                 out.retain_from(from, |batch, index| {
                     query.notes(found.kind, found.detected_at, |query| query.names.match_id(&batch.get(index, &[])))
                 });
@@ -359,8 +359,8 @@ impl OwnStore for EventUnit {
     fn check_bytes(&mut self, queries: &[Query]) -> Result<(), LimitReached> {
         let size = self.members.len() as u64;
         let Some(bound) = self.guard.limits.state_bytes.filter(|_| !self.guard.paused) else { return Ok(()) };
-        let told: usize = self.members().map(|member| queries[member.place()].told_bytes()).sum();
-        if (self.usage().bytes + told) as u64 >= bound.saturating_mul(size) {
+        let emitted: usize = self.members().map(|member| queries[member.place()].emitted_bytes()).sum();
+        if (self.usage().bytes + emitted) as u64 >= bound.saturating_mul(size) {
             self.at_limit(&of_each(&format!("{bound} bytes of state"), self.members.len()))
         } else {
             Ok(())

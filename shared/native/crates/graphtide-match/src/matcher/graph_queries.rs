@@ -13,7 +13,7 @@ use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
 use graphtide_engine::limits::{Bounds, Limits};
 use graphtide_engine::meter::{Meter, Refusal};
-use graphtide_engine::output::{ItemReport, Kind, MatchBatch, PathStep, IntervalReport};
+use graphtide_engine::output::{IntervalReport, ItemReport, Kind, MatchBatch, PathStep};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::Now;
 use graphtide_graph::symbol::SharedSymbols;

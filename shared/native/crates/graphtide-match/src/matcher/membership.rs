@@ -21,7 +21,6 @@ use graphtide_graph::batch::EdgeBatch;
 use hashbrown::HashSet;
 use rustc_hash::FxBuildHasher;
 
-use super::work_budgets::WorkBudgets;
 use super::deduplication::Deduplication;
 use super::event_units::{Allowed, EventUnit};
 use super::graph_queries::GraphUnit;
@@ -35,7 +34,8 @@ use super::unit::Unit;
 use super::unit_ref::UnitRef;
 use super::units::OwnPast;
 use super::window::Window;
-use crate::plan::{EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec, PlanSpec, DeduplicationSpec};
+use super::work_budgets::WorkBudgets;
+use crate::plan::{DeduplicationSpec, EventUnitSpec, GraphQuerySpec, InvalidPlan, MatcherSpec, PatternSpec, PlanSpec};
 
 /// The parts of a matcher that change when a pattern comes or goes, or gets another plan.
 pub struct Membership<'a> {
@@ -104,7 +104,7 @@ impl Membership<'_> {
         let names = self.window.names_of(spec);
         let shared = self.subgraphs.shared_by(spec);
         // What it told of may be retracted, and that its unit has not kept for it.
-        let has_told = self.output.reported.is_some() && !past.told.is_empty();
+        let has_told = self.output.reported.is_some() && !past.emitted.is_empty();
         match shared {
             Some(unit) if !has_told => self.join(number, names, unit),
             _ => {
@@ -135,7 +135,7 @@ impl Membership<'_> {
         let unit = unit.inspect_err(|_| self.registry.give_back(&numbers))?;
         let batches = past.batches();
         self.window.clocks.move_past(&batches);
-        let past = OwnPast { batches: &batches, told: past.untold.len(), now: self.window.clocks.watermark() };
+        let past = OwnPast { batches: &batches, emitted: past.unreported.len(), now: self.window.clocks.watermark() };
         self.own.events.replay(unit, past, meter);
         self.output.rename(&self.registry.queries);
         Ok(numbers)
@@ -153,7 +153,7 @@ impl Membership<'_> {
         let unit = unit.inspect_err(|_| self.registry.give_back(&[number]))?;
         let batches = past.batches();
         self.window.clocks.move_past(&batches);
-        let past = OwnPast { batches: &batches, told: past.untold.len(), now: self.window.clocks.watermark() };
+        let past = OwnPast { batches: &batches, emitted: past.unreported.len(), now: self.window.clocks.watermark() };
         self.own.graphs.replay(unit, past, meter);
         self.output.rename(&self.registry.queries);
         Ok(number)

@@ -8,7 +8,6 @@
 //! Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with the record say so
 //! as under `shed`. A pattern's work may be bounded ([`work_budgets`]).
 
-mod work_budgets;
 mod changes;
 mod clocks;
 mod deduplication;
@@ -36,6 +35,7 @@ mod unit;
 mod unit_ref;
 mod units;
 mod window;
+mod work_budgets;
 
 use graphtide_engine::arrival::Deleted;
 use graphtide_engine::dispatch::NO_CLASS;
@@ -48,7 +48,6 @@ use graphtide_graph::key::IdRef;
 use graphtide_graph::symbol::SharedSymbols;
 
 use crate::plan::{InvalidPlan, MatcherSpec};
-use work_budgets::WorkBudgets;
 use emission::Emission;
 pub use engine::AnyEngine;
 use event_units::{Allowed, EventUnit};
@@ -69,6 +68,7 @@ pub use unit::{Counts, Guard, LimitReached, Removal, Unit, Warm};
 use unit_ref::UnitRef;
 use units::{OwnStore, Units};
 use window::{Signatures, Window};
+use work_budgets::WorkBudgets;
 
 /// Records between two hand-overs of rows and expiries of the store.
 const CHUNK: usize = 4096;

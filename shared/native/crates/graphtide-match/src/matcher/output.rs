@@ -181,7 +181,7 @@ impl Output {
         rows.each(|unit, detected_at, found| {
             let (unit, place) = (&from.units[unit.place()], place.next().unwrap_or_default());
             for &pattern in &unit.members {
-                if !silent.tells(place, pattern) {
+                if !silent.emits(place, pattern) {
                     queries[pattern.place()].reports.suppressed += u64::from(silent.suppresses(place, pattern));
                     continue;
                 }
@@ -197,12 +197,12 @@ impl Output {
         self.matches += matches;
         let shed = |pattern: PatternId| from.has_shed(&queries[pattern.place()]);
         let members = |unit: UnitId| from.units[unit.place()].members.as_slice();
-        let is_told = |place: usize, pattern: PatternId| silent.tells(place, pattern);
+        let is_emitted = |place: usize, pattern: PatternId| silent.emits(place, pattern);
         // What is noted of matches is read off the batch.
         let is_noted = self.is_selective && self.reported.is_some();
         let most = if is_noted { meter.hold_matches() } else { meter.most() };
         let window = (&from.window.store, &from.window.vertices);
-        out.take_rows(&self.rows, &self.names, members, (is_told, shed), window, meter);
+        out.take_rows(&self.rows, &self.names, members, (is_emitted, shed), window, meter);
         meter.hand_on_from(most);
         self.rows.clear();
         if is_noted {
@@ -228,7 +228,7 @@ impl Output {
             }
             let said = match (&mut deduplication.once, &found.key) {
                 (Some(once), Some(key)) => once.decide(found.detected_at, key),
-                _ => Say::Told,
+                _ => Say::Emitted,
             };
             query.shed |= said == Say::Overflow;
             if said == Say::Suppressed {
@@ -290,8 +290,8 @@ impl Output {
 
     /// Bytes that matches which may be retracted take, and what patterns reported once.
     pub fn bytes(&self, queries: &[Query]) -> usize {
-        let told = if self.is_selective { queries.iter().map(Query::told_bytes).sum() } else { 0 };
-        self.reported.as_ref().map_or(0, Reported::bytes) + told
+        let emitted = if self.is_selective { queries.iter().map(Query::emitted_bytes).sum() } else { 0 };
+        self.reported.as_ref().map_or(0, Reported::bytes) + emitted
     }
 
     /// Forgets the matches of a pattern: they are not retracted.

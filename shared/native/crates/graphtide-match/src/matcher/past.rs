@@ -13,9 +13,9 @@ use rustc_hash::FxBuildHasher;
 #[derive(Clone, Copy, Debug)]
 pub struct Past<'a> {
     /// Edges that complete matches of which nobody was told.
-    pub untold: &'a [Arc<EdgeBatch>],
+    pub unreported: &'a [Arc<EdgeBatch>],
     /// Edges after those: their matches count as reported.
-    pub told: &'a [Arc<EdgeBatch>],
+    pub emitted: &'a [Arc<EdgeBatch>],
     /// Whether the pattern's matches count, from when on, and what does not follow from the edges.
     pub begun: Begun,
 }
@@ -23,7 +23,7 @@ pub struct Past<'a> {
 impl<'a> Past<'a> {
     /// All batches in their order.
     pub fn batches(&self) -> Vec<&'a EdgeBatch> {
-        self.untold.iter().chain(self.told).map(Arc::as_ref).collect()
+        self.unreported.iter().chain(self.emitted).map(Arc::as_ref).collect()
     }
 }
 
@@ -33,7 +33,7 @@ pub struct Recalled {
     /// In their order.
     pub edges: Vec<EdgeRef>,
     /// Those whose matches somebody was told of.
-    pub told: HashSet<EdgeRef, FxBuildHasher>,
+    pub emitted: HashSet<EdgeRef, FxBuildHasher>,
     /// How many arrivals of its time there were before each, those deleted since included; empty where nobody counted.
     pub before: Vec<u32>,
     /// Arrivals of the last time of all.
@@ -53,11 +53,11 @@ impl Recalled {
     }
 
     /// Keeps the edge that arrived last.
-    pub fn keep(&mut self, edge: EdgeRef, is_told: bool) {
+    pub fn keep(&mut self, edge: EdgeRef, is_emitted: bool) {
         self.before.push(self.newest.map_or(0, |(_, count)| count - 1));
         self.edges.push(edge);
-        if is_told {
-            self.told.insert(edge);
+        if is_emitted {
+            self.emitted.insert(edge);
         }
     }
 }

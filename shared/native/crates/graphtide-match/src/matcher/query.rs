@@ -85,7 +85,7 @@ impl Query {
     }
 
     /// Bytes that it takes for what it told once.
-    pub fn told_bytes(&self) -> usize {
+    pub fn emitted_bytes(&self) -> usize {
         self.deduplication.as_ref().and_then(|deduplication| deduplication.once.as_ref()).map_or(0, OnePerKey::bytes)
     }
 

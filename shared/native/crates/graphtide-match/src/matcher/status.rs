@@ -66,7 +66,7 @@ impl AllUnits<'_> {
                 let unit = &units[unit.place()];
                 let mut status = Status::of(number, query, unit);
                 status.hits = unit.hits_of(query, hits).collect();
-                status.usage.bytes = unit.bytes(postings) + query.told_bytes();
+                status.usage.bytes = unit.bytes(postings) + query.emitted_bytes();
                 status
             }
             UnitRef::Events(unit) => Status::of(number, query, self.own.events.get(unit)),
@@ -86,7 +86,7 @@ impl Status {
             limit: guard.limit.clone(),
             limited_at: guard.limited_at,
             paused: guard.paused,
-            usage: Usage { bytes: usage.bytes + query.told_bytes(), ..usage },
+            usage: Usage { bytes: usage.bytes + query.emitted_bytes(), ..usage },
             items: unit.items_of(number),
         }
     }

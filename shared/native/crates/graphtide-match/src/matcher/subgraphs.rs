@@ -24,13 +24,13 @@ use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeStore;
 
-use super::work_budgets::{WorkBudgets, Bounded};
 use super::output::Sources;
 use super::query::Query;
 use super::timers::Timers;
 use super::unit::{LimitReached, Removal, Unit};
 use super::unit_ref::UnitRef;
 use super::window::Window;
+use super::work_budgets::{Bounded, WorkBudgets};
 use blueprints::Blueprints;
 use unit::{Candidate, SubgraphUnit};
 
@@ -299,7 +299,7 @@ impl Subgraphs {
     /// Does as the policies say where units take more bytes than they may.
     pub fn check_bytes(&mut self, queries: &[Query], meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         let Self { units, postings, .. } = self;
-        let more = |unit: &SubgraphUnit| unit.members.iter().map(|member| queries[member.place()].told_bytes()).sum();
+        let more = |unit: &SubgraphUnit| unit.members.iter().map(|member| queries[member.place()].emitted_bytes()).sum();
         units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, more(unit), meter))
     }
 

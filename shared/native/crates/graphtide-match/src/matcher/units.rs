@@ -16,11 +16,11 @@ use graphtide_graph::batch::{EdgeBatch, Operation};
 use graphtide_graph::clock::Now;
 use smallvec::SmallVec;
 
-use super::work_budgets::Bounded;
 use super::emission::Emission;
 use super::query::Query;
 use super::unit::{LimitReached, Removal, Unit, Warm};
 use super::unit_ref::UnitRef;
+use super::work_budgets::Bounded;
 
 /// A record as such a unit takes it.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ pub struct OwnPast<'a> {
     /// Records that came before the unit was made, of which nothing is reported now.
     pub batches: &'a [&'a EdgeBatch],
     /// From which batch on they complete matches that somebody was told of, or will be, once nothing can prevent them.
-    pub told: usize,
+    pub emitted: usize,
     /// The time up to which everything is known.
     pub now: Time,
 }
@@ -494,7 +494,7 @@ mod tests {
         assert_eq!(units.take(&records, 0, &mut pass, meter), Ok(Use::default()));
         assert_eq!(units.put(Toy::of(9)), 0);
         let batches = &[&records];
-        assert_eq!(units.replay(0, OwnPast { batches, told: 1, now: 3 }, meter), Warm::Whole);
+        assert_eq!(units.replay(0, OwnPast { batches, emitted: 1, now: 3 }, meter), Warm::Whole);
         assert!(units.take(&records, 2, &mut pass, meter).is_ok_and(|used| used.is_held));
         assert_eq!(units.get(0).held, [1, 2, 3, 3]);
     }

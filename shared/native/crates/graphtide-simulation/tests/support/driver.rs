@@ -8,7 +8,7 @@ use graphtide_graph::store::EdgeRef;
 use graphtide_graph::vertex::Vertex;
 use graphtide_simulation::{Arrival, Found, Limits, Outcome, Query, Simulation, Variant};
 
-use super::oracle::{Edge, Told};
+use super::oracle::{Edge, Emitted};
 use super::streams::Record;
 
 /// The three engines.
@@ -35,34 +35,34 @@ impl Driver {
         Self { simulation, found: Found::default(), numbers: BTreeMap::new(), free: Vec::new() }
     }
 
-    pub fn insert(&mut self, edge: &Edge) -> Vec<Told> {
+    pub fn insert(&mut self, edge: &Edge) -> Vec<Emitted> {
         self.insert_with(edge, &mut Meter::unbounded(&Unhurried)).1
     }
 
-    pub fn insert_with(&mut self, edge: &Edge, meter: &mut Meter<'_>) -> (Outcome, Vec<Told>) {
-        let mut told = self.advance(edge.at, edge.ts);
+    pub fn insert_with(&mut self, edge: &Edge, meter: &mut Meter<'_>) -> (Outcome, Vec<Emitted>) {
+        let mut emitted = self.advance(edge.at, edge.ts);
         self.forget();
         let [source, target] = [edge.source, edge.target].map(|name| self.number(name, edge.id));
         let arrival = Arrival { edge: EdgeRef(edge.id), ts: edge.ts, at: edge.at, source, target, fits: edge.fits };
         self.found.clear();
         let outcome = self.simulation.insert(&arrival, &mut self.found, meter);
-        told.extend(self.told());
-        (outcome, told)
+        emitted.extend(self.emitted());
+        (outcome, emitted)
     }
 
-    pub fn delete(&mut self, id: u32, detected_at: i64) -> Vec<Told> {
+    pub fn delete(&mut self, id: u32, detected_at: i64) -> Vec<Emitted> {
         self.found.clear();
         self.simulation.delete(EdgeRef(id), detected_at, &mut self.found, &mut Meter::unbounded(&Unhurried));
-        self.told()
+        self.emitted()
     }
 
-    pub fn advance(&mut self, at: i64, detected_at: i64) -> Vec<Told> {
+    pub fn advance(&mut self, at: i64, detected_at: i64) -> Vec<Emitted> {
         self.found.clear();
         self.simulation.advance(at, detected_at, &mut self.found, &mut Meter::unbounded(&Unhurried));
-        self.told()
+        self.emitted()
     }
 
-    pub fn push(&mut self, record: &Record) -> Vec<Told> {
+    pub fn push(&mut self, record: &Record) -> Vec<Emitted> {
         match record {
             Record::Insert(edge) => self.insert(edge),
             Record::Delete(id, ts) => self.delete(*id, *ts),
@@ -70,15 +70,15 @@ impl Driver {
         }
     }
 
-    fn told(&self) -> Vec<Told> {
-        let told = |component: &graphtide_simulation::found::Component| Told {
+    fn emitted(&self) -> Vec<Emitted> {
+        let emitted = |component: &graphtide_simulation::found::Component| Emitted {
             kind: component.kind,
             detected_at: component.detected_at,
             id: component.id.0,
             pairs: self.found.pairs(component).iter().map(|&(query_edge, edge)| (query_edge, edge.0)).collect(),
             former: self.found.former(component).iter().map(|edge| edge.0).collect(),
         };
-        self.found.components().iter().map(told).collect()
+        self.found.components().iter().map(emitted).collect()
     }
 
     fn number(&mut self, name: u32, edge: u32) -> Vertex {

@@ -11,7 +11,7 @@ pub type Pair = (u8, u32);
 
 /// What is reported: kind, component id, pairs, former ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Emitted {
     pub kind: Kind,
     pub detected_at: Time,
     pub id: u32,
@@ -56,55 +56,55 @@ impl Oracle {
         }
     }
 
-    pub fn insert(&mut self, edge: Edge) -> Vec<Told> {
-        let mut told = self.advance(edge.at, edge.ts);
+    pub fn insert(&mut self, edge: Edge) -> Vec<Emitted> {
+        let mut emitted = self.advance(edge.at, edge.ts);
         self.live.push(edge);
         self.ends.insert(edge.id, (edge.source, edge.target));
         if self.query.report == Report::Changes {
-            told.extend(self.changes(edge.ts));
+            emitted.extend(self.changes(edge.ts));
         } else if let Some(part) = self.component(edge.id) {
-            told.push(Self::whole(Kind::Match, edge.ts, &part));
+            emitted.push(Self::whole(Kind::Match, edge.ts, &part));
             if self.query.report == Report::Instances {
                 let earliest = self.live.iter().position(|live| part.iter().any(|pair| pair.1 == live.id)).unwrap();
                 self.live.drain(..=earliest);
             }
         }
-        told
+        emitted
     }
 
-    pub fn delete(&mut self, id: u32, detected_at: Time) -> Vec<Told> {
+    pub fn delete(&mut self, id: u32, detected_at: Time) -> Vec<Emitted> {
         let part = self.component(id);
-        let told = part.map(|part| Self::whole(Kind::Retract, detected_at, &part));
+        let emitted = part.map(|part| Self::whole(Kind::Retract, detected_at, &part));
         self.live.retain(|edge| edge.id != id);
         match self.query.report {
-            Report::Maximal => told.into_iter().collect(),
+            Report::Maximal => emitted.into_iter().collect(),
             Report::Instances => Vec::new(),
             Report::Changes => self.changes(detected_at),
         }
     }
 
-    pub fn advance(&mut self, at: i64, detected_at: Time) -> Vec<Told> {
-        let mut told = Vec::new();
+    pub fn advance(&mut self, at: i64, detected_at: Time) -> Vec<Emitted> {
+        let mut emitted = Vec::new();
         while let Some(&Edge { at: first, .. }) = self.live.first().filter(|edge| edge.at < at - self.query.window) {
             self.live.retain(|edge| edge.at != first);
             if self.query.report == Report::Changes {
-                told.extend(self.changes(detected_at));
+                emitted.extend(self.changes(detected_at));
             }
         }
-        told
+        emitted
     }
 
     /// The difference between the match graph that was reported and the one there is.
-    fn changes(&mut self, detected_at: Time) -> Vec<Told> {
+    fn changes(&mut self, detected_at: Time) -> Vec<Emitted> {
         let now = self.match_graph();
         let (old, new) = (self.parts_by_age(&self.reported), self.parts_by_age(&now));
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for (id, part) in &old {
             let left: Vec<Pair> = part.difference(&now).copied().collect();
             let mut rest = new.iter().filter(|(_, other)| !other.is_disjoint(part));
             if !left.is_empty() {
                 let first = rest.next().map_or(*id, |(new, _)| *new);
-                told.push(Told {
+                emitted.push(Emitted {
                     kind: Kind::Retract,
                     detected_at,
                     id: first,
@@ -112,7 +112,7 @@ impl Oracle {
                     former: (first != *id).then_some(*id).into_iter().collect(),
                 });
                 for (new, other) in rest {
-                    told.push(Told { former: vec![*id], ..Self::told(Kind::Match, detected_at, *new, other) });
+                    emitted.push(Emitted { former: vec![*id], ..Self::emitted(Kind::Match, detected_at, *new, other) });
                 }
             }
         }
@@ -124,19 +124,19 @@ impl Oracle {
             let from: Vec<u32> = old.iter().filter(|(_, other)| !other.is_disjoint(part)).map(|(id, _)| *id).collect();
             let kind = if from.is_empty() { Kind::Match } else { Kind::Extend };
             let former = from.into_iter().filter(|old| old != id).collect();
-            told.push(Told { former, ..Self::told(kind, detected_at, *id, &entered) });
+            emitted.push(Emitted { former, ..Self::emitted(kind, detected_at, *id, &entered) });
         }
         self.reported = now;
-        told
+        emitted
     }
 
-    fn whole(kind: Kind, detected_at: Time, part: &BTreeSet<Pair>) -> Told {
-        Self::told(kind, detected_at, Self::sorted(&part.iter().copied().collect::<Vec<_>>())[0].1, part)
+    fn whole(kind: Kind, detected_at: Time, part: &BTreeSet<Pair>) -> Emitted {
+        Self::emitted(kind, detected_at, Self::sorted(&part.iter().copied().collect::<Vec<_>>())[0].1, part)
     }
 
-    fn told(kind: Kind, detected_at: Time, id: u32, part: &BTreeSet<Pair>) -> Told {
+    fn emitted(kind: Kind, detected_at: Time, id: u32, part: &BTreeSet<Pair>) -> Emitted {
         let pairs = Self::sorted(&part.iter().copied().collect::<Vec<_>>());
-        Told { kind, detected_at, id, pairs, former: Vec::new() }
+        Emitted { kind, detected_at, id, pairs, former: Vec::new() }
     }
 
     /// Pairs in stream order, then by query edge. Ids of the tests grow with the stream.

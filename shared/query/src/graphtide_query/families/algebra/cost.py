@@ -345,12 +345,12 @@ class AlgebraCost:
             )
             cost += arcs[symbol].changes * (walking.arc * (0.2 + 0.8 * hit) + walking.root * there * hit)
         pairs = sum(reached[state] for state in automaton.accepting)
-        told = improved * pairs / max(1e-9, nodes)
+        reported = improved * pairs / max(1e-9, nodes)
         cost += walking.node * improved
         ends = (roots, self._distinct(pairs / max(1.0, roots) if is_single else pairs))
         first, last = ends[::-1] if is_reversed else ends
-        relation = self._relation(pairs, first, last, told, cost)
-        return replace(relation, held=min(MOST, nodes), kept=min(MOST, CHANGE * told + HELD * relation.tuples))
+        relation = self._relation(pairs, first, last, reported, cost)
+        return replace(relation, held=min(MOST, nodes), kept=min(MOST, CHANGE * reported + HELD * relation.tuples))
 
     def _fans(self, automaton: Automaton, steps: Sequence[Algebra], turned: Sequence[bool]) -> dict[tuple[int, int], float]:
         """Return how many arcs of a symbol there are, on average, where one of another has ended."""

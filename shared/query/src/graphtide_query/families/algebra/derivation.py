@@ -66,8 +66,8 @@ def laid_open(plan: DerivedPlan) -> GraphPlan:
         InvalidQueryError: as `derived`.
     """
     considered = sorted(plan.considered, key=lambda each: each.nanoseconds)
-    told = (_considered(plan.pattern, each, each.physical) for each in considered if isinstance(each.physical, Derivation))
-    return GraphPlan(plan.pattern, derived(plan.pattern, plan.physical), tuple(told), plan.engines, plan.physical)
+    reported = (_considered(plan.pattern, each, each.physical) for each in considered if isinstance(each.physical, Derivation))
+    return GraphPlan(plan.pattern, derived(plan.pattern, plan.physical), tuple(reported), plan.engines, plan.physical)
 
 
 def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistics: StatisticsSnapshot | None) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_query.explanation import Explanation
 from graphtide_query.families.algebra.nodes import nodes, tree, written
-from graphtide_query.query_told import PlanTold
+from graphtide_query.plan_candidate import PlanCandidate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +37,9 @@ def explain_query(
         counts or {},
         logical={output.label: tree(each) for output, each in both},
         plans=tuple(
-            PlanTold(tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules)
+            PlanCandidate(
+                tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules
+            )
             for each in plan.considered
         ),
         engines={each.engine.value: each.nanoseconds for each in plan.engines},

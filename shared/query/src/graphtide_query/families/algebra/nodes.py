@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 def nodes(plan: AlgebraPlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
     """Return a node an operator, operands first; `actuals` have what a run saw, by the names of nodes."""
-    told = {output.operator for output in plan.outputs}
+    reported = {output.operator for output in plan.outputs}
     return tuple(
         Node(
             name=f"o{number}",
-            does=_does(operator) + (" -> results" if number in told else ""),
+            does=_does(operator) + (" -> results" if number in reported else ""),
             inputs=tuple(f"o{operand}" for operand in _operands(operator)),
             estimate=plan.estimates[number] if plan.estimates else None,
             actual=actuals.get(f"o{number}"),

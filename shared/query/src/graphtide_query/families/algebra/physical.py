@@ -31,9 +31,9 @@ from graphtide_query.families.algebra.automaton import automaton_of
 from graphtide_query.families.algebra.path_forms import label_of
 from graphtide_query.families.algebra.translation import (
     derived_predicates,
+    returned_expression,
+    returned_paths,
     rule_expression,
-    told_expression,
-    told_paths,
 )
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def compiled(  # noqa: PLR0917 - each after the second is one of few who give it
         estimated: how much the operator of an expression is estimated to hold.
     """
     known = derived_predicates(query)
-    told = told_paths(query)
+    returned = returned_paths(query)
     # The joins whose rows lead to paths keep all of their variables.
-    traced = {rule_expression(rule, known, told[rule.head]) for rule in query.rules if rule.head in told}
+    traced = {rule_expression(rule, known, returned[rule.head]) for rule in query.rules if rule.head in returned}
     compiler = _Compiler(engine, {pattern: order for pattern, order in (steps or {}).items() if pattern not in traced})
     outputs = [compiler.operator(expression) for expression in logical]
     reported = [
@@ -199,12 +199,12 @@ def _paths(query: GraphQuery, output: Output, known: Predicates, compiler: _Comp
             continue
         atom = next(atom for atom in rule.body if atom.name == output.path)
         expression = rule_expression(rule, known, output.path)
-        told = told_expression(rule, atom, known)
+        returned = returned_expression(rule, atom, known)
         is_edge = isinstance(atom.expression, Symbol) and not atom.expression.is_inverse
-        if not isinstance(expression, Pattern) or expression == told:
+        if not isinstance(expression, Pattern) or expression == returned:
             # A rule that only renames a predicate has no join, though what it renames may be one.
             walked = compiler.operator(expression)
             yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]), is_edge)
         else:
-            names, walked = _Names(), compiler.operator(told)
+            names, walked = _Names(), compiler.operator(returned)
             yield TracedPath(walked, compiler.operator(expression), (names.of(atom.source), names.of(atom.target)), is_edge)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _ALIKE: Final = 1.05
 """How many times as much as the cheapest a plan may be estimated to cost, to be preferred if fewer rules led to it."""
 
-_TOLD: Final = 4
+_MOST_CONSIDERED: Final = 4
 """Plans that are told beside the canonical one, the cheapest first."""
 
 
@@ -91,7 +91,7 @@ def chosen(
     near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
     best = min(near, key=lambda each: len(each.rewritings))
     first = next(each for each in found if not each.rewritings)
-    told = [best, *(each for each in _told(found, best, first) if each is not best)]
+    shown = [best, *(each for each in _considered(found, best, first) if each is not best)]
     is_written = best is first and not best.steps
     engines: tuple[ConsideredEngine, ...] = ()
     if planner_options.engine == AUTO:
@@ -99,9 +99,9 @@ def chosen(
         priced = (ConsideredEngine(each, estimated_cost(best.plan, best.steps, own)[0]) for each, own in costs)
         engines = tuple(sorted(priced, key=lambda each: each.nanoseconds))
         engine = engines[0].engine
-    derivations = [derivation_of(each.plan, engine, each.rewritings, each.steps) for each in told]
+    derivations = [derivation_of(each.plan, engine, each.rewritings, each.steps) for each in shown]
     derivations[0] = Derivation(engine) if is_written else derivations[0]
-    considered = (Candidate(way, each.nanoseconds, each.held) for way, each in zip(derivations, told, strict=True))
+    considered = (Candidate(way, each.nanoseconds, each.held) for way, each in zip(derivations, shown, strict=True))
     plan = logical if is_written else best.plan
     return DerivedPlan(query, _estimated(query, derivations[0], plan, best.steps, cost), tuple(considered), engines)
 
@@ -117,8 +117,8 @@ def _estimated(
     return replace(derivation, estimates=compiled(query, plan, derivation.engine, steps, estimated=held).estimates)
 
 
-def _told(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:
+def _considered(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:
     """Return plans to be told, cheapest first: that which is taken, the canonical one, and others that differ in cost."""
     by_cost = {f"{each.nanoseconds:.3g}": each for each in reversed(found)}
-    cheapest = [each for each in found if by_cost[f"{each.nanoseconds:.3g}"] is each][:_TOLD]
+    cheapest = [each for each in found if by_cost[f"{each.nanoseconds:.3g}"] is each][:_MOST_CONSIDERED]
     return [each for each in found if each is best or each is first or any(each is other for other in cheapest)]

@@ -37,8 +37,8 @@ MOST_SYMBOLS: Final = 64
 
 def fixed_parts(query: GraphQuery, canonical: Plan) -> frozenset[Algebra]:
     """Return what must not be rewritten: outputs whose paths are told, and all that they are made of."""
-    told = (each for each, output in zip(canonical, query.outputs, strict=True) if output.path is not None)
-    return frozenset(part for each in told for part in distinct(each))
+    returned = (each for each, output in zip(canonical, query.outputs, strict=True) if output.path is not None)
+    return frozenset(part for each in returned for part in distinct(each))
 
 
 def rewritings(plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Rule] = RULES) -> Iterator[tuple[str, Plan]]:

@@ -74,9 +74,9 @@ def derived_predicates(query: GraphQuery) -> Predicates:
     """Return the expression of each predicate of a query."""
     known: dict[str, Algebra] = {each.name: _scan(each) for each in query.inputs}
     found = Predicates(known, dict(known))
-    told, heads = told_paths(query), set[str]()
+    returned, heads = returned_paths(query), set[str]()
     for rule in query.rules:
-        own, before = rule_expression(rule, found, told.get(rule.head)), known.get(rule.head)
+        own, before = rule_expression(rule, found, returned.get(rule.head)), known.get(rule.head)
         known[rule.head] = own if before is None else _united((before, own), rule.head)
         other = _renamed(rule) if before is None else None
         derived = found.steps[other] if other is not None and other in heads else _derived(known[rule.head], rule.head)
@@ -85,17 +85,17 @@ def derived_predicates(query: GraphQuery) -> Predicates:
     return found
 
 
-def told_paths(query: GraphQuery) -> dict[str, str]:
+def returned_paths(query: GraphQuery) -> dict[str, str]:
     """Return the name of the path that is told with the results of a head, where one is."""
     return {output.head: output.path for output in query.outputs if output.path is not None}
 
 
-def rule_expression(rule: Rule, predicates: Predicates, told: str | None = None) -> Algebra:
-    """Return the expression of one rule over predicates; `told` is the name of the path that is told."""
+def rule_expression(rule: Rule, predicates: Predicates, returned: str | None = None) -> Algebra:
+    """Return the expression of one rule over predicates; `returned` is the name of the path that is told."""
     parts = tuple(
         Part(
-            told_expression(rule, atom, predicates)
-            if told is not None and atom.name == told
+            returned_expression(rule, atom, predicates)
+            if returned is not None and atom.name == returned
             else atom_expression(atom, predicates),
             atom.source,
             atom.target,
@@ -106,7 +106,7 @@ def rule_expression(rule: Rule, predicates: Predicates, told: str | None = None)
         # What the rule derives is called after it; where it is a predicate by another name, as that is.
         (atom,) = rule.body
         named = replace(atom, name=rule.head)
-        return atom_expression(named, predicates, is_told=told is not None and atom.name == told)
+        return atom_expression(named, predicates, is_told=returned is not None and atom.name == returned)
     return Pattern(parts, rule.columns, rule.head, rule.conditions)
 
 
@@ -125,7 +125,7 @@ def atom_expression(atom: Atom, predicates: Predicates, *, is_told: bool = False
             return path_in_parts(expression, known, atom.name)
 
 
-def told_expression(rule: Rule, atom: Atom, predicates: Predicates) -> Algebra:
+def returned_expression(rule: Rule, atom: Atom, predicates: Predicates) -> Algebra:
     """Return the expression of an atom of a rule whose path is told: from one end alone where the rule says which that is."""
     found, vertices = atom_expression(atom, predicates, is_told=True), known_vertices(rule.conditions)
     if not isinstance(found, Path) or isinstance(atom.expression, Symbol):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphtide_core.plans.events import AggregationPlan
     from graphtide_core.time import TimeUnit
 
-    from graphtide_query.event_told import EventTold
+    from graphtide_query.event_trace import EventTrace
     from graphtide_query.explanation import Seen, UnitFunnel
     from graphtide_query.nodes import Actual
 
@@ -40,7 +40,7 @@ def explain_events(
     plan: AggregationPlan,
     patterns: Sequence[str],
     actuals: Mapping[str, Actual] | None = None,
-    told: EventTold | None = None,
+    trace: EventTrace | None = None,
 ) -> Explanation:
     """Lay open the plan of many event patterns, a node a vertex.
 
@@ -48,11 +48,11 @@ def explain_events(
         plan: the plan.
         patterns: names of its patterns, in their order.
         actuals: of a run, by the names of nodes: `v0` and so on.
-        told: what was told of a run that was traced.
+        trace: what was told of a run that was traced.
     """
     shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
     settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
-    return Explanation("event patterns", AGGREGATION, settings, nodes(plan, patterns, actuals or {}), told=told)
+    return Explanation("event patterns", AGGREGATION, settings, nodes(plan, patterns, actuals or {}), trace=trace)
 
 
 def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:

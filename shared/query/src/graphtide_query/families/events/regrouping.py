@@ -106,7 +106,7 @@ def planned_anew(members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUni
         units[id(plan.unit)] = plan.unit
         places.setdefault(id(plan.unit), []).append((plan.place, number))
     running = [_remaining(units[of], sorted(own)) for of, own in places.items()]
-    found = regrouped([own for _, own in running], unit, statistics_of(told.physical.rates for told, _ in members))
+    found = regrouped([own for _, own in running], unit, statistics_of(reported.physical.rates for reported, _ in members))
     if found is None:
         return None
     return [running[which][0][place] for which, place in found.before], found.unit

@@ -14,14 +14,14 @@ use smallvec::SmallVec;
 
 use super::Subgraphs;
 use super::unit::SubgraphUnit;
-use crate::matcher::work_budgets::WorkBudgets;
 use crate::matcher::engine::AnyEngine;
 use crate::matcher::past::Past;
 use crate::matcher::reported::Reported;
 use crate::matcher::unit::{Guard, Unit, Warm};
 use crate::matcher::unit_ref::UnitRef;
 use crate::matcher::window::Window;
-use crate::plan::{InvalidPlan, PatternSpec, PlanSpec, DeduplicationSpec};
+use crate::matcher::work_budgets::WorkBudgets;
+use crate::plan::{DeduplicationSpec, InvalidPlan, PatternSpec, PlanSpec};
 
 impl Subgraphs {
     /// Takes what follows from all units, now that the first have been made.
@@ -29,7 +29,7 @@ impl Subgraphs {
         self.postings.begin();
         self.dispatch.seal();
         self.has_threads = self.units.iter().any(|unit| unit.engine.has_threads());
-        self.has_timers = self.units.iter().any(|unit| unit.engine.tells_expiry());
+        self.has_timers = self.units.iter().any(|unit| unit.engine.emits_expiry());
         for number in (0..self.units.len() as u32).map(UnitId) {
             let unit = &self.units[number.place()];
             window.lengthen(unit.clock, unit.engine.lookback());
@@ -154,7 +154,7 @@ impl Subgraphs {
     pub fn settle_with(&mut self, number: UnitId, window: &mut Window) {
         let unit = &self.units[number.place()];
         self.timers.set(number, unit.clock, unit.next_due());
-        self.has_timers |= unit.engine.tells_expiry();
+        self.has_timers |= unit.engine.emits_expiry();
         window.lengthen(unit.clock, unit.engine.lookback());
         self.has_threads |= unit.engine.has_threads();
         self.live += unit.engine.live();

@@ -29,7 +29,7 @@ impl Subgraphs {
         let engine = &self.units[number.place()].engine;
         // What time alone brought about was told of those that were there; of others it is to be told with the next record.
         let clocks = &window.clocks;
-        let ts = if engine.tells_expiry() { clocks.watermark() } else { clocks.time() };
+        let ts = if engine.emits_expiry() { clocks.watermark() } else { clocks.time() };
         let clock = self.units[number.place()].clock;
         let alive_from = Now { ts, ..clocks.now() }.alive_from(clock, engine.lookback());
         let came = |batch: &EdgeBatch, row: usize| match clock {
@@ -44,7 +44,7 @@ impl Subgraphs {
             if !is_alive && !in_arrival_order {
                 continue;
             }
-            let (batch, is_told) = (batches[which], which >= past.untold.len());
+            let (batch, is_emitted) = (batches[which], which >= past.unreported.len());
             let class = self.dispatch.class(batch.labels()[row]);
             if class == NO_CLASS {
                 continue;
@@ -64,7 +64,7 @@ impl Subgraphs {
             if clock == Clock::Edges {
                 window.store.number_at(edge, came(batch, row));
             }
-            recalled.keep(edge, is_told);
+            recalled.keep(edge, is_emitted);
         }
         window.store.settle_late();
         if self.blueprints.of(number).is_some_and(|spec| spec.deduplication != DeduplicationSpec::default()) {

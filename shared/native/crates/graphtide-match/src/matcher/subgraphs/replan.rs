@@ -14,11 +14,11 @@ use graphtide_graph::clock::Now;
 
 use super::Subgraphs;
 use super::making::predicates;
-use crate::matcher::work_budgets::{WorkBudgets, Bounded, SAVED};
 use crate::matcher::past::Recalled;
 use crate::matcher::reported::Reported;
 use crate::matcher::unit::Warm;
 use crate::matcher::window::Window;
+use crate::matcher::work_budgets::{Bounded, SAVED, WorkBudgets};
 use crate::plan::{InvalidPlan, PatternSpec};
 
 impl Subgraphs {

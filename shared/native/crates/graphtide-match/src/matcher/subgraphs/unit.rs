@@ -22,7 +22,6 @@ use graphtide_graph::clock::{Clock, Now};
 use graphtide_graph::store::EdgeRef;
 use smallvec::SmallVec;
 
-use crate::matcher::work_budgets::{Bounded, SAVED};
 use crate::matcher::deduplication::{PastOrder, repeated};
 use crate::matcher::engine::AnyEngine;
 use crate::matcher::past::Recalled;
@@ -31,6 +30,7 @@ use crate::matcher::reported::Reported;
 use crate::matcher::satisfied::Mark;
 use crate::matcher::unit::{Counts, Guard, LimitReached, Removal, Unit, Warm};
 use crate::matcher::window::Window;
+use crate::matcher::work_budgets::{Bounded, SAVED};
 
 /// An engine and the patterns that it matches.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Unit for SubgraphUnit {
 
     fn replay(&mut self, past: Replayed<'_>, meter: &mut Meter<'_>) -> Warm {
         let Replayed { recalled, window, postings, is_distinct, mut reported } = past;
-        let Recalled { edges, told, before, newest } = recalled;
+        let Recalled { edges, emitted, before, newest } = recalled;
         let now = window.clocks.now();
         let Window { store, vertices, satisfied, .. } = window;
         let Some(sets) = satisfied else { return Warm::Limited };
@@ -142,7 +142,7 @@ impl Unit for SubgraphUnit {
                     let is_repeated = place.next().is_some_and(|place| repeated.contains(&place));
                     if !is_repeated
                         && let FoundRow::Assignment { edges, vertices } = found
-                        && edges.iter().any(|edge| told.contains(edge))
+                        && edges.iter().any(|edge| emitted.contains(edge))
                     {
                         for &member in &members {
                             reported.keep((member, clock), Now { ts: detected_at, ..kept }, (edges, vertices), store);

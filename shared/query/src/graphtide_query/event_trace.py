@@ -37,7 +37,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class EventTold:
+class EventTrace:
     """What was told of the patterns of a unit.
 
     Attributes:

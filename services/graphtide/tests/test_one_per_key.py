@@ -18,16 +18,16 @@ THREE_FAILURES = "PATTERN guessed MATCH (a)-[x:fails]->(h), (a)-[y:fails]->(h), 
 FAILURES = [{"ts": 1_000 * each, "id": f"f{each}", "src": f"a{each % 2}", "dst": "h", "label": "fails"} for each in range(30)]
 
 
-def told(text: str, records: list[dict[str, object]]) -> list[tuple[int, list[object]]]:
+def emitted(text: str, records: list[dict[str, object]]) -> list[tuple[int, list[object]]]:
     return [(each.detected_at, [*each.edges.values()]) for each in graphtide.match(text, records)]
 
 
 def test_thirty_failed_logins_of_two_addresses_are_two_alerts_in_each_interval() -> None:
-    assert len(told(THREE_FAILURES, FAILURES)) == 2 * 6 * 455, "15 over 3, in each order"
-    distinct = told(f"{THREE_FAILURES} REPORT DISTINCT", FAILURES)
+    assert len(emitted(THREE_FAILURES, FAILURES)) == 2 * 6 * 455, "15 over 3, in each order"
+    distinct = emitted(f"{THREE_FAILURES} REPORT DISTINCT", FAILURES)
     assert len(distinct) == 2 * 455
     assert distinct[0] == (4_000, ["f0", "f2", "f4"])
-    assert told(f"{THREE_FAILURES} REPORT ONE PER a.id, h.id EVERY 10s", FAILURES) == [
+    assert emitted(f"{THREE_FAILURES} REPORT ONE PER a.id, h.id EVERY 10s", FAILURES) == [
         (4_000, ["f0", "f2", "f4"]),
         (5_000, ["f1", "f3", "f5"]),
         (10_000, ["f0", "f2", "f10"]),
@@ -96,8 +96,8 @@ def test_explain_says_how_many_matches_were_left_untold(tmp_path: Path) -> None:
     assert ended.exit_code == 0, ended.output
     edges, events = json.loads(ended.output)
     assert (edges["counts"]["matches"], edges["counts"]["suppressed"]) == (2, 2 * 455 - 2)
-    told = {name: events["funnel"][name] for name in ("matches", "suppressed")}
-    assert told == {"matches": {"pairs": 2}, "suppressed": {"pairs": 2 * (14 + 13) - 2}}
+    emitted = {name: events["funnel"][name] for name in ("matches", "suppressed")}
+    assert emitted == {"matches": {"pairs": 2}, "suppressed": {"pairs": 2 * (14 + 13) - 2}}
     drawn = CliRunner().invoke(app, ["explain", str(pattern), "--analyze", str(stream)])
     assert "suppressed: 908" in drawn.output
     assert "left untold of pairs" in drawn.output

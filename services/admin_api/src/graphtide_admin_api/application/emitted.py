@@ -75,7 +75,7 @@ class Stretch:
 
 
 @dataclass(slots=True)
-class Told:
+class Emitted:
     """What was told in a stretch, the oldest first, and what may be missing in it.
 
     Attributes:
@@ -96,7 +96,7 @@ class Told:
             self.flaws.append(flaw)
 
 
-def told_in(reader: LogReader, ends: Mapping[TopicPartition, tuple[int, int]], wanted: Stretch, most: Most) -> Told:
+def emitted_in(reader: LogReader, ends: Mapping[TopicPartition, tuple[int, int]], wanted: Stretch, most: Most) -> Emitted:
     """Return what was told in a stretch.
 
     Args:
@@ -108,25 +108,25 @@ def told_in(reader: LogReader, ends: Mapping[TopicPartition, tuple[int, int]], w
     Raises:
         TransientError: the log does not answer.
     """
-    told = Told(wanted.at, None if wanted.stream_epoch is None else wanted.stream_epoch.read_to)
-    reading = _Reading(reader, wanted, most, told)
+    emitted = Emitted(wanted.at, None if wanted.stream_epoch is None else wanted.stream_epoch.read_to)
+    reading = _Reading(reader, wanted, most, emitted)
     for place, (first, end) in ends.items():
         reading.read(place, first, end)
-    told.records.reverse()
-    told.at = told.read_to if told.at is None else told.at
-    if any(each.completeness is not Completeness.EXACT for each in told.records):
-        told.add("at a limit the query gave up results (SHED)")
-    return told
+    emitted.records.reverse()
+    emitted.at = emitted.read_to if emitted.at is None else emitted.at
+    if any(each.completeness is not Completeness.EXACT for each in emitted.records):
+        emitted.add("at a limit the query gave up results (SHED)")
+    return emitted
 
 
 class _Reading:
     """Reads one stretch."""
 
-    def __init__(self, reader: LogReader, wanted: Stretch, most: Most, told: Told) -> None:
+    def __init__(self, reader: LogReader, wanted: Stretch, most: Most, emitted: Emitted) -> None:
         self._reader = reader
         self._wanted = wanted
         self._most = most
-        self._told = told
+        self._emitted = emitted
         self._key = wanted.name.encode()
         self._looked_at = self._bytes = 0
         self._seen: int | None = None
@@ -145,35 +145,35 @@ class _Reading:
         first = self._reader.ends([place])[place][0]
         created = self._wanted.created_at.timestamp() * 1000
         if first > 0 and (oldest is None or oldest.timestamp >= created):
-            self._told.add("the log does not keep all that was told before: its matches have left by their age")
+            self._emitted.add("the log does not keep all that was told before: its matches have left by their age")
 
     def _take(self, found: IntervalMatch, size: int) -> bool:
         """Take what was told before all that was taken, if it is of the stretch; return whether to go on."""
-        told_at, stream_epoch = found.detected_at, self._wanted.stream_epoch
+        emitted_at, stream_epoch = found.detected_at, self._wanted.stream_epoch
         if (
             stream_epoch is not None
             and stream_epoch.epoch > 0
-            and (not stream_epoch.has(told_at) or (self._seen is not None and told_at > self._seen))
+            and (not stream_epoch.has(emitted_at) or (self._seen is not None and emitted_at > self._seen))
         ):
             # Times of an epoch do not go back: it is of an epoch before.
             return False
-        told = self._told
-        read_to = told_at if told.read_to is None else max(told_at, told.read_to)
-        at = read_to if told.at is None else told.at
+        emitted = self._emitted
+        read_to = emitted_at if emitted.read_to is None else max(emitted_at, emitted.read_to)
+        at = read_to if emitted.at is None else emitted.at
         if self._seen is None:
-            told.at, told.read_to = at, read_to
-        self._seen = told_at
-        if told_at > at:
+            emitted.at, emitted.read_to = at, read_to
+        self._seen = emitted_at
+        if emitted_at > at:
             return True
-        if self._wanted.lookback is not None and told_at <= at - self._wanted.lookback:
+        if self._wanted.lookback is not None and emitted_at <= at - self._wanted.lookback:
             return False
-        told.records.append(found)
+        emitted.records.append(found)
         self._bytes += size
         return True
 
     def _cut(self) -> None:
         since = "" if self._seen is None else f", back to what was told at {self._seen}"
-        self._told.add(f"only {self._looked_at:,} matches of all patterns were looked at{since}")
+        self._emitted.add(f"only {self._looked_at:,} matches of all patterns were looked at{since}")
 
     def _end(self, place: TopicPartition, first: int, end: int) -> int:
         """Return an offset from which on all that the query told was told after the instant."""
@@ -216,5 +216,5 @@ class _Reading:
             return graph_results.result_of(event) if is_own else None
         except PoisonRecordError as error:
             _LOG.warning(events.MATCH_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
-            self._told.add("a match cannot be read")
+            self._emitted.add("a match cannot be read")
             return None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanTold:
+class PlanCandidate:
     """What a graph query could compute: its expressions, its estimates, and whether it is what it does compute."""
 
     written: tuple[str, ...]
@@ -21,7 +21,7 @@ class PlanTold:
 
 
 def query_object(
-    logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold], engines: Mapping[str, float]
+    logical: Mapping[str, Sequence[str]], plans: Sequence[PlanCandidate], engines: Mapping[str, float]
 ) -> dict[str, object]:
     """Return what is told of a graph query alone; nothing of others."""
     if not logical:
@@ -43,7 +43,9 @@ def query_object(
     }
 
 
-def query_lines(logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold], engines: Mapping[str, float]) -> list[str]:
+def query_lines(
+    logical: Mapping[str, Sequence[str]], plans: Sequence[PlanCandidate], engines: Mapping[str, float]
+) -> list[str]:
     """Return the expressions of a graph query as a tree, and the plans and engines that were weighed."""
     lines: list[str] = []
     for label, expression in logical.items():
@@ -55,6 +57,6 @@ def query_lines(logical: Mapping[str, Sequence[str]], plans: Sequence[PlanTold],
         rules = f"  by {', '.join(each.rules)}" if each.rules else "  as the query is written"
         lines.append(f"{mark} {each.nanoseconds:>12,.1f} {each.held:>12,.3g}{rules}: {'; '.join(each.written)}")
     if engines:
-        told = ", ".join(f"{name} {nanoseconds:,.1f}" for name, nanoseconds in engines.items())
-        lines.append(f"engines that were weighed, by nanoseconds an edge: {told}")
+        reported = ", ".join(f"{name} {nanoseconds:,.1f}" for name, nanoseconds in engines.items())
+        lines.append(f"engines that were weighed, by nanoseconds an edge: {reported}")
     return lines
