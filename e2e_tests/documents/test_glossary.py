@@ -8,7 +8,23 @@ from typing import Final
 
 GLOSSARY: Final = Path(__file__).parents[2] / "docs/glossary.md"
 FORMER: Final = frozenset(
-    ["arrangement", "company", "crowd", "doubt", "figures", "frontier", "hindsight", "reach", "residue", "simulate", "standing", "tell", "told", "unfit", "wish"]
+    [
+        "arrangement",
+        "company",
+        "crowd",
+        "doubt",
+        "figures",
+        "frontier",
+        "hindsight",
+        "reach",
+        "residue",
+        "simulate",
+        "standing",
+        "tell",
+        "told",
+        "unfit",
+        "wish",
+    ]
 )
 """Words that had a place here, or in the code, and that a term of the field replaces."""
 
