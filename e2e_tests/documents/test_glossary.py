@@ -7,25 +7,10 @@ from pathlib import Path
 from typing import Final
 
 GLOSSARY: Final = Path(__file__).parents[2] / "docs/glossary.md"
-FORMER: Final = frozenset(
-    [
-        "arrangement",
-        "company",
-        "crowd",
-        "doubt",
-        "figures",
-        "frontier",
-        "hindsight",
-        "reach",
-        "residue",
-        "simulate",
-        "standing",
-        "tell",
-        "told",
-        "unfit",
-        "wish",
-    ]
-)
+FORMER: Final = {
+    "arrangement", "company", "crowd", "doubt", "figures", "frontier", "hindsight", "reach", "residue", "simulate", "standing",
+    "tell", "told", "unfit", "wish",
+}  # fmt: skip
 """Words that had a place here, or in the code, and that a term of the field replaces."""
 
 
