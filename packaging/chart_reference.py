@@ -60,8 +60,8 @@ DEFINITIONS: Final[dict[str, Any]] = {
     "port": {"type": "integer", "minimum": 1, "maximum": 65535},
     "resources": _closed(
         {
-            "requests": {**_QUANTITIES, "description": "What a node must have to spare."},
-            "limits": {**_QUANTITIES, "description": "What is not exceeded."},
+            "requests": {**_QUANTITIES, "description": "Reserved on a node."},
+            "limits": {**_QUANTITIES, "description": "Upper bounds."},
         }
     ),
     "secondsOrInf": {"type": ["number", "string"], "minimum": 0, "pattern": "^inf$"},
@@ -200,10 +200,10 @@ helm install graphtide charts/graphtide --values my-values.yaml
 helm test graphtide
 ```
 
-Brokers, Redis and Secrets are there before; the chart makes none of them. [Installing](../../docs/how-to/install.md) says
-which, and [upgrading](../../docs/how-to/upgrade.md) what happens to what runs. `values-minimal.yaml` is what must be said at
-least, `values-production.yaml` a deployment of several nodes with TLS, SASL and alerts. A value that is not in the table is
-refused, and so are values that do not go together, with words that say what to write.
+Look up every value of the chart. You provide brokers, Redis and Secrets: [installing](../../docs/how-to/install.md) lists
+them, and [upgrading](../../docs/how-to/upgrade.md) says what happens to a running release. `values-minimal.yaml` has the values
+that you must set, `values-production.yaml` is a deployment of several nodes with TLS, SASL and alerts. The chart refuses
+unknown values and values that contradict each other, and says what to write.
 
 Kubernetes {kubeVersion}. `make chart` checks the chart.
 
