@@ -74,6 +74,7 @@ LEFT_OUT: Final = {
     ("docs/benchmarks/spark.md", "python shared/bench/services/backfill.py "): "takes an hour, on Spark",
     ("docs/benchmarks/graph-queries.md", "graphtide bench algebra "): "needs a public stream that is not part of the project",
     ("charts/graphtide/README.md", "helm install "): "needs a cluster",
+    ("docs/how-to/consume-matches.md", "import json"): "needs Kafka, and runs until it is ended; it has a test of its own",
     ("docs/how-to/install.md", "kubectl create "): "needs a cluster",
     ("docs/how-to/install.md", "helm install "): "needs a cluster",
     ("docs/how-to/install.md", "helm template "): "what Helm makes of these values, the tests of the chart look at",
