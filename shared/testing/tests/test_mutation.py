@@ -171,6 +171,16 @@ def test_tests_that_fail_before_any_change_are_refused(tmp_path: Path) -> None:
     assert "the tests must pass before anything is changed" in result.stderr
 
 
+def test_a_test_that_cannot_pass_on_a_copy_is_left_out_by_name(tmp_path: Path) -> None:
+    place = "import toy\n\ndef test_the_place():\n    assert 'graphtide-mutation' not in toy.__file__\n"
+    toy(tmp_path, STRONG + place)
+
+    result = sampler(tmp_path, "--mutants", "1", "--deselect", "tests/test_sums.py::test_the_place")
+
+    assert result.returncode == 0, result.stderr
+    assert "3 tests pass" in result.stdout
+
+
 def test_tests_that_run_nothing_of_the_package_are_refused(tmp_path: Path) -> None:
     toy(tmp_path, "def test_it():\n    assert True\n")
 
@@ -196,9 +206,9 @@ def run(folder: Path) -> str:
     return result.stdout
 
 
-def sampler(folder: Path) -> subprocess.CompletedProcess[str]:
+def sampler(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     module = [sys.executable, "-m", "graphtide_testing.mutation"]
-    command = [*module, "src/toy", "--tests", "tests", "--mutants", "1000", "--start-seconds", "15"]
+    command = [*module, "src/toy", "--tests", "tests", "--mutants", "1000", "--start-seconds", "15", *options]
     # Plugins that happen to be installed would take longer than the toy's tests.
     plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_cov.plugin"}
     return subprocess.run(command, cwd=folder, env={**os.environ, **plugins}, capture_output=True, text=True, check=False)

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes: Counter[Outcome] = Counter()
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="graphtide-mutation-") as folder:
-        trials = Trials(package, options.tests, Path(folder), options.start_seconds)
+        trials = Trials(package, options.tests, options.deselect, Path(folder), options.start_seconds)
         try:
             baseline = trials.baseline()
         except (TestsFailError, NothingRunsError) as error:
@@ -79,6 +79,7 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m graphtide_testing.mutation", description=__doc__)
     parser.add_argument("package", type=Path, metavar="PACKAGE_SRC", help="folder of the package to change copies of")
     parser.add_argument("--tests", nargs="+", required=True, metavar="PATH", help="tests to run, as pytest takes them")
+    parser.add_argument("--deselect", nargs="+", default=(), metavar="ID", help="tests that cannot pass on a copy")
     parser.add_argument("--mutants", type=int, default=200, help="how many mutants to try")
     parser.add_argument("--seed", type=int, default=1, help="picks the mutants")
     parser.add_argument("--start-seconds", type=float, default=60.0, help="seconds that a trial may take to start")

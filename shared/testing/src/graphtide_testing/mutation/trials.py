@@ -83,10 +83,13 @@ class Baseline:
 class Trials:
     """A copy of a package, and the tests that are run on it."""
 
-    def __init__(self, package: Path, tests: Sequence[str], folder: Path, start_seconds: float) -> None:
+    def __init__(
+        self, package: Path, tests: Sequence[str], deselected: Sequence[str], folder: Path, start_seconds: float
+    ) -> None:
         """Copy the package below `folder`, which the caller deletes; a trial gets `start_seconds` for starting pytest."""
         self._folder = folder
         self._tests = list(tests)
+        self._deselected = [f"--deselect={each}" for each in deselected]
         self._start_seconds = start_seconds
         self._copy = folder / "path" / package.name
         shutil.copytree(package, self._copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -141,7 +144,7 @@ class Trials:
     ) -> subprocess.CompletedProcess[str]:
         plugins = ["-p", "graphtide_testing.mutation.chosen_tests", "-p", "no:cacheprovider"]
         # With -P the working directory is not on the path before the copy.
-        command = [sys.executable, "-P", "-m", "pytest", "-q", *plugins, *arguments]
+        command = [sys.executable, "-P", "-m", "pytest", "-q", *plugins, *self._deselected, *arguments]
         path = os.pathsep.join(filter(None, [str(self._copy.parent), os.environ.get("PYTHONPATH")]))
         # Bytecode of one mutant must not be taken for that of the next; failing examples are no examples of the checkout.
         own = {
