@@ -444,8 +444,10 @@ def test_windows_of_a_notebook_are_made_on_spark() -> None:
 
     (block,) = (block for block in blocks_of(PAGES["docs/reference/preprocess.md"]) if block.language == "python")
     spark = SparkSession.builder.master("local[1]").getOrCreate()
+    names: dict[str, Any] = {"spark": spark}
     try:
-        exec(compile(block.text, block.place, "exec"), {"spark": spark})  # noqa: S102 - our own text
+        exec(compile(block.text, block.place, "exec"), names)  # noqa: S102 - our own text
+        assert {row["label"] for row in names["found"].edges().collect()} == {"http", "tcp"}
     finally:
         spark.stop()
 

@@ -27,6 +27,7 @@ from graphtide_testing.clock import ManualClock
 from graphtide_testing.graph_results import reported
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.registrations import registering, registration
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 from graphtide_wire.reads_form import LookbackForm, ReadsForm
@@ -85,7 +86,7 @@ def in_one_process(query: GraphQuery, streams: Mapping[StreamName, tuple[Edge, .
 
 def test_a_query_over_several_streams_is_answered_alike_merged_by_the_services_and_in_one_process() -> None:
     emitted = 0
-    for seed in range(50):
+    for seed in seeds(50):
         drawn = random.Random(seed)
         query = random_graph_query(drawn, SHAPE)
         if len(query.streams) < 2:

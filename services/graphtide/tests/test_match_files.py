@@ -15,6 +15,7 @@ from graphtide import match_files
 from graphtide.cli.app import app
 from graphtide_query import parse, print_pattern
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 from typer.testing import CliRunner
@@ -99,7 +100,7 @@ def test_random_queries(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # So that files have several parts.
     monkeypatch.setattr(match_files, "ROWS", 7)
     rows = 0
-    for seed in range(40):
+    for seed in seeds(40):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(conditions=False))
         (files / "stream.jsonl").write_bytes(to_json_lines(random_stream(rng, STREAM)))

@@ -15,6 +15,7 @@ from graphtide_core.match import MatchKind
 from graphtide_query import print_pattern
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 from typer.testing import CliRunner
@@ -60,7 +61,7 @@ def as_told(edges: list[Edge]) -> list[tuple[Any, ...]]:
 def test_edges_come_with_results_and_go_with_what_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_edges, "_FEW", 2)
     deletions = 0
-    for seed in range(150):
+    for seed in seeds(150):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
         found = as_told(list(graphtide.match(query, list(edges)).edges()))

@@ -16,6 +16,7 @@ from graphtide_core.stream_window import WindowKind
 from graphtide_testing.graph_results import expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, edge_streams, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, graph_queries, random_graph_query
 from hypothesis import given
@@ -84,7 +85,7 @@ def test_merged_streams_are_answered_as_the_oracle_does(
 
 def test_many_random_queries_over_two_streams() -> None:
     emitted = of_both = 0
-    for seed in range(400):
+    for seed in seeds(400):
         rng = random.Random(seed)
         query = random_graph_query(rng, SHAPE)
         found = check(query, random_stream(rng, STREAM), random_stream(rng, STREAM))

@@ -13,6 +13,7 @@ from graphtide_core.stream_window import WindowKind
 from graphtide_query import print_pattern
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 from typer.testing import CliRunner
@@ -53,7 +54,7 @@ def expected(query: GraphQuery, edges: tuple[Edge, ...], at: int) -> set[tuple[t
 
 def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
     results = 0
-    for seed in range(100):
+    for seed in seeds(100):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
         (tmp_path / "q.gtp").write_text(print_pattern(query))

@@ -306,6 +306,7 @@ def test_closing_survives_what_the_client_makes_of_a_producer_that_was_shut_out(
     producing = Producing({"bootstrap.servers": "127.0.0.1:1"})
     producing.producer = cast("Any", ShutOut())
     producing.close()
+    assert not hasattr(producing, "producer"), "the producer is let go"
 
 
 def test_a_broker_whose_connection_ended_meanwhile_is_asked_again() -> None:

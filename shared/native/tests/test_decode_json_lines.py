@@ -150,8 +150,8 @@ def test_raw_bytes_are_kept_where_asked() -> None:
 
 
 @given(st.lists(st.binary(max_size=40) | st.sampled_from([b"{", b'"ts":', b"1", b"\n", b"}", b"\\u", b'"']), max_size=10))
-def test_random_bytes_never_crash(blocks: list[bytes]) -> None:
+def test_each_line_of_random_bytes_is_a_record_or_a_dead_letter(blocks: list[bytes]) -> None:
     decoder = JsonLinesDecoder(Symbols(), ["a"], {})
-    for block in blocks:
-        decoder.decode(block)
-    decoder.finish()
+    records = sum(len(decoder.decode(block).to_records()) for block in blocks) + len(decoder.finish().to_records())
+    lines = [line for line in b"".join(blocks).split(b"\n") if line.strip(b" \t\r")]
+    assert records + len(decoder.take_dead_letters()) == len(lines)

@@ -22,6 +22,7 @@ from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.planner_options import every_plan
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,7 +98,7 @@ def test_every_engine_of_dual_simulation_does_too(pattern: SubgraphPattern, edge
 @pytest.mark.parametrize("shape", [TINY, WIDE], ids=["tiny", "wide"])
 def test_many_random_streams(shape: PatternShape, stream: StreamShape) -> None:
     found = 0
-    for seed in range(60):
+    for seed in seeds(60):
         rng = Random(seed)
         found += check(random_pattern(rng, replace(shape, max_edges=4)), random_stream(rng, stream))
     assert found > 40, "the cases must have matches"
@@ -106,7 +107,7 @@ def test_many_random_streams(shape: PatternShape, stream: StreamShape) -> None:
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_random_streams_under_dual_simulation(report: Report) -> None:
     found = 0
-    for seed in range(120):
+    for seed in seeds(120):
         rng = Random(seed)
         shape = PatternShape(max_edges=3, max_counted=rng.choice([2, 3, 8]), report=report)
         found += check(random_pattern(rng, shape), random_stream(rng, StreamShape()))
@@ -115,7 +116,7 @@ def test_many_random_streams_under_dual_simulation(report: Report) -> None:
 
 @pytest.mark.parametrize("concurrency", [Concurrency(2), Concurrency(4, "all")], ids=str)
 def test_several_threads_report_what_the_oracle_reports(concurrency: Concurrency) -> None:
-    for seed in range(40):
+    for seed in seeds(40):
         rng = Random(seed)
         pattern, edges = random_pattern(rng, WIDE), random_stream(rng, StreamShape())
         feed = Feed(plan(pattern, "timing"), concurrency=concurrency)
@@ -145,7 +146,7 @@ def test_windows_of_edges_and_of_time_in_one_pass_do_not_disturb_each_other(
 @pytest.mark.parametrize("adaptive", [False, True], ids=["fixed", "replanned"])
 def test_many_mixed_passes(adaptive: bool) -> None:
     found = 0
-    for seed in range(150):
+    for seed in seeds(150):
         rng = Random(seed)
         shapes = [replace(rng.choice([TINY, WIDE, PatternShape()]), max_edges=3) for _ in range(rng.randint(2, 5))]
         found += together(shapes, random_stream(rng, StreamShape(duplicates=False)), rng, adaptive=adaptive)
@@ -183,7 +184,7 @@ def test_changing_the_plan_between_any_two_records_changes_no_match(
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_changing_the_engine_of_dual_simulation_changes_nothing(report: Report) -> None:
     found = 0
-    for seed in range(100):
+    for seed in seeds(100):
         rng = Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=3, max_counted=6, report=report))
         oracle, feed = SimulationOracle(pattern), Feed(rng.choice(every_plan(pattern)), adaptive=True)

@@ -13,6 +13,7 @@ from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.planner_options import planner_options_of, said
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given
 
@@ -52,7 +53,7 @@ def test_dense_streams_without_deletions(planner_options: PlannerOptions) -> Non
     """Many matches: few vertices, few labels, long streams."""
     shape = PatternShape(max_edges=4)
     total = 0
-    for seed in range(60):
+    for seed in seeds(60):
         rng = random.Random(seed)
         pattern = random_pattern(rng, shape)
         edges = random_stream(rng, StreamShape(deletions=False, duplicates=False))

@@ -23,6 +23,7 @@ from graphtide_testing.algebra_text import written
 from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import check_path, expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, edge_streams, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 from hypothesis import given
@@ -115,7 +116,7 @@ def compare(query: GraphQuery, plans: Iterable[tuple[tuple[str, ...], Plan]], ed
 def test_random_ways_over_rules_keep_what_is_told() -> None:
     emitted = 0
     used: set[str] = set()
-    for seed in range(400):
+    for seed in seeds(400):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS, conditions=seed % 2 == 0, paths=seed % 5 == 0))
         plain = seed % 5 == 0
@@ -132,7 +133,7 @@ def test_random_ways_over_rules_keep_what_is_told() -> None:
 
 def test_each_step_from_random_canonical_plans_keeps_what_is_told() -> None:
     emitted = 0
-    for seed in range(1_000, 1_120):
+    for seed in seeds(120, 1_000):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))
@@ -153,7 +154,7 @@ def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
 
 def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
     emitted = 0
-    for seed in range(2_000, 2_150):
+    for seed in seeds(150, 2_000):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))

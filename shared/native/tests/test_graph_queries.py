@@ -18,6 +18,7 @@ from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import as_one_path, check_path, expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, edge_streams, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, graph_queries, random_graph_query
 from hypothesis import given
@@ -119,7 +120,7 @@ def unrepeated(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_random_queries(engine: PathEngine) -> None:
     emitted = with_paths = 0
-    for seed in range(300):
+    for seed in seeds(300):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS, conditions=seed % 3 == 0))
         # Paths are checked where no id comes twice and none is deleted.
@@ -173,7 +174,7 @@ def test_a_step_along_a_derived_edge_is_told_as_one_whatever_the_rule_and_the_pl
         assert {step.label for step in derived} == {"D"}
         assert steps - derived <= {"e2"}, "an edge of a is told as the edge that D derives from it"
         shape = StreamShape(labels=("a", "b"), vertices=4, deletions=True, duplicates=False, nameless=False)
-        for seed in range(3):
+        for seed in seeds(3):
             check(plan, random_stream(random.Random(seed), shape))
 
 
@@ -190,7 +191,7 @@ def test_the_path_that_a_derived_edge_is_by_itself_is_that_edge(engine: PathEngi
     (query,) = parse(f"QUERY q h(x, y) <- a+(x, y). {text} ON s WINDOW(9) RETURN p")
     assert isinstance(query, GraphQuery)
     emitted = 0
-    for seed in range(20):
+    for seed in seeds(20):
         shape = StreamShape(labels=("a", "b"), vertices=4, deletions=False, duplicates=False, nameless=False)
         emitted += sum(check(plan, random_stream(random.Random(seed), shape)) for plan in plans(query, engine))
     assert emitted > 100, "there must be results"
@@ -220,7 +221,7 @@ def test_paths_that_are_told_from_a_vertex_that_is_known(engine: PathEngine, tex
     plain = StreamShape(labels=("a", "b", "c"), vertices=4, deletions=False, duplicates=False, nameless=False)
     emitted = 0
     for shape in (plain, STREAM):
-        for seed in range(40):
+        for seed in seeds(40):
             for plan in plans(query, engine):
                 emitted += check(plan, random_stream(random.Random(seed), shape))
     assert emitted > 30, "there must be results"

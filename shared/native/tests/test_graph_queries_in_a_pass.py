@@ -23,6 +23,7 @@ from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, random_stream
 
 ENGINES = tuple(PathEngine)
@@ -96,7 +97,7 @@ def test_a_batch_ends_when_its_budget_is_spent() -> None:
 def test_a_query_that_comes_brings_its_past_and_one_that_goes_is_told_of_no_more(engine: PathEngine) -> None:
     text = "QUERY late Answer(x, y) <- a(x, z), /:b+ | :c/(z, y). ON s WINDOW(9) SLIDE(3)"
     found = 0
-    for seed in range(60):
+    for seed in seeds(60):
         rng = random.Random(seed)
         shape = StreamShape(labels=("a", "b", "c"), vertices=4, duplicates=False, nameless=False)
         edges = random_stream(rng, shape)

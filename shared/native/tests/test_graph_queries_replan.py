@@ -25,6 +25,7 @@ from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.graph_results import check_path, expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, edge_streams, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, graph_queries, random_graph_query
 from hypothesis import given
@@ -116,7 +117,7 @@ def test_changing_the_plan_between_any_two_records_changes_no_result(
 
 def test_many_queries_some_of_which_share_operators() -> None:
     changed = 0
-    for seed in range(150):
+    for seed in seeds(150):
         rng = random.Random(seed)
         base = random_graph_query(rng, SHAPE)
         texts = [base, base, random_graph_query(rng, SHAPE)][: 1 + seed % 3]
@@ -130,7 +131,7 @@ def test_many_queries_some_of_which_share_operators() -> None:
 def test_queries_come_and_go_between_changes_of_plans() -> None:
     """One that came late, and one whose companion has gone, go on by other plans as the others do."""
     emitted = 0
-    for seed in range(100):
+    for seed in seeds(100):
         rng = random.Random(seed)
         base = random_graph_query(rng, SHAPE_WITHOUT_CONDITIONS)
         first, second = (dataclasses.replace(base, name=PatternName(name)) for name in ("first", "second"))

@@ -26,6 +26,7 @@ from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import check_path, expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, random_stream
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 
@@ -138,7 +139,7 @@ class Pass:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_of_many_queries_is_answered_as_its_oracle_does_while_others_come_and_go(engine: PathEngine) -> None:
     emitted = paths = 0
-    for seed in range(150):
+    for seed in seeds(150):
         rng = random.Random(seed)
         queries = relatives(rng, rng.randint(2, 6))
         plans = [GraphPlan(query, compiled(query, canonical(query), engine)) for query in queries]

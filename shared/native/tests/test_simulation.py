@@ -18,6 +18,7 @@ from graphtide_query.planner import plan
 from graphtide_testing.components import by_text, expected, reported
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +55,7 @@ def test_reports_what_the_oracle_reports_after_every_record(
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_random_streams(report: Report) -> None:
     emitted = dict.fromkeys(ENGINES, 0)
-    for seed in range(150):
+    for seed in seeds(150):
         rng = random.Random(seed)
         pattern, edges = random_pattern(rng, PatternShape(max_edges=4, report=report)), random_stream(rng, StreamShape())
         for engine in ENGINES:
@@ -86,7 +87,7 @@ def test_changing_the_engine_between_any_two_records_changes_nothing(
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_changes_of_the_engine(report: Report) -> None:
     emitted = 0
-    for seed in range(100):
+    for seed in seeds(100):
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=3, report=report))
         emitted += replanned(pattern, random_stream(rng, StreamShape()), rng)
@@ -109,7 +110,7 @@ def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Ran
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_what_time_brings_about_is_told_when_it_is_known_to_have_passed_and_is_the_same(report: Report) -> None:
     early = 0
-    for seed in range(100):
+    for seed in seeds(100):
         rng = random.Random(seed)
         pattern, edges = random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, StreamShape())
         oracle, live = SimulationOracle(pattern), Feed(plan(pattern, rng.choice(ENGINES)), adaptive=True)

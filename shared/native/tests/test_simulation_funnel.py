@@ -17,6 +17,7 @@ from graphtide_query.explain import explain
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,7 +112,7 @@ def test_a_traced_engine_reports_the_same_and_its_funnel_adds_up(
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_the_funnels_of_many_random_streams_add_up(report: Report) -> None:
     reported = 0
-    for seed in range(100):
+    for seed in seeds(100):
         rng = random.Random(seed)
         pattern, edges = (
             random_pattern(rng, PatternShape(max_edges=4, report=report, deduplication=False)),

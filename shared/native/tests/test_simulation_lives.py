@@ -19,6 +19,7 @@ from graphtide_testing.components import by_text, expected, reported
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, random_pattern, random_stream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -164,7 +165,7 @@ def test_one_life_or_many(seed: int, report: Report) -> None:
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_many_lives(report: Report) -> None:
     emitted = 0
-    for seed in range(100):
+    for seed in seeds(100):
         rng = random.Random(seed)
         emitted += lived(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
     assert emitted > 50, "the cases must have matches"

@@ -20,6 +20,7 @@ from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle, components, fits, has_distinct, match_graph
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,7 +177,7 @@ def test_what_is_said_of_an_edge_is_true(engine: str, pattern: SubgraphPattern, 
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_what_is_said_of_the_edges_of_many_random_streams_is_true(report: Report, counted: int) -> None:
     kinds: list[str] = []
-    for seed in range(120):
+    for seed in seeds(120):
         rng = random.Random(seed)
         pattern = random_pattern(
             rng, PatternShape(min_edges=2, max_edges=4, max_counted=counted, report=report, deduplication=False)

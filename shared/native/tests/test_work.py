@@ -25,6 +25,7 @@ from graphtide_testing.members import Members, chained
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.planner_options import planner_options_of
 from graphtide_testing.records import to_json_lines
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, random_pattern, random_stream
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def test_turns_change_nothing(planner_options: PlannerOptions, concurrency: Conc
         turns += 1
         return False
 
-    for seed in range(6):
+    for seed in seeds(6):
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
         edges = random_stream(rng, DENSE)
@@ -177,7 +178,7 @@ def is_a_star(match: SubgraphMatch, edges: Sequence[Edge]) -> bool:
 
 @pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
 def test_what_was_stored_before_a_cut_is_true_after_it(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
-    for seed in range(8):
+    for seed in seeds(8):
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=4, max_window=300, predicates=False, stream=DENSE))
         edges = random_stream(rng, DENSE)

@@ -24,6 +24,7 @@ from graphtide_query.families.algebra.search import best_steps, searched
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.planner import plan_all
 from graphtide_testing.algebra_text import read, written
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 
 BUSY = StatisticsSnapshot(
@@ -156,7 +157,7 @@ def test_more_edges_are_estimated_to_cost_more() -> None:
 
 
 def test_estimates_are_finite_and_never_negative() -> None:
-    for seed in range(60):
+    for seed in seeds(60):
         query = random_graph_query(random.Random(seed), GraphQueryShape())
         for known in (BUSY, None):
             cost = AlgebraCost(known, TimeUnit.MILLISECOND)

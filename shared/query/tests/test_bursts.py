@@ -14,6 +14,7 @@ from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
 from graphtide_query.bursts import burst_of
 from graphtide_query.symmetry import ColouredGraph, orbits
+from graphtide_testing.seeds import seeds
 
 if TYPE_CHECKING:
     from graphtide_query.estimates.bursts import Burst
@@ -134,7 +135,7 @@ def test_ordinary_patterns_raise_no_alarm(subtests: pytest.Subtests) -> None:
 
 
 def test_symmetries_are_as_many_as_there_are(subtests: pytest.Subtests) -> None:
-    for seed in range(200):
+    for seed in seeds(200):
         with subtests.test(seed=seed):
             chosen = random.Random(seed)
             size = chosen.randrange(1, 7)

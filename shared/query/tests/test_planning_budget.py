@@ -128,7 +128,7 @@ def test_a_pattern_of_the_most_edges_is_planned_at_once_whatever_its_shape(shape
 def test_work_does_not_depend_on_the_machine(shape: str) -> None:
     """The bound on a pattern's planning is far above what any shape takes, and the same everywhere."""
     for order in ORDERS:
-        plan(shaped(shape, order), AUTO, statistics=KNOWN["paths"], budget=PlanningBudget(most=2_000_000))
+        check(plan(shaped(shape, order), AUTO, statistics=KNOWN["paths"], budget=PlanningBudget(most=2_000_000)))
 
 
 @pytest.mark.parametrize("known", KNOWN)

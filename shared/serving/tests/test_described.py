@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 from graphtide_serving.described import described
 from graphtide_serving.routes import StrictRoute
+from graphtide_testing.raising import raises_nothing
 from graphtide_wire import bodies
 from graphtide_wire.bodies import MAY_BE_LEFT_OUT, Body, dead_letters, matches, one_of, patterns, sent, streams
 from msgspec import Meta
@@ -76,8 +77,12 @@ def test_a_route_that_returns_a_body_writes_what_its_reader_reads() -> None:
 @pytest.mark.parametrize("body", BODIES)
 def test_every_example_is_read_and_passes_the_model(body: type[Body]) -> None:
     for example in body.__dict__.get("examples", ()):
-        msgspec.convert(example, body if "match" not in str(example) else dict)
-        described(body).model_validate(example)
+        form = body if "match" not in str(example) else dict
+        with raises_nothing():
+            msgspec.convert(example, form)
+            described(body).model_validate(example)
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert([example], form)
 
 
 def test_all_bodies_are_looked_at() -> None:

@@ -333,10 +333,10 @@ FOR_OTHERS = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"
 FOR_OTHERS += ["localhost@evil.example", "evil.example:80", "localhost:x", "127.0.0.1/", "svc.evil.example", "1.2.3"]
 
 
-def refusal(**headers: str) -> int | None:
+def refusal(served: str = "Graphtide.example", **headers: str) -> int | None:
     given = Headers({name.replace("_", "-"): value for name, value in headers.items()})
     try:
-        Hosts(["Graphtide.example"]).check(given)
+        Hosts([served]).check(given)
     except ProblemError as error:
         return error.status
     return None
@@ -366,7 +366,8 @@ def test_a_browser_that_asks_for_another_site_is_refused() -> None:
 
 
 def test_any_name_is_taken_where_that_is_said() -> None:
-    Hosts(["*"]).check(Headers({"host": "whatever.example"}))
+    assert refusal(host="whatever.example") == 421
+    assert refusal(served="*", host="whatever.example") is None
 
 
 def test_health_of_a_worker_is_told_by_its_address_and_not_by_a_strangers_name() -> None:

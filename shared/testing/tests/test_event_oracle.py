@@ -22,6 +22,7 @@ from graphtide_core.pattern import Report
 from graphtide_core.predicate import Aggregation, aggregates
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_testing.oracles.events import EventOracle
+from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import (
     EventPatternShape,
     EventStreamShape,
@@ -556,7 +557,7 @@ def test_reports_come_in_the_order_of_time(generated: EventPattern, stream: tupl
 
 def test_generated_patterns_and_streams_bring_about_every_kind_of_report() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(300):
+    for seed in seeds(300):
         rng = random.Random(seed)
         generated = random_event_pattern(rng)
         for emitted in EventOracle(generated).run(random_event_stream(rng)):

@@ -14,6 +14,7 @@ from graphtide_core.ports.log import Record
 from graphtide_core.time import EventTime
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.poison import STRANGE, damaged, unreadable_record
+from graphtide_testing.seeds import seeds
 from graphtide_wire import ordered_body
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +41,7 @@ def test_less_than_half_of_ordered_edges_has_no_edge(rng: Random) -> None:
 def test_what_is_strange_stays_as_it_is() -> None:
     """Changes of changes go into copies: else values would come to lie in themselves."""
     before = repr(STRANGE)
-    for seed in range(300):
+    for seed in seeds(300):
         value = b'{"a": [1, {"b": 2}], "c": "d"}'
         for _ in range(10):
             value = damaged(value, Random(seed))

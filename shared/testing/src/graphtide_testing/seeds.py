@@ -52,9 +52,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"new cases were those of --graphtide-seed {_seed()}")
 
 
-def seeds(count: int) -> Iterator[int]:
-    """Yield the numbers below `count`, then some from the seed of the run, one for every eight."""
-    yield from range(count)
+def seeds(count: int, first: int = 0) -> Iterator[int]:
+    """Yield so many numbers from the first on, then some from the seed of the run, one for every eight."""
+    yield from range(first, first + count)
     if _seed() != _NONE:
         drawn = Random(_seed())  # noqa: S311 - cases, not secrets
         for _ in range(_new(count)):
