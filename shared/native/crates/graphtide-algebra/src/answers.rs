@@ -1,6 +1,6 @@
 //! What a record brings about: results that become valid, are extended or withdrawn.
 //!
-//! What is told of a result is told from the present instant on, so it follows from the edges that are valid now, and from those that
+//! A result is reported from the present instant on, so the report follows from the edges that are valid now, and from those that
 //! end now, whatever was before.
 
 use graphtide_engine::output::Kind;
@@ -10,7 +10,7 @@ use graphtide_graph::vertex::Vertex;
 use crate::plan::OutputSpec;
 use crate::relation::ENDED;
 
-/// A change of a result, as it is told.
+/// A change of a result, as it is emitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer<'a> {
     /// Place of the query.
@@ -38,7 +38,7 @@ pub(crate) struct Changed<'a> {
 }
 
 impl Changed<'_> {
-    /// What happened to it at an instant, and when it is valid; none if that is not told. `is_appended` if results are told when
+    /// What happened to it at an instant, and when it is valid; none if that is not emitted. `is_appended` if results are emitted when
     /// they become valid alone.
     pub fn emitted(&self, now: Time, is_appended: bool) -> Option<(Kind, (Time, Time))> {
         let Self { before, after, .. } = *self;

@@ -188,7 +188,7 @@ impl Join {
                 lowered.push((result, best));
             }
         }
-        // In the order of their numbers, so that what is told does not depend on how sets are kept.
+        // In the order of their numbers, so that the output does not depend on how sets are kept.
         lowered.sort_unstable();
         for (result, end) in lowered {
             self.relation.lower(result, end, now);

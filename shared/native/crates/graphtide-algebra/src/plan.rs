@@ -137,15 +137,15 @@ pub struct OutputSpec {
     pub label: String,
     /// Names of their columns.
     pub columns: Vec<String>,
-    /// Whether results are told once, when they become valid, and not when they are extended.
+    /// Whether results are emitted once, when they become valid, and not when they are extended.
     #[serde(default)]
     pub is_appended: bool,
-    /// The ways to the path that is told with each result; none if none is told.
+    /// The ways to the path that is reported with each result; empty if none is.
     #[serde(default)]
     pub paths: Vec<TracedPath>,
 }
 
-/// A way to the path that is told with a result.
+/// A way to the path that is reported with a result.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TracedPath {

@@ -1,7 +1,7 @@
-//! Streaming graph queries over records in order: the operators that they share, the edges that these know, and what each tells.
+//! Streaming graph queries over records in order: the operators that they share, the edges that these know, and the output of each.
 //!
 //! An edge goes to the scans that ask for its label, and from there through the operators that read what changed, each after its
-//! operands. Whatever it changes is told with it. What has ended is given up when time is past it.
+//! operands. Its changes are emitted with it. Ended state is dropped when time is past it.
 //! Cost: a look-up of the label a record that nobody asks for; else what the operators do that it changes, however many there are.
 
 use std::cmp::Reverse;
@@ -76,7 +76,7 @@ pub struct Taken {
 /// Numbers of scans.
 type Scans = SmallVec<[u32; 2]>;
 
-/// An edge as its scans know it: their numbers, with the stream of which they read it.
+/// An edge as its scans know it: their numbers, with the stream that they read it from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Class {
     stream: Symbol,
@@ -96,7 +96,7 @@ struct Member {
     records_at: u32,
 }
 
-/// What is told of an operator's tuples.
+/// The output of an operator's tuples.
 #[derive(Debug)]
 struct Output {
     member: u32,
@@ -111,7 +111,7 @@ pub struct Queries {
     windows: Vec<Window>,
     operators: Vec<Operator>,
     members: Vec<Member>,
-    /// What is told of each operator's tuples.
+    /// The output of each operator's tuples.
     outputs: Vec<Vec<Output>>,
     options: Options,
     symbols: SharedSymbols,
@@ -125,7 +125,7 @@ pub struct Queries {
     walked: Vec<Vec<usize>>,
     /// The operators that read each.
     readers: Vec<Vec<usize>>,
-    /// Edges that are alive, where they may be deleted or told; the class of each is the scans that have it.
+    /// Edges that are alive, if they may be deleted or reported; the class of each is the scans that have it.
     store: Option<EdgeStore>,
     classes: Vec<Class>,
     by_class: HashMap<Class, u32, FxBuildHasher>,
@@ -225,7 +225,7 @@ impl Queries {
         Taken { is_kept, refusal: meter.end(), is_limited, held }
     }
 
-    /// Lets time pass without a record: nothing is told, and what ended is given up.
+    /// Advances time without a record: nothing is emitted, and ended state is dropped.
     pub fn advance(&mut self, ts: Time, meter: &mut Meter<'_>) {
         if ts <= self.now.ts() {
             return;
@@ -530,7 +530,7 @@ impl Queries {
         }
     }
 
-    /// The path that is told with an answer: one that lasts as long as its result does. None where none is told.
+    /// The path that is reported with an answer: one that lasts as long as its result. None if no path is reported.
     pub fn path(&self, answer: &Answer<'_>) -> Option<Vec<Walked>> {
         if answer.kind == Kind::Retract {
             return None;
@@ -590,7 +590,7 @@ fn readers(operands: impl ExactSizeIterator<Item = Vec<usize>>) -> Vec<Vec<usize
     readers
 }
 
-/// Which operators keep what they tell the steps of paths from: all scans where edges may be deleted; else the paths that are told,
+/// Which operators keep the steps of paths: all scans if edges may be deleted; else the paths that are reported,
 /// and the scans that those walk.
 fn keeps_steps(plan: &SharedPlan, options: Options) -> Vec<bool> {
     let is_scan = |operator: &OperatorSpec| matches!(operator, OperatorSpec::Scan { .. });

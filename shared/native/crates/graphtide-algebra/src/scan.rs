@@ -1,6 +1,6 @@
 //! WSCAN: the edges of a window as tuples that end with it, equal ones coalesced.
 //!
-//! Edges of equal ends are one tuple, which ends when the last of them does. Where edges may be deleted or paths told, each tuple
+//! Edges of equal ends are one tuple, which ends when the last of them does. If edges may be deleted or paths are reported, each tuple
 //! knows the edges that it stands for, oldest first.
 //! Cost: a look-up an edge.
 
@@ -125,7 +125,7 @@ impl Scan {
         }
     }
 
-    /// Forgets an edge that was deleted; `end` tells when another ends.
+    /// Drops a deleted edge; `end` is the end of another one.
     pub fn delete(&mut self, ends: (Vertex, Vertex), edge: EdgeRef, now: Present, end: impl Fn(EdgeRef) -> Time) {
         let Some(tuple) = self.relation.find(&[ends.0, ends.1]) else { return };
         let Some(supports) = &mut self.supports else { return };

@@ -1,7 +1,7 @@
 //! Plans of several queries as one: an operator that several of them have, over the same operands, is there once.
 //!
 //! Operators are compared by what they compute: variables are numbers, and labels do not count. Each query keeps its own numbers of
-//! operators, and by those what it calls them. No two operators of one query become one: what tells them apart is how they are called.
+//! operators, and by those what it calls them. No two operators of one query become one: they are distinguished by their names.
 //! Cost: the plans, once; operators are found by their text.
 
 use hashbrown::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! Arrow: rows in memory, or IPC, of which each block is one whole stream, a schema and its record batches.
+//! Arrow: rows in memory, or IPC: each block is one whole stream, a schema and its record batches.
 //!
 //! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down. `src`,
 //! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth
@@ -63,7 +63,7 @@ struct Raw {
 }
 
 impl ArrowDecoder {
-    /// Makes a decoder; timestamps become ticks, of which a second has `ticks_per_second`.
+    /// Makes a decoder; timestamps become ticks, `ticks_per_second` of them a second.
     pub fn new(options: Options, ticks_per_second: i64, symbols: SharedSymbols) -> Result<Self, DecodeError> {
         if ticks_per_second < 1 {
             return Err(DecodeError::TicksPerSecond { ticks: ticks_per_second });
@@ -81,7 +81,7 @@ impl ArrowDecoder {
     }
 
     /// Makes a decoder of records of the raw topic, which [`raw_batch`](crate::raw_batch) writes: records keep their bytes, and have
-    /// lines and ordinals of their own. No record says of itself that its id was made, or of which stream it is.
+    /// lines and ordinals of their own. No record says that its id was made, or which stream it belongs to.
     pub fn of_raw_records(options: Options, ticks_per_second: i64, symbols: SharedSymbols) -> Result<Self, DecodeError> {
         let writer = Writer::new(symbols.clone(), true, false);
         Ok(Self { raw: Some(Raw::default()), writer, ..Self::new(options, ticks_per_second, symbols)? })
@@ -389,7 +389,7 @@ pub(crate) enum Ticks {
     Signed(Numbers<i64>),
     /// Counted in ticks already, and some may be past the range of time.
     Unsigned(Numbers<u64>),
-    /// Of another unit, of which `per_second` make a second.
+    /// Of another unit; `per_second` make a second.
     Scaled { numbers: Numbers<i64>, ticks_per_second: i64, per_second: i64 },
 }
 

@@ -1,7 +1,7 @@
-//! Record batches of which nothing is wrong, a whole column at a time.
+//! Decodes record batches without faults, a whole column at a time.
 //!
 //! Most rows are plain insertions with all they need. Then a column costs one loop: texts go into the batch in one piece, those of a
-//! dictionary once each. A batch with anything else in it, or of a type that is seldom, is left to the way row by row, which judges
+//! dictionary once each. A batch with anything else in it, or of a rare type, is left to the row-by-row path, which checks
 //! each; what both give is the same.
 
 use std::str::from_utf8;

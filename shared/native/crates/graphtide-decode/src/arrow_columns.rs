@@ -221,7 +221,7 @@ impl<'a> Values<'a> {
         Some(Self::Dictionary { codes: dictionary.normalized_keys(), nulls: array.nulls().cloned(), values: Box::new(values) })
     }
 
-    /// Tells of a value that cannot be an attribute's.
+    /// Counts a value that no attribute can have.
     #[inline]
     pub(crate) fn check(&self, row: usize, name: &str) -> Result<(), RowError> {
         match self {

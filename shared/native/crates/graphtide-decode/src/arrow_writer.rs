@@ -2,9 +2,9 @@
 //!
 //! Columns `ts`, `src`, `dst`, `id` and the three labels come first, `op` only where some record is a deletion, [`MADE`] only where
 //! some id was made: its text is the same as that of one that was given; [`EVENT`] only where some record is an event, whose ends
-//! are empty; and [`STREAM`] only where records know of which stream they are. Then come the attributes that some record has. A column of attributes has the type its values agree on; where they
+//! are empty; and [`STREAM`] only if records know their stream. Then come the attributes that some record has. A column of attributes has the type its values agree on; where they
 //! do not agree it holds texts of JSON, and the metadata of its field say so. An attribute whose name is a column's is left out: readers could not
-//! tell the two apart. Cost: one pass a column.
+//! distinguish the two. Cost: one pass a column.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub const MADE: &str = "graphtide.made";
 /// Column that says which records are events, where some are.
 pub const EVENT: &str = "graphtide.event";
 
-/// Column that says of which stream each record is, where they are of several.
+/// Column with the stream of each record, if there are several.
 pub const STREAM: &str = "graphtide.stream";
 
 /// Values are texts of JSON.
@@ -162,7 +162,7 @@ fn texts(batch: &EdgeBatch, append: impl Fn(usize, &mut StringBuilder)) -> Array
     Arc::new(builder.finish())
 }
 
-/// Labels, of which one that is absent is missing, or, where each record must have one, empty.
+/// Labels: an absent one is missing, or empty if each record must have one.
 fn labels(labels: impl Iterator<Item = Symbol>, symbols: &SymbolTable, is_required: bool) -> Result<ArrayRef, ArrowError> {
     let mut builder = StringDictionaryBuilder::<Int32Type>::new();
     for label in labels {

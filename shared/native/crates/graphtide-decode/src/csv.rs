@@ -36,7 +36,7 @@ pub struct CsvDecoder {
 /// How the types of the attributes come about.
 #[derive(Clone, Debug)]
 struct Types {
-    /// Whether a value may be none of what was declared, so that records are judged before they are written.
+    /// Whether a value may differ from its declared type, so that records are checked before they are written.
     can_refuse: bool,
     /// Whether the first block is still to settle which columns hold texts.
     to_settle: bool,

@@ -72,7 +72,7 @@ pub enum DecodeError {
         /// The other use.
         second: &'static str,
     },
-    /// A delimiter that could not be told from the text around it.
+    /// A delimiter that could not be distinguished from the text around it.
     #[error("delimiter {delimiter:?} cannot separate fields; use one ASCII character that is neither a quote nor a line end")]
     Delimiter {
         /// The byte given, as a character.
@@ -92,7 +92,7 @@ pub enum DecodeError {
     },
 }
 
-/// Why one record was put aside; its text is the reason in the dead letter.
+/// Why a record was rejected; its text is the reason in the dead letter.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum RowError {
     #[error("expected {expected} fields, found {found}")]

@@ -180,7 +180,7 @@ fn projected(options: &Options) -> (Projection, Vec<(usize, AttributeType)>, Key
 
 #[inline]
 fn parse<'t>(keys: &mut Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
-    // Judged once for the whole line, texts need no second look.
+    // Checked once for the whole line, texts need no second look.
     let text = std::str::from_utf8(line).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
     let mut fields = keys.no_fields();
     if keys.flat(text, &mut fields) {

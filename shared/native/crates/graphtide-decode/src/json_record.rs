@@ -119,7 +119,7 @@ impl Keys {
         keys
     }
 
-    /// Fields of which none is there.
+    /// Empty fields.
     pub(crate) fn no_fields<'t>(&self) -> Fields<'t> {
         let attributes = smallvec![Scalar::Null; self.attributes];
         Fields { columns: Default::default(), attributes, others: Vec::new(), attributes_fit: true }

@@ -40,7 +40,7 @@ use memchr::memchr_iter;
 pub use types::{AttributeType, Settled};
 pub use unusable_values::UnusableValues;
 
-/// Longest record of a text format, in bytes; a longer one is put aside and reading goes on after the next line feed.
+/// Longest record of a text format, in bytes; a longer one is rejected and reading goes on after the next line feed.
 pub const MAX_RECORD: usize = 16 << 20;
 
 /// How much of a record past [`MAX_RECORD`] its dead letter keeps.
@@ -72,7 +72,7 @@ pub trait Decoder {
         &[]
     }
 
-    /// Attributes that were asked for and of which good records had a value that none can have, so that it is missing.
+    /// Requested attributes with values that no attribute can have, in good records: such values are missing.
     fn unusable_values(&self) -> &[UnusableValues] {
         &[]
     }
@@ -86,7 +86,7 @@ pub trait Decoder {
         memchr_iter(b'\n', piece).count() as u64
     }
 
-    /// Judges the columns of rows to come, which their own schema must have, too. Only the decoder of Arrow can.
+    /// Checks the columns of the next rows, which their own schema must have, too. Only the Arrow decoder can.
     fn check_columns(&mut self, _: &Schema) -> Result<(), DecodeError> {
         Err(reads_bytes())
     }
@@ -111,10 +111,10 @@ pub trait Decoder {
     fn start_at(&mut self, ordinal: u64);
 }
 
-/// What stands in a text for a record that was put aside: the character that ASCII has for it.
+/// Replaces a rejected record in a text: ASCII's SUBSTITUTE character.
 pub const SUBSTITUTE: &[u8] = b"\x1a";
 
-/// What a decoder is told once, whatever its format.
+/// Options of a decoder, whatever its format.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Names of the attributes to decode, in the order of a batch's columns.
@@ -124,9 +124,9 @@ pub struct Options {
     pub declared: Vec<(String, AttributeType)>,
     /// What the stream calls the columns that every record has.
     pub columns: ColumnNames,
-    /// Whether rows keep their bytes: costs a copy, wanted where a later stage may put rows aside.
+    /// Whether rows keep their bytes: costs a copy, needed if a later stage may reject rows.
     pub keep_raw: bool,
-    /// Whether a line that is [`SUBSTITUTE`] stands for a record that somebody put aside before: it has an ordinal, and no letter.
+    /// Whether a line that is [`SUBSTITUTE`] stands for a record that was rejected before: it has an ordinal, and no dead letter.
     pub substitutes: bool,
     /// Whether a format without columns notes the attributes that nobody asked for, a few hundred at most.
     pub discover: bool,

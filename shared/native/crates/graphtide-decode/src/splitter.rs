@@ -24,7 +24,7 @@ pub(crate) enum Piece<'b> {
 /// How far an unfinished record was looked at.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scan {
-    /// Bytes of the record already judged.
+    /// Bytes of the record already examined.
     offset: usize,
     /// Where the next byte stands.
     mode: Mode,
@@ -201,7 +201,7 @@ impl Scan {
                 return Some((end, false));
             }
         }
-        // A record that blocks cut is judged byte by byte, with quotes or without.
+        // A record that blocks cut is examined byte by byte, with quotes or without.
         self.find_quoted(record, delimiter).map(|end| (end, memchr(b'"', &record[..end]).is_some()))
     }
 
@@ -231,7 +231,7 @@ impl Scan {
                         return None;
                     };
                     self.offset += at;
-                    // Whether a quote closes or stands for itself, the byte after it tells.
+                    // The byte after a quote says whether it closes or is literal.
                     let doubled = *rest.get(at + 1)? == b'"';
                     self.offset += 1 + usize::from(doubled);
                     if !doubled {

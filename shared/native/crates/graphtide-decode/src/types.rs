@@ -1,4 +1,4 @@
-//! What is said of the types of attributes: declared by whoever knows, or settled by the beginning of a stream of CSV.
+//! The types of attributes: declared by the caller, or settled by the beginning of a CSV stream.
 //!
 //! CSV has no types. A column whose first texts are not all numbers and truth values holds texts: in it `77` is one, too, and `01234`
 //! keeps its zero. In other columns each value has the type that it looks like. What is declared holds for every value; a record
@@ -115,7 +115,7 @@ impl AttributeType {
     }
 }
 
-/// The attributes that a decoder reads: those that are wanted, then those that are judged alone.
+/// The attributes that a decoder reads: those that are wanted, then those that are only checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Projection {
     pub(crate) names: Vec<String>,

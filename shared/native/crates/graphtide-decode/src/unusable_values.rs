@@ -1,4 +1,4 @@
-//! Values that no attribute can have: they are missing, and here is said of which attributes and how often.
+//! Counts values that no attribute can have: they are missing. Says in which attributes, and how often.
 //!
 //! Cost: one entry an attribute and kind of value; a record without such a value costs nothing.
 

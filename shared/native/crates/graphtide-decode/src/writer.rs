@@ -1,4 +1,4 @@
-//! What all decoders do with a record once its fields are apart: check it, number it, put it into the batch or aside.
+//! What all decoders do with a record once its fields are split: check it, number it, add it to the batch or reject it.
 //!
 //! Invariant: every record, good or bad, advances the ordinal by one; a record in the batch has a source, a target and a label,
 //! or is an event with a label alone, its type, or a deletion with an id; none of its texts is longer than a batch can hold.
@@ -23,7 +23,7 @@ pub(crate) enum Label<'a> {
     Known(Symbol),
 }
 
-/// A record whose fields are apart but not judged; None is a missing field.
+/// A record with split but unchecked fields; None is a missing field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft<'a> {
     /// Whether it is an event, whose label is its type: then it has no ends.
@@ -90,7 +90,7 @@ impl Writer {
         self.labels.intern(label, table)
     }
 
-    /// Puts a bad record aside, unless that was done before.
+    /// Rejects a bad record, unless it was rejected before.
     #[cold]
     pub(crate) fn reject(&mut self, target: &mut Target<'_>, line: u64, error: &RowError, raw: &[u8]) {
         self.ordinal += 1;

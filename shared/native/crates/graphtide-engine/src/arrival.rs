@@ -56,7 +56,7 @@ pub struct Deleted {
 /// What the deletion of an edge brings about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// Every match that has the edge ends: whoever remembers them retracts them.
+    /// Every match with the edge ends: the owner of stored matches retracts them.
     EndsMatches,
     /// What the engine reported, and nothing else.
     Reported,

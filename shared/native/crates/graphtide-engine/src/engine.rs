@@ -1,8 +1,8 @@
 //! What an engine does for the pattern that it runs, whatever its family.
 //!
-//! Law: what an engine knows follows from the edges of its window, in their order, and from its residue, a few bytes where the
+//! Law: what an engine knows follows from the edges of its window, in their order, and from its carried state, a few bytes where the
 //! semantics need them. So it is rebuilt by one replay, and nothing of it is ever serialised.
-//! An engine does not touch what it is not handed: edges that none of its query edges could be never reach it. Where it has nothing
+//! An engine sees only the edges that may match one of its query edges. Where it has nothing
 //! to do or to say, the default stands.
 
 use graphtide_graph::Time;
@@ -80,12 +80,12 @@ pub trait Engine: Explained {
         bytes
     }
 
-    /// Whether it may ever have something to tell though no edge comes.
+    /// Whether it may ever be due without an edge.
     fn emits_expiry(&self) -> bool {
         false
     }
 
-    /// When it has something to tell though no edge comes for it, on the clock of its window.
+    /// When it is due without an edge of its own, on the clock of its window.
     #[inline]
     fn next_expiry(&self) -> Option<i64> {
         None
@@ -108,7 +108,7 @@ pub trait Engine: Explained {
         0
     }
 
-    /// Whether it may have a residue: then it counts arrivals, and is told when its matches begin to count.
+    /// Whether it may carry state: then it counts arrivals, and `begin` says when its matches begin to count.
     fn may_consume(&self) -> bool {
         false
     }
@@ -124,7 +124,7 @@ pub trait Engine: Explained {
     /// Lets its matches count from the next record on.
     fn begin(&mut self, _now: Now, _found: &mut Rows, _meter: &mut Meter<'_>) {}
 
-    /// Takes edges that come now for such as came before the pattern, of which nothing is told.
+    /// Takes the next edges as edges from before the pattern: nothing is emitted for them.
     fn begin_replay(&mut self, _begun: Begun) {}
 
     /// Says of the edge that comes next how many of its time came before it.

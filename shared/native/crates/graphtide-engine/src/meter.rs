@@ -1,7 +1,7 @@
 //! Work, counted in steps, and who may do how much of it.
 //!
 //! A step is one candidate looked at: an entry of a list, a stored partial match, a joined row; some tens of nanoseconds. Engines
-//! count theirs on a [`Meter`], which is handed to them as the tracer is. It says whether to go on. Whoever is told not to
+//! count theirs on a [`Meter`], which is handed to them as the tracer is. It says whether to go on. An engine that must not
 //! unwinds at once: each loop on the way out asks again before its next candidate and hears the same, so that searches need no
 //! return values for it. What was stored until then stays, and all of it is true.
 //! Where work cannot be left half done, expiry for one, it is counted by [`Meter::tick`], which pauses but refuses nothing.
@@ -56,7 +56,7 @@ pub enum Ended {
 /// Why an insertion may not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its own allowance is spent.
+    /// Its own work budget is spent.
     WorkBudget,
     /// What it found takes more bytes than its pattern may hold.
     Bytes,
@@ -147,7 +147,7 @@ impl<'p> Meter<'p> {
         }
     }
 
-    /// Whether the insertion under way was told not to go on.
+    /// Whether the current insertion must not go on.
     #[inline]
     pub fn is_refused(&self) -> bool {
         self.left < 0

@@ -1,8 +1,8 @@
-//! The events of the reach, listed once for each signature that they satisfy, in the order of time.
+//! The events of the lookback, listed once for each signature that they satisfy, in the order of time.
 //!
 //! Every list is an array in the order of the stream, so that the events of an interval are found by bisection. A signature whose
 //! events are joined by equal values has them listed by the hashes of those values, too. Deleted events stay until they expire.
-//! Signatures of about the same reach expire together, from one end. Reaches are rounded up to a power of two for that, so that
+//! Signatures of about the same lookback expire together, from one end. Lookbacks are rounded up to a power of two for that, so that
 //! there are few queues to look at; a list holds at most twice the time that it has to.
 //! Cost: O(lists of the signature) to add an event, O(expired) to expire.
 
@@ -116,7 +116,7 @@ impl Buffers {
         self.queues[buffer.queue].entries.push_back((entry, signature));
     }
 
-    /// Drops the events that are out of reach; returns from how many lists.
+    /// Drops expired events; returns the number of lists that had one.
     pub(crate) fn expire(&mut self, now: Time, events: Events<'_>) -> u32 {
         let mut dropped = 0;
         for queue in &mut self.queues {

@@ -32,7 +32,7 @@ pub(crate) struct Vertex {
 /// What becomes of instances that match patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Each is told at once.
+    /// Each is emitted at once.
     Tell,
     /// They are counted.
     Tally,
@@ -86,7 +86,7 @@ pub(crate) struct Compiled {
     pub(crate) targets: Vec<Vec<Target>>,
     /// By signature: the slots of matches that an event may fill at any time.
     pub(crate) places: Vec<Vec<(u32, u8)>>,
-    /// By signature: patterns of which timeouts are told that an event may begin, and their times.
+    /// By signature: patterns with timeouts that an event may begin, and their times.
     pub(crate) begins: Vec<Vec<(u32, Time)>>,
 }
 
@@ -216,8 +216,8 @@ fn begins(plan: &PlanSpec, places: &[Vec<(u32, u8)>], vertices: &[Vertex]) -> Ve
     places.iter().map(of_signature).collect()
 }
 
-/// How long events are of use: the time of the sub-pattern and a tick, since what is over is told with the next. It is twice that
-/// time where what must not come is asked for beyond the first event or the last, and where matches are told together: some of them
+/// How long events are of use: the time of the sub-pattern and a tick, since a timeout is reported with the next event. It is twice that
+/// time where what must not come is asked for beyond the first event or the last, and if matches are emitted together: some of them
 /// may be over a whole time before the others.
 fn lookback(shape: &Shape, counts: bool) -> Time {
     let beyond = |absence: &Absence| (absence.after == 0 || absence.before == 0) && !absence.is_inner;

@@ -31,7 +31,7 @@ pub(crate) fn settled_at(vertex: &Vertex, bound: &Bound) -> (Time, bool) {
     }
 }
 
-/// The places of events among those of the reach, name by name in the order of the text.
+/// The places of events among those of the lookback, name by name in the order of the text.
 type Rank = Vec<Vec<usize>>;
 
 impl Court<'_> {
@@ -48,7 +48,7 @@ impl Court<'_> {
         !deletions.is_empty() && stored.events.iter().any(|event| deletions.contains_key(&event.0))
     }
 
-    /// Whether an event of an instance was deleted while it was within reach, so many ticks.
+    /// Whether an event of an instance was deleted while it was within the lookback, given in ticks.
     pub(crate) fn has_lost(&self, stored: &Stored, lookback: Time) -> bool {
         let Past { deletions, events, .. } = self.past;
         stored.events.iter().any(|event| {

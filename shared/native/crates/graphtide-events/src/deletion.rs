@@ -1,6 +1,6 @@
 //! What the deletion of an event brings about: matches that have it are retracted.
 //!
-//! What was told is not remembered: it is found again among the events of the reach. Counts are remembered as long as they may be
+//! Emitted matches are not stored: they are found again among the events of the lookback. Counts are remembered as long as they may be
 //! retracted. Where timeouts are reported, the first events of retracted matches are remembered until their time is over.
 //! Cost: that of finding the matches that have the event.
 
@@ -22,7 +22,7 @@ use crate::signatures::SignatureId;
 use crate::view::Events;
 
 impl Detection {
-    /// Takes back an event, at a time that was let pass: retracts the matches within reach that have it.
+    /// Takes back an event, at a time that was let pass: retracts the matches within the lookback that have it.
     pub fn delete(&mut self, event: EdgeRef, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
         let place = [event];
         let mut signatures: Vec<SignatureId> = Vec::new();
@@ -34,7 +34,7 @@ impl Detection {
         for (pattern, completing) in lost {
             let is_void = completing == event || !self.has_left(pattern, completing, now, events, meter);
             let Some(emitted) = is_void.then(|| self.tallies.take(pattern, completing)).flatten() else { continue };
-            // What was told before the pattern began, nobody heard.
+            // Nothing was emitted before the pattern began.
             if !self.is_silent() && self.patterns[pattern as usize].counts(completing) {
                 let header =
                     Header { pattern, branch: emitted.branch, kind: Kind::Retract, detected_at: now, count: emitted.count };
@@ -120,7 +120,7 @@ impl Detection {
 }
 
 impl Court<'_> {
-    /// The matches of a vertex in which an event fills a slot, whose bounds have passed, and all of whose events are within reach.
+    /// The matches of a vertex in which an event fills a slot, whose bounds have passed and whose events are all within the lookback.
     fn matches_with(
         &self,
         number: u32,

@@ -3,7 +3,7 @@
 //! An arriving event is listed under the signatures that it satisfies. Then, for each slot that it may fill, the instances are found
 //! that it completes: those of a vertex from those of its parents, so that each sub-pattern is searched once for all patterns that
 //! extend it; of vertices that nobody extends nothing is stored. What must not come is looked for once time has passed.
-//! Law: what is known follows from the events of the reach and their deletions, in order. So it is rebuilt by replay.
+//! Law: the state follows from the events of the lookback and their deletions, in order. So it is rebuilt by replay.
 //! Cost: a look at each slot that the event may fill; where what else is needed has not come, no more than that.
 
 use std::cmp::Reverse;
@@ -56,7 +56,7 @@ pub struct Detection {
     pub(crate) tallies: Tallies,
     pub(crate) bound: Bound,
     pub(crate) options: Options,
-    /// Whether nothing is told: what comes now came before.
+    /// Whether nothing is emitted: this is a replay.
     is_replay: bool,
     has_limited: bool,
     stored: usize,
@@ -69,7 +69,7 @@ pub struct Detection {
     buckets: Departures<u32>,
     /// Deleted events, by their times.
     pub(crate) gone: Departures<u32>,
-    /// Patterns that began while events of the reach had come before, by when the newest of those came.
+    /// Patterns that began with events of the lookback already there, by when the newest of those came.
     begun: Departures<u32>,
 }
 
@@ -121,7 +121,7 @@ impl Detection {
         self.compiled.signatures.satisfied(kind, event, meter, f);
     }
 
-    /// Lets time pass: tells what it settles, then drops what is out of reach. Events of before `lookback` are still to be there.
+    /// Advances time: emits what it settles, then drops what expired. Events before `lookback` must still be there.
     pub fn advance(&mut self, now: Time, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
         self.settle(Some(now), events, out, meter);
         meter.tick(self.compiled.buffers.expire(now, events));
@@ -142,18 +142,18 @@ impl Detection {
         }
     }
 
-    /// The time after which it has something to tell though no event comes, if anything waits for one.
+    /// The time after which something is due even without an event; none if nothing waits.
     #[inline]
     pub fn next_bound(&self) -> Option<Time> {
         self.judge.next_bound()
     }
 
-    /// Tells what is settled once time has passed all bounds.
+    /// Emits what is settled once time has passed all bounds.
     pub fn finish(&mut self, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
         self.settle(None, events, out, meter);
     }
 
-    /// Takes an event, which is in the store, with the signatures that it satisfies, and tells of the matches that it completes.
+    /// Takes an event, which is in the store, with the signatures that it satisfies, and emits the matches that it completes.
     pub fn insert(
         &mut self,
         event: EdgeRef,
@@ -289,7 +289,7 @@ impl Detection {
         }
     }
 
-    /// Tells what is settled once time is `now`, or at its end.
+    /// Emits what is settled once time is `now`, or at its end.
     fn settle(&mut self, now: Option<Time>, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
         let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, options, .. } = self;
         let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
@@ -298,17 +298,17 @@ impl Detection {
         judge.settle(now, Court { vertices, patterns, past }, bound, (!*is_replay).then_some(out), emitted, meter);
     }
 
-    /// Takes what comes now for what came before: nothing is told until [`end_replay`](Self::end_replay).
+    /// Treats the next events as past: nothing is emitted until [`end_replay`](Self::end_replay).
     pub fn begin_replay(&mut self) {
         self.is_replay = true;
     }
 
-    /// Tells again from now on. Of the patterns named, those matches count whose last event comes after the one given.
+    /// Emits again from now on. For the patterns given, a match counts if its last event comes after the one given.
     pub fn end_replay(&mut self) {
         self.is_replay = false;
     }
 
-    /// Whether nothing is told.
+    /// Whether nothing is emitted.
     pub(crate) fn is_silent(&self) -> bool {
         self.is_replay
     }

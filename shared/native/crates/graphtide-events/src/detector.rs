@@ -157,19 +157,19 @@ impl Detector {
         self.detection.take_limited()
     }
 
-    /// The time after which it has something to tell though no record comes, if anything waits for one.
+    /// The time after which something is due even without a record; none if nothing waits.
     #[inline]
     pub fn next_bound(&self) -> Option<Time> {
         self.detection.next_bound()
     }
 
-    /// Takes what comes now for what came before: nothing is told until [`end_replay`](Self::end_replay).
+    /// Treats the next events as past: nothing is emitted until [`end_replay`](Self::end_replay).
     pub fn begin_replay(&mut self) {
         self.learn_names();
         self.detection.begin_replay();
     }
 
-    /// Tells again from now on.
+    /// Emits again from now on.
     pub fn end_replay(&mut self) {
         self.detection.end_replay();
     }
@@ -192,7 +192,7 @@ impl Detector {
         while let Some((event, _)) = self.store.oldest().filter(|(_, stored)| stored.ts < from) {
             self.forget(event);
         }
-        // What was deleted before lies within a reach of it, so that none of these stays for longer than two.
+        // What was deleted before lies within one lookback of it, so none of these stays longer than two.
         while self.deleted.pop_front_if(|deletion| deletion.ts < from).is_some() {}
     }
 
@@ -209,7 +209,7 @@ impl Detector {
         }
     }
 
-    /// Tells what is settled once time has passed all bounds.
+    /// Emits what is settled once time has passed all bounds.
     pub fn finish(&mut self, out: &mut Occurrences, meter: &mut Meter<'_>) {
         let Self { detection, store, names, labels, texts, .. } = self;
         detection.finish(Events { store, names, labels, texts }, out, meter);

@@ -125,7 +125,7 @@ impl Instances {
         self.live += 1;
     }
 
-    /// Drops rows that are out of reach, in whole buckets; returns how many.
+    /// Drops expired rows, in whole buckets; returns how many.
     pub(crate) fn expire(&mut self, now: Time) -> usize {
         let mut dropped = 0;
         while let Some(bucket) =

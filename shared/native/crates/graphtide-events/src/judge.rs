@@ -131,7 +131,7 @@ impl Judge {
         is_over.then_some((until, what))
     }
 
-    /// Tells, to `out` if there is one, what is settled once time is `now`, or at its end, and remembers what may be retracted.
+    /// Emits, to `out` if there is one, what is settled once time is `now`, or at its end, and stores what may be retracted.
     pub(crate) fn settle(
         &mut self,
         now: Option<Time>,
@@ -185,7 +185,7 @@ impl Judge {
         }
     }
 
-    /// Judges a candidate whose bound has passed.
+    /// Decides on a candidate whose bound has passed.
     fn judge(
         &mut self,
         stored: &Stored,
@@ -207,7 +207,7 @@ impl Judge {
         for &(pattern, branch) in &vertex.patterns {
             let own = &court.patterns[pattern as usize];
             let is_one = own.counts(last) && court.is_of_branch(own, branch, settled, stored, bound, meter);
-            // What was cut may not have seen that another branch has it: then it is left out, and not told twice.
+            // What was cut may not have seen that another branch has it: then it is left out, and not emitted twice.
             if !is_one || meter.is_refused() {
                 continue;
             }

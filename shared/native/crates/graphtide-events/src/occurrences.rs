@@ -19,11 +19,11 @@ pub struct Occurrence<'a> {
     pub pattern: u32,
     /// Place of the branch in the pattern.
     pub branch: u32,
-    /// What is told.
+    /// What is reported.
     pub kind: Kind,
     /// When it was found: the time of its last event, or of the bound that was passed.
     pub detected_at: Time,
-    /// Matches that one event completes, of which these are the events of one; 1 where all are told. At most [`u64::MAX`].
+    /// The matches that one event completes; these are the events of one. 1 if all are emitted. At most [`u64::MAX`].
     pub count: u64,
     /// Time of its first event.
     pub first_ts: Time,
@@ -35,7 +35,7 @@ pub struct Occurrence<'a> {
     pub types: &'a [Symbol],
     /// What its pattern returns of it.
     pub fields: FieldsRef<'a>,
-    /// Bytes of its key; none where all are told.
+    /// Bytes of its key; none if all are emitted.
     pub key: &'a [u8],
     order: &'a [Option<EdgeRef>],
     ids: &'a [Key],
@@ -78,7 +78,7 @@ impl<'a> Occurrence<'a> {
     }
 }
 
-/// What is told of an occurrence beside its events.
+/// What is reported of an occurrence beside its events.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) pattern: u32,
@@ -127,7 +127,7 @@ impl Occurrences {
         self.headers.is_empty()
     }
 
-    /// Matches that are told of, those that are only counted too, without retractions.
+    /// Matches that are reported, with those that are only counted, without retractions.
     pub fn matches(&self) -> u64 {
         let emitted = self.headers.iter().filter(|header| header.kind == Kind::Match);
         emitted.fold(0, |sum, header| sum.saturating_add(header.count))

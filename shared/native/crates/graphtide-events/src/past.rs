@@ -1,4 +1,4 @@
-//! What every search reads: the events of the reach, what was found among them, and what was deleted since.
+//! What every search reads: the events of the lookback, what was found among them, and what was deleted since.
 
 use graphtide_engine::meter::Meter;
 use graphtide_graph::store::EdgeRef;
@@ -23,10 +23,10 @@ pub(crate) struct Gone {
     pub(crate) newest: EdgeRef,
 }
 
-/// Deleted events of the reach.
+/// Deleted events of the lookback.
 pub(crate) type Deletions = HashMap<u32, Gone, FxBuildHasher>;
 
-/// The earliest time of an event that is within reach, so many ticks, which are some.
+/// The earliest time of an event that is within the lookback, at least one tick.
 pub(crate) fn earliest_alive(now: Time, lookback: Time) -> Time {
     clock::alive_from(now, lookback)
 }

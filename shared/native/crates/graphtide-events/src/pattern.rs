@@ -13,11 +13,11 @@ pub(crate) struct Pattern {
     pub(crate) report: Report,
     /// Ticks that an event is of use for.
     pub(crate) lookback: Time,
-    /// Vertices of the beginnings of its branches with the branch, the longest first; none where no timeouts are told.
+    /// Vertices of the beginnings of its branches with the branch, the longest first; empty if the pattern reports no timeouts.
     pub(crate) beginnings: Vec<(u32, u32)>,
     /// Only matches count whose last event came after this one, of that time.
     pub(crate) since: Option<(Time, EdgeRef)>,
-    /// Where of matches that have the same events the first is told alone: the slots of each branch in the order of the text.
+    /// For patterns that emit matches of the same events once: the slots of each branch in the order of the text.
     pub(crate) distinct: Vec<Vec<u8>>,
     /// What it returns of its matches.
     pub(crate) returns: Option<Returns>,

@@ -27,7 +27,7 @@ pub struct PlanSpec {
 pub struct VertexSpec {
     /// Places of events.
     pub slots: Vec<SlotSpec>,
-    /// Pairs of slots of which the first is no later than the second; closed under transitivity.
+    /// Pairs of slots: the first is no later than the second. Closed under transitivity.
     pub order: Vec<(u8, u8)>,
     /// Most ticks between the first event and the last.
     pub within: i64,
@@ -116,14 +116,14 @@ pub struct ParentSpec {
 pub struct PatternSpec {
     /// Vertices whose instances are its matches, the first preferred where two have the same events.
     pub branches: Vec<u32>,
-    /// What is told of them.
+    /// What is reported of them.
     pub report: Report,
     /// Ticks that an event is of use for: a match can be retracted while all of its events are less old.
     pub lookback: i64,
-    /// Whether it tells of a first event that no match came of; slots are then in the order of the text.
+    /// Whether it reports first events without a match; slots are then in the order of the text.
     #[serde(default)]
     pub emits_timeouts: bool,
-    /// Where of matches that have the same events the first is told alone: the slots of each branch in the order of the text.
+    /// For patterns that emit matches of the same events once: the slots of each branch in the order of the text.
     #[serde(default)]
     pub distinct: Vec<Vec<u8>>,
     /// What it returns of its matches.
@@ -137,7 +137,7 @@ pub struct PatternSpec {
 pub struct ReturnsSpec {
     /// The fields.
     pub fields: Vec<FieldSpec>,
-    /// What matches are told apart by, where one is told for each.
+    /// The key of a match, for patterns that emit one match for each key.
     #[serde(default)]
     pub keys: Vec<Expression>,
     /// What they compute from whole lists.
@@ -171,7 +171,7 @@ pub struct BranchSpec {
     pub by_type: Vec<(u8, String, u8)>,
 }
 
-/// What is told of a pattern's matches.
+/// What is emitted of a pattern's matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Report {

@@ -51,7 +51,7 @@ pub(crate) struct Absence {
     pub(crate) predicates: Vec<usize>,
 }
 
-/// A parent of which instances are stored.
+/// A parent whose instances are stored.
 #[derive(Debug)]
 pub(crate) struct Parent {
     pub(crate) vertex: usize,
@@ -145,7 +145,7 @@ pub(crate) struct Compiler<'a> {
 /// A program in the making.
 struct Draft {
     bound: u64,
-    /// The slot of a list of which only the event to start from is bound.
+    /// The slot of a list where only the first event is bound.
     open: u64,
     done: Vec<bool>,
     used: Vec<bool>,

@@ -1,4 +1,4 @@
-//! What a pattern returns of its matches: fields over the names of its events, evaluated when a match is told.
+//! What a pattern returns of its matches: fields over the names of its events, evaluated when a match is emitted.
 //!
 //! Then the events are still there, which they need not be when matches are handed over. A field is missing if it reads a name that
 //! the match has no event of: one of another branch, or one that did not come in time.
@@ -17,7 +17,7 @@ use crate::view::Events;
 #[derive(Debug)]
 pub(crate) struct Returns {
     fields: Vec<Field>,
-    /// What matches are told apart by, with the names that each reads.
+    /// The key of a match, with the names that each part reads.
     keys: Vec<(Expression, u64)>,
     aggregates: Vec<AggregateSpec>,
     names: usize,
@@ -78,7 +78,7 @@ impl Returns {
         }
     }
 
-    /// Whether one match is told for each key.
+    /// Whether one match is emitted for each key.
     pub(crate) fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }

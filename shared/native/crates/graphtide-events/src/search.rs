@@ -110,7 +110,7 @@ impl<'a> Search<'a, '_, '_, '_> {
         list.into_iter().flat_map(move |list| between(list, from, to)).map(|entry| (entry.ts, entry.event))
     }
 
-    /// Whether an event may fill a slot, as far as what it is tells.
+    /// Whether an event may fill a slot, by its type and attributes.
     #[inline]
     fn admits(&self, slot: u8, event: EdgeRef) -> bool {
         self.is_of_use(event) && !self.is_taken(slot, event)

@@ -49,7 +49,7 @@ impl Signature {
         self.predicates.iter().all(|predicate| predicate.holds(event))
     }
 
-    /// Whether some event may satisfy both, as far as types tell.
+    /// Whether some event may satisfy both, by their types.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         let any = self.types.is_empty() || other.types.is_empty();
         any || self.types.iter().any(|kind| other.types.contains(kind))

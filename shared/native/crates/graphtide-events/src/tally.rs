@@ -1,4 +1,4 @@
-//! How many matches an event completes, of patterns of which only that is told.
+//! Counts the matches that an event completes, for patterns that report counts alone.
 
 use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
@@ -20,7 +20,7 @@ struct Tally {
     witness: Stored,
 }
 
-/// A count that was told.
+/// A count that was reported.
 #[derive(Clone, Debug)]
 pub(crate) struct Emitted {
     pub(crate) ts: Time,
@@ -29,14 +29,14 @@ pub(crate) struct Emitted {
     pub(crate) witness: Stored,
 }
 
-/// Counts of the record under way, and such as were told and may be retracted.
+/// Counts of the current record, and reported counts that may be retracted.
 #[derive(Debug)]
 pub(crate) struct Tallies {
     current: Vec<Tally>,
     /// By pattern: its place in `current`.
     places: Vec<u32>,
     emitted: HashMap<(u32, u32), Emitted, FxBuildHasher>,
-    /// As many told counts as were left when those out of reach were dropped last.
+    /// The number of reported counts after the last removal of expired ones.
     left: usize,
 }
 
@@ -60,7 +60,7 @@ impl Tallies {
         }
     }
 
-    /// Tells what was counted of the record, to `out` if there is one, and remembers it where it may be retracted.
+    /// Reports the counts of the record to `out`, if there is one, and stores those that may be retracted.
     pub(crate) fn emit(
         &mut self,
         event: EdgeRef,
@@ -85,12 +85,12 @@ impl Tallies {
         }
     }
 
-    /// Remembers a count that was told with a bound.
+    /// Stores a count that was reported with a bound.
     pub(crate) fn remember(&mut self, pattern: u32, event: EdgeRef, emitted: Emitted) {
         self.emitted.insert((pattern, event.0), emitted);
     }
 
-    /// The counts told of events from one on.
+    /// The counts reported of events from one on.
     pub(crate) fn emitted_from(&self, event: EdgeRef) -> Vec<(u32, EdgeRef)> {
         let from = |&&(_, other): &&(u32, u32)| other == event.0 || event.is_before(EdgeRef(other));
         let mut emitted: Vec<(u32, EdgeRef)> =
@@ -104,7 +104,7 @@ impl Tallies {
         self.emitted.remove(&(pattern, event.0))
     }
 
-    /// Drops what is out of reach, once it is about half of all.
+    /// Drops expired counts once they are about half of all.
     pub(crate) fn expire(&mut self, from: Time) {
         if self.emitted.len() > 2 * self.left + 64 {
             self.emitted.retain(|_, emitted| emitted.ts >= from);

@@ -1,8 +1,8 @@
 //! Sequences that began and did not end in time.
 //!
 //! For each event that could begin a match, once its time is over: if it began none, the longest beginning of the sequence that
-//! events from it on fill is told, the earliest of these. Beginnings are sub-patterns of their own, which nothing is stored for: the
-//! events of the reach are searched when the time is over.
+//! events from it on fill is reported, the earliest of these. Beginnings are sub-patterns of their own, which nothing is stored for: the
+//! events of the lookback are searched when the time is over.
 //! Cost: an entry of a queue an event, then a search.
 
 use graphtide_engine::meter::Meter;
@@ -74,7 +74,7 @@ fn beginning(whole: &VertexSpec, slots: usize) -> VertexSpec {
 }
 
 impl Court<'_> {
-    /// Tells, to `out` if there is one, of an event that began no match of a pattern in its time, which is over.
+    /// Reports, to `out` if there is one, an event that began no match of a pattern in time.
     pub(crate) fn time_out(
         &self,
         pattern: u32,
@@ -167,7 +167,7 @@ impl Court<'_> {
         best
     }
 
-    /// The place of an event among those of the reach.
+    /// The place of an event among those of the lookback.
     fn place(&self, event: EdgeRef) -> usize {
         self.past.events.store.rank(event)
     }

@@ -51,7 +51,7 @@ pub struct Row<'a> {
     pub raw: &'a [u8],
 }
 
-/// A record that was put aside, as [`EdgeBatch`] cannot hold it.
+/// A rejected record: [`EdgeBatch`] cannot hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
     /// 1-based line (text formats) or row (columnar formats) in its file; the header counts.
@@ -197,7 +197,7 @@ impl EdgeBatch {
         self.raw_ends.resize(self.ts.len(), self.raw.len());
     }
 
-    /// Gives the last records, of which none has bytes yet, their bytes as they came: one slice each.
+    /// Gives the last records their raw bytes, one slice each; they must have none yet.
     pub fn give_raw<'r>(&mut self, raw: impl ExactSizeIterator<Item = &'r [u8]>) {
         let first = self.raw_ends.len() - raw.len();
         for (end, bytes) in self.raw_ends[first..].iter_mut().zip(raw) {

@@ -5,7 +5,7 @@
 //! time.
 //!
 //! Invariant: after a batch, exactly the ids let through within one of the two windows and not released are known, and within it an
-//! id is told from one that has left them. Identity is the id itself, never a hash of it. An id that was made
+//! id is distinguished from one that has left them. Identity is the id itself, never a hash of it. An id that was made
 //! cannot come again, and no deletion names it: such records pass, and are forgotten.
 //! Cost: O(1) a record, memory for the insertions with an id within the window. The table is larger than the cache, so records are
 //! taken a few at a time: first all their ids are hashed, then all their places looked at, and only then is one decided after the
@@ -271,7 +271,7 @@ mod tests {
         kept
     }
 
-    /// Hashes of which so many differ: ids collide for certain.
+    /// So many different hashes that ids collide for certain.
     #[derive(Clone, Copy)]
     struct Few(u64);
 

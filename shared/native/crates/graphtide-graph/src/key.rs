@@ -99,7 +99,7 @@ impl IdRef<'_> {
         matches!(self, Self::Made(_))
     }
 
-    /// Calls `f` with its text, which does not tell whether it was given or made.
+    /// Calls `f` with its text, which does not say whether it was given or made.
     pub fn with_text<R>(self, f: impl FnOnce(&str) -> R) -> R {
         match self {
             Self::Given(key) => key.with_text(f),
@@ -126,7 +126,7 @@ impl Hash for IdRef<'_> {
 
 /// A key or an id in eight bytes: a number inline, given or made, or a place in the [`TextArena`] it was made with.
 ///
-/// The lowest bit tells texts from numbers, the highest one numbers that were made from those that were given.
+/// The lowest bit separates texts from numbers, the highest one made numbers from given ones.
 /// Not comparable: two keys of different arenas, or of equal texts stored twice, differ. Compare [`KeyRef`]s.
 #[derive(Clone, Copy, Debug)]
 pub struct Key(u64);
@@ -142,7 +142,7 @@ impl Key {
     /// The empty text.
     pub const EMPTY: Self = Self(1);
 
-    /// Whether it is the empty text, which is told without the arena.
+    /// Whether it is the empty text; needs no arena.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.0 & ((MAX_TEXT as u64) << 1 | 1) == 1

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::Time;
 use crate::batch::EdgeBatch;
 
-/// Records that may wait unless told otherwise.
+/// Records that may wait by default.
 pub const DEFAULT_MAX_PENDING: usize = 1 << 20;
 
 /// A record that came too late.
@@ -55,7 +55,7 @@ struct Waiting {
     row: u32,
 }
 
-/// A batch of which some records still wait.
+/// A batch with records that still wait.
 #[derive(Debug)]
 struct Segment {
     batch: Option<Arc<EdgeBatch>>,
@@ -149,7 +149,7 @@ impl Sequencer {
     }
 
     /// Sets the watermark as far on as it takes for at most `most` records to wait, and returns what may be released now.
-    /// Records of one time go together, so that the watermark tells what went.
+    /// Records of one time are released together, so the watermark says what was released.
     pub fn relieve(&mut self, most: usize) -> EdgeBatch {
         let mut released = EdgeBatch::new(self.width);
         while self.heap.len() > most {
@@ -259,7 +259,7 @@ impl Sequencer {
         }
     }
 
-    /// Lets go of batches of which nothing waits.
+    /// Drops batches with no waiting record.
     fn free(&mut self) {
         for segment in &mut self.segments {
             if segment.waiting == 0 {

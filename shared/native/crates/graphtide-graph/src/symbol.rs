@@ -27,7 +27,7 @@ pub struct SymbolTable {
     capacity: usize,
 }
 
-/// Labels a table holds unless told otherwise.
+/// Labels that a table holds by default.
 pub const DEFAULT_CAPACITY: usize = 1 << 20;
 
 impl Default for SymbolTable {

@@ -1,4 +1,4 @@
-//! Plans of the family as the planner hands them over, by position, each with what makes it unfit for a pattern.
+//! Plans of the family as the planner hands them over, by position, each with the reasons why it cannot be a pattern's plan.
 //!
 //! A plan without a flaw can be run, so that engines need no checks of their own.
 

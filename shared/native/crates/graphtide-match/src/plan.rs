@@ -48,7 +48,7 @@ pub struct PatternSpec {
     /// What is returned of matches.
     #[serde(default)]
     pub returns: ReturnsSpec,
-    /// Which matches are told.
+    /// Which matches are emitted.
     #[serde(default)]
     pub deduplication: DeduplicationSpec,
     /// How to match.
@@ -58,7 +58,7 @@ pub struct PatternSpec {
     pub limits: Limits,
 }
 
-/// Which matches are told, where not all are.
+/// Which matches are emitted, if not all are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeduplicationSpec {
@@ -70,13 +70,13 @@ pub struct DeduplicationSpec {
     pub once: Option<OnePerSpec>,
 }
 
-/// How often one is told for each key.
+/// How often one is emitted for each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnePerSpec {
     /// The length of an interval as a fraction of ticks: so many, in so many parts.
     pub every: (i64, i64),
-    /// Ticks in which a match that was told may be retracted.
+    /// Ticks in which an emitted match may be retracted.
     pub lookback: i64,
 }
 
@@ -164,7 +164,7 @@ impl GraphQuerySpec {
         self.plan.check().map_err(|error| InvalidPlan { pattern: self.name.clone(), reason: error.to_string() })
     }
 
-    /// The names under which it tells of results.
+    /// The names under which it reports results.
     pub fn names(&self) -> PatternNames {
         let outputs = self.plan.outputs.iter().map(|each| (each.label.clone(), each.columns.clone(), each.is_appended));
         PatternNames::of_intervals(&self.name, self.version, IntervalNames::new(outputs, &self.plan.labels))
@@ -204,7 +204,7 @@ pub struct EventPatternSpec {
     /// Names of what it returns.
     #[serde(default)]
     pub fields: Vec<String>,
-    /// Which of its matches are told once; of those that have the same events its plan tells the first.
+    /// Which of its matches are emitted once; of those with the same events its plan emits the first.
     #[serde(default)]
     pub once: Option<OnePerSpec>,
 }
@@ -251,8 +251,8 @@ impl EventUnitSpec {
     }
 }
 
-/// Why a pattern is refused that tells once in no time.
-const NO_INTERVAL: &str = "what is told once is told once in some time";
+/// Why a pattern with an empty interval is refused.
+const NO_INTERVAL: &str = "the interval of ONE PER must be positive";
 
 impl OnePerSpec {
     fn is_fit(self) -> bool {
@@ -275,7 +275,7 @@ impl EventPatternSpec {
         found
     }
 
-    /// The names under which it tells of matches.
+    /// The names under which it reports matches.
     pub fn names(&self) -> PatternNames {
         PatternNames::of_events(&self.name, self.version, self.events.iter().cloned(), &self.fields)
     }
@@ -313,7 +313,7 @@ impl PatternSpec {
         }
     }
 
-    /// The names under which it tells of matches, and what it returns, whose columns are given the numbers of the store.
+    /// The names under which it reports matches, and its fields, with the store's numbers of their columns.
     pub fn names(&self, column: impl FnMut(u16) -> u16) -> PatternNames {
         let mut returns = self.returns.clone();
         returns.renumber(column);

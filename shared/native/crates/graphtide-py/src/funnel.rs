@@ -1,4 +1,4 @@
-//! What was told of a traced pattern, as Python sees it.
+//! The trace of a pattern, as Python sees it.
 
 use graphtide_engine::trace::{Fates, NearMiss, Part, Reason, Refused, Tally};
 use graphtide_match::matcher::{Answer, Funnel};

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 use graphtide_engine::output::{IntervalRef, Kind, Layout, MatchBatch, PathStep, PatternNames};
 
-/// How an output of a query is told: the number of its label, and for each column of vertices its place among its own.
+/// How an output of a query is encoded: the number of its label, and for each column of vertices its place among its own.
 pub(crate) type OutputColumns = (i32, Vec<Option<usize>>);
 
 /// What is numbered alike for all batches: how many columns of vertices there are; for each pattern the number of its name and its

@@ -4,7 +4,7 @@
 //! it. So no engine has to know how to stop in the middle and go on later, work that is done within a turn costs some nanoseconds
 //! more, and there is no other thread to hand it to, to wait for or to forget.
 //! What the work finds meanwhile may be taken in parts: work that has found enough pauses, too.
-//! Invariant: work goes on in the thread that began it, which alone keeps it. Work that was told to stop pauses no more.
+//! Invariant: work goes on in the thread that began it, which alone keeps it. Work that must stop pauses no more.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use graphtide_engine::meter::Pace;
 use graphtide_engine::output::MatchBatch;
 
-/// Room of a stack: engines go as deep as a pattern has edges, of which there are 64, predicates as their text is nested, which is
+/// Size of a stack: engines go as deep as a pattern has edges, at most 64, predicates as their text is nested, which is
 /// 128. It is reserved, and taken as it is used.
 const STACK_BYTES: usize = 1 << 20;
 
@@ -108,7 +108,7 @@ fn slice<T: InSlices>(paused: Paused, mut coroutine: Coroutine<(), (), T>) -> Sl
     }
 }
 
-/// Pauses when the turn is over, ends when it is told to.
+/// Pauses when the slice is over, ends when asked.
 struct Hourglass<'y> {
     yielder: &'y Yielder<(), ()>,
     begun: Cell<Instant>,
@@ -131,7 +131,7 @@ impl Pace for Hourglass<'_> {
         self.outlet.map_or(usize::MAX, |outlet| outlet.most)
     }
 
-    /// Pauses, so that the matches do not pile up; but for work that was told to stop.
+    /// Pauses, so that the matches do not pile up; except for work that must stop.
     fn hand_on(&self, matches: MatchBatch) {
         let Some(outlet) = self.outlet else { return };
         outlet.parts.lock().unwrap_or_else(PoisonError::into_inner).push(matches);

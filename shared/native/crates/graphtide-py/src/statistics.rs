@@ -1,4 +1,4 @@
-//! Statistics of a stream as Python sees them: figures as tuples, with names for labels.
+//! Statistics of a stream as Python sees them: counts as tuples, with names for labels.
 
 use graphtide_graph::statistics::{DegreeMoments, Direction, PathCount, Settings, Snapshot, Statistics, Window};
 use graphtide_graph::symbol::{SharedSymbols, SymbolTable};

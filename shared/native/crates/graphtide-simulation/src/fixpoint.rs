@@ -48,7 +48,7 @@ enum Failure {
 pub(crate) struct Fixpoint {
     pub candidates: Candidates,
     pub components: Components,
-    /// Query edges of which a match more might have changed the outcome.
+    /// Query edges where one more match might have changed the outcome.
     pub need: u64,
     /// By vertex, query edge and side: the data edges there that match it.
     counts: Vec<[u32; 2]>,
@@ -59,7 +59,7 @@ pub(crate) struct Fixpoint {
 }
 
 impl Fixpoint {
-    /// Removes pairs of which an end does not match, judging closed vertices only. Stops early if the edge in question loses
+    /// Removes pairs with an end that does not match, by closed vertices only. Stops early if the edge in question loses
     /// all pairs that it may have.
     pub(crate) fn near(
         &mut self,

@@ -60,7 +60,7 @@ pub struct Funnel {
     pub steps: u64,
     /// Of these, steps of verifications.
     pub verifying_steps: u64,
-    /// Nanoseconds of verifications, where a probe tells the time.
+    /// Nanoseconds of verifications, if a probe has a clock.
     pub verifying_nanoseconds: u64,
 }
 

@@ -1,7 +1,7 @@
 //! The held edges at each vertex, in lists that run through the edges.
 //!
-//! Lists are told apart by a colour, where an engine has several. What an engine knows of an edge or a vertex lies beside its
-//! lists, so that whoever reads one has the other at hand.
+//! Lists have a colour each, if an engine has several. What an engine knows of an edge or a vertex lies beside its
+//! lists, so that a reader of one has the other at hand.
 //! Invariant: each held edge is in two lists, one of its source and one of its target, both of the edge's colour.
 //! Cost: O(1) to link and to unlink an edge; O(edges) to gather them.
 

@@ -28,7 +28,7 @@ struct Master {
     pairs: u64,
     /// Query edges that have a red match.
     present: u64,
-    /// Query edges of which a new match can make one of the whole, as far as the last verification shows.
+    /// Query edges whose new match can complete the whole, as far as the last verification shows.
     need: u64,
     /// Query edges that have a new match since.
     fresh: u64,
@@ -154,7 +154,7 @@ impl Masters {
     ///
     /// Let N be a match among the red edges, and let the last verification have found none. If N has a pair of that time, take
     /// the one that was removed first. All others of N were still there; so the vertex that did not match lacked, for the query
-    /// edges that `need` was then told, one that N has and that is new. It was not an edge of another component that was joined
+    /// edges that `need` then got, one that N has and that is new. It was not an edge of another component that was joined
     /// since: those have other vertices. A removal for the sake of time is another matter, for any edge can join what has the
     /// times; it needs all. If N has no pair of that time, every query edge has a new one.
     pub(crate) fn is_due(&self, id: MasterId) -> bool {

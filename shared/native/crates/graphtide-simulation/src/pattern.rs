@@ -59,7 +59,7 @@ pub(crate) struct Pattern {
     pub demands: Vec<[SmallVec<[Demand; 2]>; 2]>,
     /// By query edge and side: how many query edges leave (enter) its end there, itself included.
     pub together: Vec<[u32; 2]>,
-    /// By query vertex: the kinds and sides of which it needs edges, and how many.
+    /// By query vertex: the kinds and sides of the edges that it needs, and how many.
     pub needs: Vec<SmallVec<[Need; 4]>>,
     pub window: i64,
 }

@@ -18,7 +18,7 @@ pub(crate) struct Question<'a> {
     pub may_match: u64,
 }
 
-/// What a search needs besides: space, an allowance, and someone who counts.
+/// What a search needs besides: space, a work budget, and a counter.
 #[derive(Debug)]
 pub(crate) struct Means<'a, 'm, 'p> {
     pub fixpoint: &'a mut Fixpoint,

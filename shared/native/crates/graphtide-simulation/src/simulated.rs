@@ -39,7 +39,7 @@ pub struct Simulated {
     /// Whether its matches do not count yet.
     waits: bool,
     found: Found,
-    /// The query; what is found about single edges is judged by it.
+    /// The query; single edges are checked against it.
     query: Query,
     inquiries: Option<Box<Inquiries>>,
 }
@@ -216,7 +216,7 @@ impl Engine for Simulated {
         Usage { live: self.engine.live(), peak: self.engine.peak(), bytes: self.engine.bytes() }
     }
 
-    /// Also when edges expire, if it tells what changes.
+    /// Also when edges expire, if it reports changes.
     fn emits_expiry(&self) -> bool {
         self.report == Report::Changes
     }
@@ -230,7 +230,7 @@ impl Engine for Simulated {
         true
     }
 
-    /// How far consumption has come, where that is of use and its matches count, or counted when that was told.
+    /// How far consumption has come, if that is of use and its matches count, or counted when it was set.
     fn consumption(&self) -> Option<ConsumptionCursor> {
         match (self.report, self.waits) {
             (Report::Maximal | Report::Changes, _) => None,
@@ -341,7 +341,7 @@ pub fn asked<'a>(pattern: Pattern<'a>, alone: &[Vec<Expression>]) -> impl Iterat
     })
 }
 
-/// Tells which query edges an edge was taken for.
+/// Reports the query edges that an edge was taken for.
 fn emit<T: Tracer>(mut tracer: T, fits: u64, outcome: Outcome) {
     for edge in (0..u64::BITS as u8).filter(|edge| fits >> edge & 1 == 1) {
         let step = Node::Kept { edge }.step();
@@ -354,7 +354,7 @@ fn emit<T: Tracer>(mut tracer: T, fits: u64, outcome: Outcome) {
                 tracer.look(step);
                 tracer.refuse(step, Reason::Limit, None);
             }
-            // The engine before it took the edge, and told of it.
+            // The engine before it took the edge and reported it.
             Outcome::Consumed => {}
         }
     }

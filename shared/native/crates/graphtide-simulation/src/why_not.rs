@@ -1,7 +1,7 @@
 //! Why an edge is in no match: what it lacks in the greatest match graph that it could have been in.
 //!
 //! The match graph grows with the edges. So one of all edges that ever shared a window with the edge in question holds every
-//! match that it could have had. It is found in rounds: each removes all pairs at once of which an end has no edge for some query
+//! match that it could have had. It is found in rounds: each removes all pairs at once whose end lacks an edge for some query
 //! edge, or not different ones; a round in which there are none removes those that no times keep in order. What a pair of the
 //! edge lacks is what removed it. What was missing then is missing in the graph that is left, for it has no more edges. Where a
 //! pair is left, and the edge had no match, what it needs was never there all at once.
@@ -92,7 +92,7 @@ impl<'a> Rounds<'a> {
         Self { pattern, candidates, asked, lacks: vec![None; pattern.edges()] }
     }
 
-    /// Removes the pairs of which an end does not match now; returns whether there were any.
+    /// Removes the pairs with an end that does not match now; returns whether there were any.
     fn match_ends(&mut self) -> bool {
         let vertices = 0..self.candidates.len() as u32;
         let corners = vertices.flat_map(|vertex| (0..self.pattern.incident.len()).map(move |of| (vertex, of)));

@@ -73,7 +73,7 @@ fn after_a_cut_changes_lead_to_no_more_than_the_match_graph() {
                 for (pairs, changes) in [(&mut there, emitted), (&mut true_pairs, expected)] {
                     for change in changes {
                         match change.kind {
-                            // A part that split off is told whole, of which nothing is new.
+                            // A part that split off is reported whole, without anything new.
                             Kind::Match if !change.former.is_empty() => {
                                 assert!(change.pairs.iter().all(|pair| pairs.contains(pair)), "{variant:?}, seed {seed}");
                             }

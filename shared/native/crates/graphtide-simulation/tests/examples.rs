@@ -1,4 +1,4 @@
-//! The examples of the paper, as far as its text tells them: the figures are not part of it.
+//! The examples of the paper, as far as its text gives them: the figures are not part of it.
 
 mod support;
 

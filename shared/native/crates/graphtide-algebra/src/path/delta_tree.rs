@@ -4,11 +4,11 @@
 //! that this takes last. Trees are found by their nodes. A new arc lengthens the trees that have its source, one after the other.
 //! What ends is not passed over but taken out: once an arc is past, or deleted, every tree that walks it loses the subtree behind it,
 //! and looks in the snapshot graph for other ways to each node of it (the negative tuples of the paper).
-//! Invariant: as of [`Path`](super::Path), whose ends these are; so both tell the same.
+//! Invariant: as of [`Path`](super::Path), whose ends these are, so both emit the same.
 //! Cost: for each new arc, the trees that have its source, and the nodes whose ends change; for each arc that ends, the subtrees
 //! behind it once more.
 //! Deviates from the paper's Example 10 in that a longer path replaces a shorter one when it comes, not when the shorter one ends:
-//! results are told with the record that extends them.
+//! results are emitted with the record that extends them.
 //! Reference: section 6.2.3 [PACACI22]; Algorithms RAPQ, Insert and `ExpiryRAPQ` [PACACI20].
 
 use std::collections::{BinaryHeap, VecDeque};
@@ -71,7 +71,7 @@ pub struct DeltaTree {
     order: Vec<(Place, Node)>,
     /// What it gives, where other operators read it.
     pub relation: Option<Relation>,
-    /// What the record changed, where nobody reads it but who tells results.
+    /// What the record changed, if only the output reads it.
     changes: Vec<Change>,
 }
 
@@ -149,7 +149,7 @@ impl DeltaTree {
             }
             self.graph.remove(symbol as u16, ends, |_| {});
         }
-        // What is past was told to end when it did.
+        // What is past was reported to end when it did.
         self.before.clear();
         for (root, node) in std::mem::take(&mut self.order) {
             if self.end(root, node) == ENDED {
@@ -214,7 +214,7 @@ impl DeltaTree {
         }
     }
 
-    /// Lets a root reach a node until an end, and from there on whatever follows.
+    /// Lets a root reach a node until an end, and all that follows from there.
     fn insert(&mut self, root: Place, first: (Node, Time, Parent), now: Present, meter: &mut Meter<'_>) {
         /// Bytes of a node that waits.
         const WAITING: usize = size_of::<(Node, Time, Parent)>();
@@ -304,7 +304,7 @@ impl DeltaTree {
         }
     }
 
-    /// Calls `f` with each way to a node: the node before, none of which is the root itself, the end, and the last step.
+    /// Calls `f` with each way to a node: the node before (none for the root), the end, and the last step.
     fn each_before(&self, root: Place, (place, state): Node, mut f: impl FnMut(Option<Node>, Time, Parent)) {
         if self.automaton.has_result_state() && state == self.automaton.result() {
             for own in self.automaton.accepting() {
@@ -360,7 +360,7 @@ impl DeltaTree {
         });
     }
 
-    /// Tells which ends of results the record changed, and forgets nodes that are reached no more.
+    /// Emits the ends of results that the record changed, and drops nodes that are no longer reached.
     fn emit(&mut self, now: Present, meter: &mut Meter<'_>) {
         self.changes.clear();
         let tuple = self.relation.as_ref().map_or(0, Relation::tuple_bytes);
@@ -381,7 +381,7 @@ impl DeltaTree {
                 continue;
             }
             let bytes = match &mut self.relation {
-                // It was counted with the node, and what was found is told.
+                // It was counted with the node, and its results were emitted.
                 None => {
                     self.changes.push(Change { source, target, before, after: end });
                     meter.tick(1);

@@ -110,7 +110,7 @@ impl Graph {
         }
     }
 
-    /// Lets an arc that is there end earlier; until [`settle`](Self::settle) it tells when it did before.
+    /// Ends an existing arc earlier; until [`settle`](Self::settle) it keeps its former end.
     pub fn lower(&mut self, symbol: u16, (source, target): (Vertex, Vertex), end: Time) -> Option<ArcId> {
         let key = (symbol, self.place(source)?, self.place(target)?);
         let arc = *self.numbers.get(&key)?;

@@ -93,7 +93,7 @@ impl<L: End> Path<L> {
     /// Derives what was marked from what was not.
     fn derive(&mut self, marked: &Marked<L>, now: Present, meter: &mut Meter<'_>) {
         let passed = self.passed(now);
-        // In their order, so that what is told does not depend on how sets are kept.
+        // In their order, so that the output does not depend on how sets are kept.
         let mut ends: Vec<(NodeId, Column)> = marked.keys().copied().collect();
         ends.sort_unstable();
         for &(node, column) in &ends {

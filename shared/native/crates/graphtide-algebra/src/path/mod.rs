@@ -2,7 +2,7 @@
 //!
 //! Of all paths from a root to a node, a vertex in a state of the automaton, the one that ends last is kept. So what has ended is
 //! known by its end alone, and windows cost nothing when they move; arcs that are deleted take their paths with them ([`invalidate`]).
-//! The paper keeps a tree a root; here all roots of a node stand side by side ([`rows`]), and what a new arc lets them reach is
+//! The paper keeps one tree for each root; here all roots of a node are stored together ([`rows`]), and what a new arc lets them reach is
 //! passed on from node to node for all of them at once, until nothing ends later. That gives the ends of the paper's trees, since
 //! those are the greatest there are.
 //! Invariant: between records, a node's end from a root is the greatest, over all its arcs, of the least of the arc's end and of
@@ -51,7 +51,7 @@ pub struct Change {
     pub after: Time,
 }
 
-/// A step of a path that is told: the operator whose tuple it is, and that tuple.
+/// A step of a reported path: the operator whose tuple it is, and that tuple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walked {
     /// Number of the operator.
@@ -324,7 +324,7 @@ impl<L: End> Path<L> {
         self.working = working;
     }
 
-    /// Lets the relation have the ends of results that the record changed. Where nobody reads one, they stay noted to be told.
+    /// Gives the relation the ends of results that the record changed. Without a reader they stay noted for the output.
     fn emit(&mut self, now: Present, meter: &mut Meter<'_>) {
         self.reached = L::of(self.grid.reached(now.ts()));
         let Some(mut relation) = self.relation.take() else { return };
@@ -424,7 +424,7 @@ impl AnyPath {
         any!(self, own => own.relation = None);
     }
 
-    /// Calls `f` with what the record changed, where nobody reads it but who tells results, as long as it says so; says whether it
+    /// Calls `f` with what the record changed, if only the output reads it, as long as it says so; returns whether it
     /// always did.
     pub fn each_change(&self, f: impl FnMut(Change) -> bool) -> bool {
         any!(self, own => own.each_change(f))

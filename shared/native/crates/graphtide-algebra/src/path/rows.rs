@@ -2,7 +2,7 @@
 //!
 //! This is the forest of spanning trees of the paper with its sides exchanged: what a tree has at a node stands with the node, at
 //! the column of the tree's root. So a step of all trees that have a node is one pass over numbers that lie side by side, taken
-//! many at a time, and trees that run together share it. Columns come in chunks, of which a node has those that some root reaches
+//! many at a time, and trees that run together share it. Columns come in chunks; a node has those that some root reaches
 //! it from.
 //! Cost: a chunk takes as long as two or three of its entries would one by one.
 
@@ -76,7 +76,7 @@ pub struct Step<L> {
     pub most: L,
     /// Ends up to here are past.
     pub passed: L,
-    /// Whether the results of the node are told.
+    /// Whether the results of the node are emitted.
     pub is_result: bool,
     /// The arc, and the state before it.
     pub parent: Parent,

@@ -16,7 +16,7 @@ const MOST_DIGITS: usize = 18;
 const SHORT_TEXT: usize = 4;
 
 impl Keys {
-    /// Reads an object into fields of which none is there; false, and fields to be thrown away, if it is not flat and plain, or none.
+    /// Reads an object into empty fields; returns false, with fields to discard, if it is not a flat and plain object.
     pub(crate) fn flat<'t>(&mut self, text: &'t str, fields: &mut Fields<'t>) -> bool {
         // Not even between values: then texts need no look at them.
         !has_controls(text.as_bytes()) && self.members(&mut Rest { text, place: 0 }, fields).is_some()

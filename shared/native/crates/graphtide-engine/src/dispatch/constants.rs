@@ -3,7 +3,7 @@
 //!
 //! A signature that asks for several constants stands under one of them, in the order of [`Place`]; one that lets its place be any
 //! of some constants stands under each. Invariant: an edge that satisfies a signature finds it. Edges that do not may find it, too:
-//! values are told apart by their hashes alone.
+//! values are compared by their hashes alone.
 //! Cost: a hash and a table read for each place that some signature asks about.
 
 use std::hash::BuildHasher;

@@ -2,7 +2,7 @@
 //!
 //! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
 //! of no use. Narrowed lists of equal gates are one.
-//! A reader of a longer window brings edges with it, of which the lists are made anew ([`Postings::set_apart`]); whoever read them
+//! A reader of a longer window brings edges with it, and the lists are rebuilt with them ([`Postings::set_apart`]); who read them
 //! before reads them as before.
 //! Cost: O(readers of the lists) to come and to go; O(edges) to make lists anew.
 
@@ -151,7 +151,7 @@ impl Postings {
         }
     }
 
-    /// Puts lists aside, so that they are made anew, of edges that come again in their order by [`relist`](Self::relist).
+    /// Sets lists apart, so that [`relist`](Self::relist) rebuilds them from edges that come again in their order.
     pub fn set_apart(&mut self, lists: &[RingId]) -> SetApart {
         let rings = lists.iter().map(|&number| {
             let ring = &mut self.rings[number.place()];

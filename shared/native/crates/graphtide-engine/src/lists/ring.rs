@@ -64,7 +64,7 @@ pub(super) struct Ring {
     pub(super) window: i64,
     pub(super) bound: usize,
     pub(super) shed: bool,
-    /// The window of which all entries are there.
+    /// The window that all entries cover.
     pub(super) kept: i64,
     /// Whether there are lists or jumps that lack older entries.
     pub(super) unlinked: bool,

@@ -161,7 +161,7 @@ impl<'a> ComponentRef<'a> {
         (!totals.is_empty()).then_some(totals)
     }
 
-    /// The id of its oldest edge, and former ones; where changes are told.
+    /// The id of its oldest edge, and former ones, if changes are reported.
     pub fn named(&self) -> Option<(IdRef<'a>, Vec<IdRef<'a>>)> {
         let text = self.text;
         let lengths = &self.of.counts[self.component.lengths.clone()];

@@ -122,7 +122,7 @@ impl<'a> FieldsRef<'a> {
 
 /// Adds a value to the bytes of a key: those of equal values are equal, whole numbers of both types too.
 pub fn write_key(value: Operand<'_>, out: &mut Vec<u8>) {
-    /// Beyond them floats do not tell two neighbours apart.
+    /// Beyond them, floats cannot represent two neighbours.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let mut text = |text: &str| {
         out.push(b't');

@@ -1,6 +1,6 @@
 //! Intervals on their way out: results of streaming graph queries, vertices by column, with when they are valid.
 //!
-//! A result is told apart from others by its label and its vertices. What is told of it, it is told from the present instant on: so
+//! The identity of a result is its label and its vertices. Its reports are valid from the present instant on: so
 //! records follow from the edges of a window, however long a result is valid without a break.
 
 use graphtide_graph::Time;
@@ -15,7 +15,7 @@ pub struct ReportedOutput {
     label: String,
     json_label: Vec<u8>,
     json_columns: Vec<Vec<u8>>,
-    /// Whether results stay once they are told.
+    /// Whether results stay once they are emitted.
     is_appended: bool,
 }
 
@@ -43,10 +43,10 @@ pub enum PathStep<I, K> {
     },
 }
 
-/// When what is told of a result.
+/// The times of a report on a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalReport {
-    /// The instant at which it is told.
+    /// The instant at which it is emitted.
     pub at: Time,
     /// How many records of that instant brought about something else before.
     pub nth: u32,
@@ -60,7 +60,7 @@ struct OwnedInterval {
     output: u32,
     /// Where its vertices begin and end.
     ends: (usize, usize),
-    /// Where the steps of its path begin and end, if they are told.
+    /// Where the steps of its path begin and end, if they are reported.
     path: Option<(usize, usize)>,
     report: IntervalReport,
 }
@@ -78,7 +78,7 @@ pub(super) struct OwnedIntervals {
 pub struct IntervalRef<'a> {
     /// Which output it is of.
     pub output: u32,
-    /// When what is told of it.
+    /// The times of its report.
     pub report: IntervalReport,
     ends: &'a [Key],
     path: Option<&'a [PathStep<Key, Key>]>,
@@ -133,7 +133,7 @@ impl<'a> IntervalRef<'a> {
         self.ends.iter().map(|&key| text.get(key))
     }
 
-    /// The steps of its path, if they are told.
+    /// The steps of its path, if they are reported.
     pub fn path(&self) -> Option<impl Iterator<Item = PathStep<IdRef<'a>, KeyRef<'a>>> + use<'a>> {
         let text = self.text;
         Some(self.path?.iter().map(move |step| match *step {
@@ -150,7 +150,7 @@ impl<'a> IntervalRef<'a> {
         (!stays).then_some(self.report.valid.1)
     }
 
-    /// Hashes what tells it apart from others.
+    /// Hashes its identity.
     pub(super) fn identify(&self, names: &IntervalNames, identity: &mut super::Identity) {
         hash_part(identity, &names.outputs[self.output as usize].label);
         for vertex in self.vertices() {

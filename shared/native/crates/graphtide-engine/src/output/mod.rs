@@ -198,7 +198,7 @@ impl MatchBatch {
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 
-    /// Appends a result of a graph query: which output, its vertices by column, when what is told, and the steps of its path.
+    /// Appends a result of a graph query: which output, its vertices by column, the times of its report, and the steps of its path.
     pub fn push_interval<'k>(
         &mut self,
         (pattern, kind, shed): (PatternId, Kind, bool),
@@ -208,7 +208,7 @@ impl MatchBatch {
     ) {
         let number = self.intervals.push(output, vertices, report, path, &mut self.text);
         let (layout, fields) = (OwnedLayout::Interval(number), (0, 0));
-        // It is told from now on.
+        // It is reported from now on.
         let [detected_at, first_ts, last_ts] = [report.at; 3];
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
@@ -216,7 +216,7 @@ impl MatchBatch {
     /// Appends every row for each pattern of its unit, read from the window it was found in.
     ///
     /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `is_emitted` says of the place of a row whether a
-    /// pattern tells it, `shed` of a pattern whether matches may be missing.
+    /// pattern emits it, `shed` whether matches of a pattern may be missing.
     pub fn take_rows<'m>(
         &mut self,
         rows: &Rows,
@@ -267,7 +267,7 @@ impl MatchBatch {
         });
     }
 
-    /// Keeps those from a place on of which `f` says so, in their order; calls it with each.
+    /// Keeps those from a place on for which `f` returns true, in their order; calls it with each.
     pub fn retain_from(&mut self, from: usize, mut f: impl FnMut(&Self, usize) -> bool) {
         let mut kept = from;
         for index in from..self.matches.len() {
@@ -368,7 +368,7 @@ pub struct PatternNames {
     pub vertices: Vec<String>,
     /// Source and target of every edge.
     ends: Vec<(u8, u8)>,
-    /// Whether components are told by what changes.
+    /// Whether components are reported by their changes.
     emits_changes: bool,
     /// Whether an event is a list of them.
     lists: Vec<bool>,
@@ -384,7 +384,7 @@ pub struct PatternNames {
 }
 
 impl PatternNames {
-    /// Takes the names of a pattern and what it returns, by the columns of the store; `emits_changes` if its components are told by
+    /// Takes the names of a pattern and what it returns, by the columns of the store; `emits_changes` if its components are reported by
     /// what changes.
     pub fn new(pattern: &Pattern<'_>, emits_changes: bool, returns: ReturnsSpec) -> Self {
         let json_fields = returns.fields.iter().map(|field| json_member(&field.name)).collect();

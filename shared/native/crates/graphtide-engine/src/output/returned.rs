@@ -21,7 +21,7 @@ use crate::expression::{Bindings, Expression, Operand, end};
 pub struct ReturnsSpec {
     /// The fields.
     pub fields: Vec<FieldSpec>,
-    /// What matches are told apart by, where one is told for each.
+    /// The key of a match, if one match is emitted for each key.
     #[serde(default)]
     pub keys: Vec<Expression>,
     /// What they compute from lists.
@@ -37,7 +37,7 @@ pub struct FieldSpec {
     pub name: String,
     /// Its value.
     pub value: Expression,
-    /// The list of which each has a value, if it is one of values; the value is then that of edge 0.
+    /// The list that each value belongs to, if it is one of values; the value is then that of edge 0.
     #[serde(default)]
     pub each: Option<u8>,
 }
@@ -110,7 +110,7 @@ impl PatternNames {
         (start, out.end())
     }
 
-    /// Adds the bytes of the key of what was found, by which one match is told apart from another.
+    /// Adds the bytes of the key of what was found, which distinguishes one match from another.
     pub fn key(&self, found: &FoundRow<'_>, store: &EdgeStore, names: &VertexTable, out: &mut Vec<u8>) {
         let keys = self.returns.keys.iter();
         match *found {

@@ -363,7 +363,7 @@ pub enum FoundRow<'a> {
     },
     /// A component of dual simulation.
     Component {
-        /// What is told of it.
+        /// Its report.
         kind: Kind,
         /// Its oldest edge.
         name: EdgeRef,
@@ -375,7 +375,7 @@ pub enum FoundRow<'a> {
 }
 
 impl FoundRow<'_> {
-    /// What is told of it.
+    /// Its report.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Assignment { .. } => Kind::Match,

@@ -1,7 +1,7 @@
-//! What a traced run tells of itself: for every step of a plan what was looked at and why it was refused, for every node what became
+//! The trace of a run: for every step of a plan the candidates and why they were refused, for every node what became
 //! of its partial matches, and which of them came furthest.
 //!
-//! Engines tell a [`Tracer`]; they are compiled once for [`Untraced`], of which nothing is left in the machine code, and once for
+//! Engines call a [`Tracer`]; they are compiled once for [`Untraced`], which leaves nothing in the machine code, and once for
 //! a [`Trace`]. A trace keeps a copy of every partial match in the window, so that it can name its edges when the window passes it,
 //! however late the engine gives it up.
 //! Cost: when off, none; when on, O(edges of the pattern) a candidate and a partial match, and their room.
@@ -74,9 +74,9 @@ pub enum Part {
     Arrival(u8),
     /// It looks an earlier edge up for a query edge.
     LookUp(u8),
-    /// It judges an edge by its neighbourhood.
+    /// It checks an edge by its neighbourhood.
     Nearby,
-    /// It judges an edge by all that it is connected with.
+    /// It checks an edge by its whole component.
     Connected,
     /// It finds what is left of a component after edges left it.
     Remainder,
@@ -113,7 +113,7 @@ impl Node {
     }
 }
 
-/// Who is told what an engine does. Each candidate is told of once by `look` and once by `refuse` or `pass`.
+/// Receives what an engine does. Each candidate is announced by one `look` and ended by one `refuse` or `pass`.
 pub trait Tracer {
     /// Whether someone listens: what only a listener needs is worked out under this.
     const ON: bool = false;
@@ -161,7 +161,7 @@ pub struct Untraced;
 
 impl Tracer for Untraced {}
 
-/// What was told of one pattern.
+/// The trace of one pattern.
 #[derive(Debug)]
 pub struct Trace {
     window: i64,

@@ -1,8 +1,8 @@
 //! A detector that goes on where others are: it takes what they hold again, by its own plan.
 //!
-//! What a detection knows follows from the events of its reach and their deletions, in order. Each of the others has those that its
-//! patterns ask for, in the order of the stream; together they have one order as far as their patterns can tell. What several hold
-//! is one event, by time and id. Nothing is told meanwhile, for the others told it.
+//! The state of a detection follows from the events of its lookback and their deletions, in order. Each of the others has those that its
+//! patterns ask for, in the order of the stream; together they have one order as far as their patterns can see. What several hold
+//! is one event, by time and id. Nothing is emitted meanwhile: the others emitted it.
 //! Cost: O(log others) for each event held, and what it takes to detect once more in all that is held.
 
 use std::cmp::Reverse;
@@ -46,9 +46,9 @@ type Begins = HashMap<(Which, u32), SmallVec<[u32; 2]>, FxBuildHasher>;
 
 impl Detector {
     /// Goes over to another plan. Of each of its patterns `carried` says which one of the plan before it is, if any: what was
-    /// pending and buffered of those is, and nothing of it is told again; of the others matches count whose last event is yet to
+    /// pending and buffered of those is, and none of it is emitted again; of the others matches count whose last event is yet to
     /// come. Returns whether it has the plan: one that reaches a bound on the way is refused, and the one before goes on.
-    /// Complexity: that of taking the events of the reach again.
+    /// Complexity: that of taking the events of the lookback again.
     pub fn replan(&mut self, plan: &PlanSpec, carried: &[Option<u32>], meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let mut next = Self::new(plan, &self.symbols, self.width, self.setup)?;
         let carried: Vec<Option<(Which, u32)>> = carried.iter().map(|own| own.map(|own| (0, own))).collect();
@@ -60,7 +60,7 @@ impl Detector {
     }
 
     /// Takes what others hold, which stay as they are; it has taken nothing yet. Of each pattern `carried` says of which of them it
-    /// is, and its place there: what was pending of it is, and nothing of it is told again. Of patterns that are of none, matches
+    /// is, and its place there: what was pending of it is, and none of it is emitted again. Of patterns that are of none, matches
     /// count whose last event is yet to come. Returns whether it took all: not where a bound was reached or the work was ended.
     pub fn follow(&mut self, before: &[&Self], carried: &[Option<(Which, u32)>], meter: &mut Meter<'_>) -> bool {
         let mut begins = Begins::default();
@@ -155,7 +155,7 @@ impl Detector {
         })
     }
 
-    /// What tells a step from others of its time.
+    /// What distinguishes a step from others of its time.
     fn key(&self, step: Step) -> (bool, Time, IdRef<'_>) {
         (matches!(step, Step::Event(_)), self.store.get(step.event()).ts, self.store.id(step.event()))
     }

@@ -16,7 +16,7 @@ use crate::key::{IdRef, Key, TextArena};
 use crate::symbol::{Symbol, SymbolTable};
 use crate::value::Value;
 
-/// Number of the form; later ones are refused. The first did not tell an id that was given from one that was made of the same
+/// Number of the form; later ones are refused. The first did not distinguish a given id from one that was made of the same
 /// ordinal: it is read as made.
 const FORM: u32 = 2;
 

@@ -11,7 +11,7 @@ const WIDTH: usize = 7;
 const MOST: usize = 4;
 const FEWEST: usize = 16;
 
-/// A hash of 32 bits, none of them all zero: the high ones tell where it lies.
+/// A hash of 32 bits, never all zero: the high bits give its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tag(u32);
 
@@ -19,7 +19,7 @@ impl Tag {
     /// In place of a hash where there is nothing to look for.
     pub(super) const NONE: Self = Self(0);
 
-    /// Folds a hash of 64 bits, of which some may be poor.
+    /// Folds a hash of 64 bits; some bits may be poor.
     #[inline]
     pub(super) fn new(hash: u64) -> Self {
         Self((hash ^ hash >> 32) as u32 | 1)

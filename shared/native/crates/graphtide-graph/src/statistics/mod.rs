@@ -1,7 +1,7 @@
 //! What a planner wants to know of a stream's recent past, kept record by record: how often each type of edge and each 2-edge path
 //! occurs, how the degrees are spread, how fast edges come.
 //!
-//! Invariant: after every record, all figures are those that a recount of the window's live edges gives; there is no error to
+//! Invariant: after every record, all counts are those that a recount of the window's live edges gives; there is no error to
 //! correct, under expiry or deletion. Memory follows the window.
 //! Cost of a record: O(1), and O(kinds of edge ends at its two vertices) where paths are counted; twice that where edges expire.
 //! Nothing is allocated for an edge whose types and vertices have been there before.
@@ -48,7 +48,7 @@ pub struct Settings {
     pub window: Window,
     /// Whether 2-edge paths are counted.
     pub paths: bool,
-    /// Whether the stream may delete edges; if not, a deletion does nothing but tell the time.
+    /// Whether the stream may delete edges; if not, a deletion only advances time.
     pub deletions: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct PathCount {
     pub count: u64,
 }
 
-/// The figures of one window.
+/// The statistics of one window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// Times of the first record there ever was and of the newest; None before the first.
@@ -166,7 +166,7 @@ impl Statistics {
         }
     }
 
-    /// The figures of the window as it is. Complexity: O(types + the square of the kinds of ends), whatever the
+    /// The statistics of the window as it is. Complexity: O(types + the square of the kinds of ends), whatever the
     /// window holds.
     pub fn snapshot(&self) -> Snapshot {
         let mut places = vec![0; self.types.codes()];

@@ -2,8 +2,8 @@
 //!
 //! Invariant: transactions start in order, each after its lock requests stand in the wait-lists; so the oldest transaction under
 //! way never waits for one that has not started. The queue is bounded: a dispatcher that runs ahead waits. Where it waits it looks at
-//! the pace of its own work. Told to end, it has the workers end theirs and waits no longer: to give back what a transaction has
-//! gathered takes up to a second. Whoever hands in work afterwards waits for them first.
+//! the pace of its own work. When it must end, it has the workers end theirs and waits no longer: to give back what a transaction has
+//! gathered takes up to a second. A later caller with work waits for them first.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub struct Pool {
     shared: Arc<Shared>,
     workers: Vec<thread::JoinHandle<()>>,
     next: Transaction,
-    /// Whether workers that were told to end were left to themselves.
+    /// Whether ending workers were left to themselves.
     left_alone: bool,
 }
 
@@ -106,7 +106,7 @@ impl Pool {
         true
     }
 
-    /// Lets others have their turn; no lock is held. Says whether work goes on; if not, workers are told.
+    /// Yields to others; no lock is held. Returns whether work goes on; if not, workers are notified.
     fn rest(&self, meter: &mut Meter<'_>) -> bool {
         let goes_on = meter.rest();
         if !goes_on {
@@ -136,7 +136,7 @@ impl Drop for Pool {
     }
 }
 
-/// Tells the dispatcher if the worker ends by a panic.
+/// Notifies the dispatcher if the worker ends by a panic.
 struct Alarm<'a>(&'a Shared);
 
 impl Drop for Alarm<'_> {

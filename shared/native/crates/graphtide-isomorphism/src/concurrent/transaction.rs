@@ -86,7 +86,7 @@ pub struct Lists {
     refused: AtomicBool,
 }
 
-/// Workers end when they are told to, and never pause.
+/// Workers end when they are notified, and never pause.
 impl Pace for Lists {
     fn rest(&self) -> bool {
         !self.halted.load(Ordering::Relaxed)

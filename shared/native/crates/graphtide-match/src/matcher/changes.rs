@@ -1,4 +1,4 @@
-//! Which patterns there is something new to say of.
+//! Finds the patterns whose counts have changed.
 //!
 //! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire. So a
 //! look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ, and to those
@@ -46,7 +46,7 @@ struct PatternCounts {
 }
 
 impl Changes {
-    /// Lets a pattern be told of, whatever it counts: it has another plan.
+    /// Marks a pattern as changed, whatever it counts: it has another plan.
     pub fn replanned(&mut self, number: PatternId, patterns: usize) {
         self.pattern_counts.resize(patterns, PatternCounts::default());
         self.pattern_counts[number.place()].candidates = u64::MAX;
@@ -90,7 +90,7 @@ impl PatternCounts {
         }
     }
 
-    /// Of a pattern whose records are counted by no signature. Its work and bytes change with every record: they are told with the rest.
+    /// A pattern whose records no signature counts. Its work and bytes change with every record, so they are reported with the rest.
     fn of_own(number: PatternId, query: &Query, unit: &impl Unit) -> Self {
         Self {
             candidates: query.reports.timeouts + query.reports.extensions,

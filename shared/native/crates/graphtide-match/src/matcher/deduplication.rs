@@ -1,11 +1,11 @@
-//! Which of its matches a pattern tells, where that is not each: of those that have the same edges the first, and of those that have
+//! Output deduplication: of the matches with the same edges a pattern emits the first, and of those with
 //! the same key the first in each interval of time.
 //!
 //! Of matches that one record completes, the first is that whose edges, in the order of the text, are the earliest in the stream: so
-//! neither the engine nor its plan decides which is told. What was told in an interval follows from the records of the interval and
-//! of the reach before it; so whoever takes them again, and tells nothing, goes on as if he had been there.
+//! neither the engine nor its plan decides which is emitted. What was emitted in an interval follows from its records and from
+//! the lookback before it, so a replay of these without output restores the state.
 //! Keys are state: a pattern holds no more of them than its limits allow, and does at the bound what they say.
-//! Cost: a comparison a hand-over where all patterns tell all; else a match costs its key and a look-up, one that is told 16 bytes
+//! Cost: one comparison a hand-over if all patterns emit all; else a match costs its key and a lookup, an emitted one 16 bytes
 //! while its interval lasts and, where the stream may delete, its identity while it may be retracted.
 
 use std::cmp::Ordering;
@@ -34,12 +34,12 @@ const SMALL: usize = 64;
 /// Bytes that a key is counted for: its own, with the room that a table leaves free.
 const KEY_BYTES: u64 = 32;
 
-/// What a pattern does not tell.
+/// What a pattern does not emit.
 #[derive(Clone, Debug, Default)]
 pub struct Deduplication {
-    /// Of matches that have the same edges the first is told alone.
+    /// Of matches with the same edges only the first is emitted.
     pub is_distinct: bool,
-    /// What is told once.
+    /// What is emitted once.
     pub once: Option<OnePerKey>,
 }
 
@@ -54,24 +54,24 @@ pub struct OnePerKey {
     has_begun: bool,
     interval: i128,
     keys: HashSet<[u8; 16], FxBuildHasher>,
-    /// Identities of matches that were told and may be retracted, with when they were.
+    /// Identities of emitted matches that may be retracted, with the times when they were emitted.
     emitted: VecDeque<(Time, [u8; 32])>,
-    /// When each of them was told last: ids of edges may be given again.
+    /// When each was emitted last: ids of edges may be given again.
     last: HashMap<[u8; 32], Time, FxBuildHasher>,
 }
 
 /// What is to be done about a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Say {
-    /// It is told.
+    /// It is emitted.
     Emitted,
     /// It is counted.
     Suppressed,
-    /// It is told, though one of its key may have been: there are more keys than are remembered.
+    /// It is emitted, though one of its key may have been: there are more keys than are stored.
     Overflow,
 }
 
-/// Rows that are not told as they are, by their places and patterns.
+/// Rows that are not emitted as they are, by their places and patterns.
 #[derive(Debug, Default)]
 pub struct Silent {
     suppressed: HashSet<(u32, PatternId), FxBuildHasher>,
@@ -105,7 +105,7 @@ pub struct Candidate {
 }
 
 impl Deduplication {
-    /// What a specification asks for, of a pattern with these limits; none where all is told. Keys may take half of its bytes.
+    /// What a specification asks for, of a pattern with these limits; none if all matches are emitted. Keys may take half of its bytes.
     pub fn new(spec: &DeduplicationSpec, limits: &Limits) -> Option<Box<Self>> {
         let most = limits.state_bytes.map_or(MOST_KEYS, |bytes| (bytes / 2 / KEY_BYTES).clamp(1, MOST_KEYS)) as usize;
         let once = spec.once.map(|spec| OnePerKey {
@@ -140,19 +140,19 @@ impl OnePerKey {
         Say::Emitted
     }
 
-    /// Takes it that nothing is detected before a time any more: what was told in intervals before is of no use.
+    /// Nothing is detected before this time any more: drops what was emitted in earlier intervals.
     pub fn pass(&mut self, now: Time) {
         let (length, parts) = self.spec.every;
         let interval = (i128::from(now) * i128::from(parts)).div_euclid(i128::from(length));
         if interval != self.interval {
             self.interval = interval;
             self.keys.clear();
-            // A crowd leaves no empty room behind.
+            // Many keys at once leave no empty capacity behind.
             self.keys.shrink_to(SMALL);
         }
     }
 
-    /// Lets go of matches that were told so long before a time that they are not retracted any more.
+    /// Drops matches that were emitted too long before a time to be retracted.
     pub fn expire(&mut self, now: Time) {
         while let Some(&(at, oldest)) = self.emitted.front()
             && clock::has_passed(at, self.spec.lookback, now)
@@ -181,7 +181,7 @@ impl OnePerKey {
         self.last.clear();
     }
 
-    /// Remembers a match that was told, to be retracted.
+    /// Stores an emitted match that may be retracted.
     pub fn keep(&mut self, detected_at: Time, id: [u8; 32]) {
         self.expire(detected_at);
         if self.has_begun && self.last.insert(id, detected_at) != Some(detected_at) {
@@ -189,7 +189,7 @@ impl OnePerKey {
         }
     }
 
-    /// Takes back a match that is retracted; says whether it was told.
+    /// Removes a match that is retracted; returns whether it was emitted.
     pub fn take(&mut self, id: &[u8; 32]) -> bool {
         !self.has_begun || self.last.remove(id).is_some()
     }
@@ -235,7 +235,7 @@ impl Silent {
         self.suppressed.insert((place, pattern));
     }
 
-    /// Whether a pattern tells a row.
+    /// Whether a pattern emits a row.
     #[inline]
     pub fn emits(&self, place: usize, pattern: PatternId) -> bool {
         let row = (place as u32, pattern);
@@ -243,7 +243,7 @@ impl Silent {
             && (self.repeated.is_empty() || !self.repeated.contains(&row))
     }
 
-    /// Whether a row is not told since another of its key was.
+    /// Whether a row is suppressed by another one of its key.
     #[inline]
     pub fn suppresses(&self, place: usize, pattern: PatternId) -> bool {
         !self.suppressed.is_empty() && self.suppressed.contains(&(place as u32, pattern))

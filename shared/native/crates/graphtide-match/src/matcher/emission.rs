@@ -25,7 +25,7 @@ pub struct Emission<'a> {
 }
 
 impl Emission<'_> {
-    /// Grants the records of the stream, of which so many were taken in all.
+    /// Refills budgets for the records of the stream; `records` is their total.
     #[inline]
     pub fn take_record(&mut self, taken: u64) {
         if let Some(budgets) = &mut self.budgets {

@@ -50,7 +50,7 @@ pub struct EventUnit {
     emits: Emits,
 }
 
-/// What its patterns tell.
+/// What its patterns emit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Emits {
     /// Every match.
@@ -141,7 +141,7 @@ impl EventUnit {
         })
     }
 
-    /// Places of matches that are not told, since one of their key was.
+    /// Places of suppressed matches: one of their key was emitted.
     fn silence(&self, queries: &mut [Query]) -> HashSet<usize, FxBuildHasher> {
         let mut silent = HashSet::default();
         if self.emits == Emits::Each {

@@ -30,7 +30,7 @@ use crate::plan::{GraphQuerySpec, InvalidPlan};
 /// The share of what a unit may hold after whose growth its bytes are counted anew.
 const RECOUNTED: u64 = 16;
 
-/// Graph queries that share operators, with what they tell.
+/// Graph queries that share operators, with their output.
 #[derive(Debug)]
 pub struct GraphUnit {
     /// By place: the number of a query; none once it was removed.
@@ -310,7 +310,7 @@ fn answering(
     Queries::new(&plans, symbols, Options { deletions: allowed.deletions, most })
 }
 
-/// Lets queries take records of the past, of which nothing is told; stops once `f` says so of what came of one.
+/// Lets queries take records of the past without output; stops once `f` says so.
 fn replay(queries: &mut Queries, batches: &[&EdgeBatch], meter: &mut Meter<'_>, mut f: impl FnMut(&Queries, Taken) -> bool) {
     queries.learn_names();
     for batch in batches {

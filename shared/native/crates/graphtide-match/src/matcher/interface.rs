@@ -23,7 +23,7 @@ impl Matcher {
     /// Adds a pattern with its past; returns its number, which may be that of one removed before.
     ///
     /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
-    /// The batches have the columns of the batches that follow, and deletions; edges of which the pattern wants nothing are passed
+    /// The batches have the columns of the batches that follow, and deletions; edges that the pattern cannot use are passed
     /// over. Attributes that only other patterns read may be missing. Where the window counts edges, ordinals are how many came before.
     pub fn add(&mut self, spec: &PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
         self.changing(&spec.name)?.add(spec, past, meter)
@@ -100,7 +100,7 @@ impl Matcher {
 
 /// Time passes without records.
 impl Matcher {
-    /// Takes the end of the stream: patterns tell what follows when all time has passed. No record may follow.
+    /// Ends the stream: patterns emit what follows once all time has passed. No record may follow.
     ///
     /// What does not follow from time alone stays as it is: partial matches of the window are alive.
     pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
@@ -108,13 +108,13 @@ impl Matcher {
         self.report_expiry(now, meter, |events, _, pass, meter| events.finish(pass, meter))
     }
 
-    /// Takes it that the stream is at a time: patterns tell what follows from that alone.
+    /// Advances the stream to a time: patterns emit what follows from that alone.
     pub fn advance(&mut self, now: Time, meter: &mut Meter<'_>) -> Progress {
         self.window.clocks.move_to(now);
         self.report_expiry(self.window.clocks.now(), meter, Units::wake)
     }
 
-    /// Takes it that no record before a time follows: patterns tell what follows from that alone. The newest record stays the newest.
+    /// Sets a watermark: no record before it follows. Patterns emit what follows from that alone. The newest record stays the newest.
     pub fn pass_time(&mut self, watermark: Time, meter: &mut Meter<'_>) -> Progress {
         self.window.clocks.pass(watermark);
         let now = self.window.clocks.now();
@@ -151,7 +151,7 @@ impl Matcher {
         }
     }
 
-    /// Lets a pattern's matches count from the next record on: those before are not retracted, others were told of them, or nobody.
+    /// Lets a pattern's matches count from the next record on; earlier ones are not retracted.
     pub fn begin(&mut self, number: PatternId, meter: &mut Meter<'_>) {
         self.output.forget(number);
         self.registry.begin_counting(number, true);
@@ -169,7 +169,7 @@ impl Matcher {
         self.query(number)?.1.engine.consumption()
     }
 
-    /// Lets a pattern tell what it would if it went on from what another matcher told of it, which stands where this one stands.
+    /// Continues the deduplication state of the same pattern in another matcher at the same position.
     pub fn take_deduplication(&mut self, number: PatternId, other: &Self, of: PatternId) {
         let (Some(query), Some(other)) = (self.registry.get_mut(number), other.registry.get(of)) else { return };
         query.deduplication.clone_from(&other.deduplication);

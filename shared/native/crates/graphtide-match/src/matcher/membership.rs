@@ -3,7 +3,7 @@
 //! A pattern that comes brings the past with it. Its unit takes that, and goes on with the next record. A pattern that goes leaves
 //! nothing but edges, which leave with the window.
 //! Patterns that are equal but for their names, plans and limits included, share one unit: one that joins it needs no past, for the
-//! unit has had it. What does not follow from the edges of the window is a pattern's own, so patterns whose engine has such a residue
+//! unit has had it. What does not follow from the edges of the window is a pattern's own, so patterns whose engine carries such state
 //! are alone, and so is who would join a unit that lacks something.
 //! Invariant: each pattern is of one unit, and has been of it or of one that knew the same since it came.
 //! Cost: O(edges of the pattern's past + signatures it brings × classes of labels); of the other patterns, eight bytes are copied,
@@ -71,7 +71,7 @@ impl Membership<'_> {
                 let ends = spec.edges.iter().map(|edge| (edge.source, edge.target)).collect();
                 Box::new(Trace::new((spec.window, spec.clock), ends, misses))
             });
-            // What is traced is told in the names of one pattern.
+            // A trace uses the names of one pattern.
             let unit = match self.subgraphs.shared_by(&spec) {
                 Some(unit) => unit,
                 None => self.subgraphs.make(&spec, Some(number), self.window, self.budgets)?,
@@ -103,7 +103,7 @@ impl Membership<'_> {
         let number = self.registry.reserve();
         let names = self.window.names_of(spec);
         let shared = self.subgraphs.shared_by(spec);
-        // What it told of may be retracted, and that its unit has not kept for it.
+        // Its emitted matches may be retracted, and its unit has not kept them.
         let has_told = self.output.reported.is_some() && !past.emitted.is_empty();
         match shared {
             Some(unit) if !has_told => self.join(number, names, unit),

@@ -143,7 +143,7 @@ impl Output {
         meter.most() < usize::MAX && !self.rows.are_addressed()
     }
 
-    /// Lets rows know for whom they are; `shed` are the patterns of which matches may be missing.
+    /// Assigns rows to their patterns; `shed` are the patterns that may lack matches.
     pub fn address(&mut self, from: Sources<'_>, queries: &[Query], shed: Vec<PatternId>) {
         let of = |unit: &SubgraphUnit| {
             let tellings = || unit.members.iter().map(|member| queries[member.place()].deduplication.as_deref());

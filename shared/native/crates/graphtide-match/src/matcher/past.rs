@@ -12,7 +12,7 @@ use rustc_hash::FxBuildHasher;
 /// Edges of the window before a pattern came.
 #[derive(Clone, Copy, Debug)]
 pub struct Past<'a> {
-    /// Edges that complete matches of which nobody was told.
+    /// Edges whose matches were never reported.
     pub unreported: &'a [Arc<EdgeBatch>],
     /// Edges after those: their matches count as reported.
     pub emitted: &'a [Arc<EdgeBatch>],
@@ -32,7 +32,7 @@ impl<'a> Past<'a> {
 pub struct Recalled {
     /// In their order.
     pub edges: Vec<EdgeRef>,
-    /// Those whose matches somebody was told of.
+    /// Those whose matches were reported.
     pub emitted: HashSet<EdgeRef, FxBuildHasher>,
     /// How many arrivals of its time there were before each, those deleted since included; empty where nobody counted.
     pub before: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct Recalled {
 }
 
 impl Recalled {
-    /// What is in the store, none of which anybody is to be told of again.
+    /// What is in the store; none of it is reported again.
     pub fn stored(edges: Vec<EdgeRef>) -> Self {
         Self { edges, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! A pattern of a unit: the names under which it tells of matches, and what was told since it came.
+//! A pattern of a unit: the names under which it reports matches, and what it has emitted.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::deduplication::{Deduplication, OnePerKey};
 use super::unit::Counts;
 use super::unit_ref::UnitRef;
 
-/// What was told of a pattern.
+/// What a pattern has emitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reports {
     /// Matches reported.
     pub matches: u64,
-    /// Times that a match was told to have grown.
+    /// Extensions of matches that were reported.
     pub extensions: u64,
     /// Matches retracted.
     pub retractions: u64,
-    /// Beginnings told that did not end in time.
+    /// Reported timeouts.
     pub timeouts: u64,
-    /// Matches that were not told, since one of their key was.
+    /// Suppressed matches: one of their key was emitted.
     pub suppressed: u64,
 }
 
@@ -52,11 +52,11 @@ pub struct Query {
     pub hits_before: Vec<u64>,
     /// What its unit had counted before it was added; if it comes from another, less what that one counted for it.
     pub counts_before: Counts,
-    /// What was told of it.
+    /// What it has emitted.
     pub reports: Reports,
     /// Whether matches of it were missing where it comes from.
     pub shed: bool,
-    /// What it does not tell; none where it tells all.
+    /// What it does not emit; none if it emits all.
     pub deduplication: Option<Box<Deduplication>>,
 }
 
@@ -84,12 +84,12 @@ impl Query {
         self.deduplication.as_mut().and_then(|deduplication| deduplication.once.as_mut())
     }
 
-    /// Bytes that it takes for what it told once.
+    /// Bytes for what it emitted once.
     pub fn emitted_bytes(&self) -> usize {
         self.deduplication.as_ref().and_then(|deduplication| deduplication.once.as_ref()).map_or(0, OnePerKey::bytes)
     }
 
-    /// Says whether a record of a match that is to be told is told, where a match for each key is; counts it as not told if not.
+    /// Returns whether a match is emitted under `ONE PER`; counts it as suppressed if not.
     pub fn notes(&mut self, kind: Kind, detected_at: Time, id: impl FnOnce(&Self) -> [u8; 32]) -> bool {
         let has_once = |deduplication: &Deduplication| deduplication.once.is_some();
         if !self.deduplication.as_deref().is_some_and(has_once) || !matches!(kind, Kind::Match | Kind::Retract) {

@@ -1,4 +1,4 @@
-//! When units have something to tell though no edge comes for them: at a time, or with so many edges of the stream.
+//! When units are due without an edge of their own: at a time, or after a number of edges of the stream.
 //!
 //! Invariant: each unit has one instant at most, on the clock of its window; instants that were replaced stay in the queue until
 //! they are due, and are passed over.

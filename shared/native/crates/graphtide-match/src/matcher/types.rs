@@ -1,4 +1,4 @@
-//! What a matcher is asked for, and what it says of a pass.
+//! Requests to a matcher, and its reports on a pass.
 
 use graphtide_engine::meter::Ended;
 use graphtide_engine::output::MatchBatch;

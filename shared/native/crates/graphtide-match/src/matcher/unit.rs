@@ -48,7 +48,7 @@ pub trait Unit {
     /// Lets time pass: drops what left its window, and finds what follows from that.
     fn advance(&mut self, now: Now, found: &mut Self::Found, meter: &mut Meter<'_>);
 
-    /// Takes records of the past, of which nothing is reported; says whether it has all of their state then.
+    /// Takes records of the past without output; returns whether it then has all of their state.
     fn replay(&mut self, past: Self::Past<'_>, meter: &mut Meter<'_>) -> Warm;
 
     /// When it has something to report though no record comes for it, on the clock of its window.
@@ -125,7 +125,7 @@ pub enum Removal {
     NotHeld,
     /// What it found of that, and nothing else.
     Reported,
-    /// Every match that has the record ends: whoever remembers them retracts them.
+    /// Every match with the record ends: the owner of stored matches retracts them.
     EndsMatches,
 }
 

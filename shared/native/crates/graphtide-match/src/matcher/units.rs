@@ -1,6 +1,6 @@
 //! Units of one family that hold records in stores of their own, and who of them has a record.
 //!
-//! A record goes to the units that ask for its label, a deletion to all. A unit is told the time when it has something to settle, and
+//! A record goes to the units that ask for its label, a deletion to all. A unit gets the time when it has something to settle, and
 //! at the end of a chunk, so that it holds nothing for ever. What it finds goes out at once, for its records are its own: the window
 //! of the matcher knows nothing of them. A unit that comes takes its past again before it reports anything.
 //! Cost: a look-up of the label a record, and a comparison with the next bound of all; else what the units do.
@@ -36,9 +36,9 @@ pub struct OwnRecord<'a> {
 /// The past of such a unit.
 #[derive(Clone, Copy)]
 pub struct OwnPast<'a> {
-    /// Records that came before the unit was made, of which nothing is reported now.
+    /// Records from before the unit was made; they produce no output.
     pub batches: &'a [&'a EdgeBatch],
-    /// From which batch on they complete matches that somebody was told of, or will be, once nothing can prevent them.
+    /// From which batch on their matches are reported, or will be once nothing can prevent them.
     pub emitted: usize,
     /// The time up to which everything is known.
     pub now: Time,
@@ -253,7 +253,7 @@ impl<U: OwnStore> Units<U> {
         woken.into_iter().for_each(|number| self.wait(number));
     }
 
-    /// Lets time pass for all, so that what left their reach is dropped.
+    /// Advances time for all, so that expired state is dropped.
     pub fn advance(&mut self, now: Now, pass: &mut Emission<'_>, meter: &mut Meter<'_>) {
         for number in 0..self.units.len() {
             let unit = &mut self.units[number];

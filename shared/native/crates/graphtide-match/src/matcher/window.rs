@@ -91,7 +91,7 @@ impl Window {
         }
     }
 
-    /// The names of labels, shared with whoever reads records.
+    /// The names of labels, shared with readers of records.
     pub fn symbols(&self) -> &SharedSymbols {
         &self.symbols
     }

@@ -1,8 +1,8 @@
-//! What units may spend: steps of work, granted by the records of the stream and by whoever watches a clock. Those of event
+//! Work budgets of units: steps of work, refilled by the records of the stream and by a caller with a clock. Those of event
 //! patterns and graph queries have accounts as engines have.
 //!
 //! Every unit has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
-//! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time grants nothing: whoever
+//! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time refills nothing: a caller who
 //! sends the stream could move it. So a pass that nobody grants time takes the same records to the same end, wherever it runs.
 //! While the shared account is empty, the unit that spent most of late is refused, if that was much, and no other.
 //! Cost: O(1) an insertion; the search for the one that spent most is O(patterns), once in [`PATIENCE`] records at most.
@@ -36,12 +36,12 @@ impl std::fmt::Display for Bounded {
     }
 }
 
-/// Steps saved by the records granted.
+/// Steps saved from refills.
 #[derive(Clone, Copy, Debug)]
 struct Account {
     work: u64,
     left: u64,
-    /// Records granted when `left` was true.
+    /// Records refilled when `left` was true.
     at: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct WorkBudgets {
     own: Vec<Account>,
     lately: Vec<Lately>,
     shared: Option<Account>,
-    /// Records taken, and those granted for time.
+    /// Records taken, and those refilled for time.
     records: u64,
     taken: u64,
     /// Who spent most of late, if that was much, and until when that is taken for true.
@@ -95,7 +95,7 @@ impl WorkBudgets {
         shared.map(|shared| Self { shared: Some(Account::full(shared)), ..Self::unbounded() })
     }
 
-    /// Opens accounts of which nothing is bounded.
+    /// Opens accounts without bounds.
     fn unbounded() -> Self {
         Self { own: Vec::new(), lately: Vec::new(), shared: None, records: 0, taken: 0, greediest: (None, 0) }
     }
@@ -137,7 +137,7 @@ impl WorkBudgets {
         self.records = self.records.saturating_add(records);
     }
 
-    /// Grants the records of the stream, of which so many were taken in all.
+    /// Refills budgets for the records of the stream; `records` is their total.
     #[inline]
     pub fn take_record(&mut self, taken: u64) {
         self.refill(taken - self.taken);

@@ -48,7 +48,7 @@ impl Oracle {
         self.live.len()
     }
 
-    /// Takes edges of the past, of which nothing is reported and nothing is consumed.
+    /// Takes edges of the past: nothing is reported, nothing is consumed.
     pub fn fill(&mut self, edges: impl Iterator<Item = Edge>) {
         for edge in edges {
             self.live.push(edge);

@@ -1,7 +1,7 @@
 //! Changing the plans of graph queries while the stream runs.
 //!
 //! Operators keep tuples, not the edges that those of another plan would begin with. So somebody keeps the records that queries read
-//! for as long as they are of use, and new operators take them, between two records: what is told from then on follows from these
+//! for as long as they are of use, and new operators take them, between two records: what is emitted from then on follows from these
 //! alone. A unit whose results may be missing keeps its plans, as does one that reaches a limit on the way.
 //! Cost: that of answering the records kept, once a unit; both states are held meanwhile.
 
@@ -66,7 +66,7 @@ impl Units<GraphUnit> {
 }
 
 impl GraphUnit {
-    /// New operators with the state that they would have if they had been there all along; none if they reach a limit on the way.
+    /// New operators with the state that they would have if they had been there all along; none if they exceed a limit on the way.
     fn brought(&self, mut fresh: Queries, past: &[&EdgeBatch], meter: &mut Meter<'_>) -> Option<Queries> {
         for place in (0..).zip(&self.members).filter_map(|(place, member)| member.is_none().then_some(place)) {
             fresh.remove(place);

@@ -37,7 +37,7 @@ impl Subgraphs {
         }
     }
 
-    /// The unit that a pattern can share: of patterns like it, whole, and without a residue.
+    /// The unit that a pattern can share: one of equal patterns, complete, and without carried state.
     pub fn shared_by(&self, spec: &PatternSpec) -> Option<UnitId> {
         let number = self.blueprints.find(&spec.anonymous())?;
         let unit = &self.units[number.place()];

@@ -27,7 +27,7 @@ impl Subgraphs {
         let batches = past.batches();
         window.clocks.move_past(&batches);
         let engine = &self.units[number.place()].engine;
-        // What time alone brought about was told of those that were there; of others it is to be told with the next record.
+        // Changes by time alone were reported for patterns that were there; for others they are reported with the next record.
         let clocks = &window.clocks;
         let ts = if engine.emits_expiry() { clocks.watermark() } else { clocks.time() };
         let clock = self.units[number.place()].clock;

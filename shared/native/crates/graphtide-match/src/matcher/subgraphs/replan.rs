@@ -4,7 +4,7 @@
 //! them, and it takes over between two records: nothing is lost and nothing comes twice. Engines of dual simulation hand over what
 //! they hold. Of several patterns of a unit, the first that is given another plan leaves it with an engine of its own, and the others
 //! follow it there.
-//! Cost: O(edges kept) for one change, of which all but a look at each are the pattern's own; nothing for one that follows.
+//! Cost: O(edges kept) for one change, mostly the pattern's own; nothing for one that follows.
 
 use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::UnitId;
@@ -108,7 +108,7 @@ impl Subgraphs {
         let (work, before) = (unit.guard.limits.work, unit.engine.live());
         let records = SAVED.saturating_add(before as u64);
         meter.begin(work.map_or(u64::MAX, |work| work.saturating_mul(records)));
-        // What it finds was told of, or nobody is to be told.
+        // Its matches were emitted, or never will be.
         unit.engine.begin(now, rows, meter);
         rows.clear();
         if let Some(refusal) = meter.end() {

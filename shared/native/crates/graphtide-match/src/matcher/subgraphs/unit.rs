@@ -51,9 +51,9 @@ pub struct SubgraphUnit {
     pub guard: Guard,
     /// Whether its engine may hold something since an edge came to it.
     pub is_occupied: bool,
-    /// The order of the edges of its past, where it may not tell all of its matches.
+    /// The order of the edges of its past, if it may not emit all of its matches.
     pub past: Option<Box<PastOrder>>,
-    /// What is told of it, if it is traced.
+    /// Its trace, if it is traced.
     pub trace: Option<Box<Trace>>,
 }
 
@@ -79,7 +79,7 @@ pub struct Replayed<'a> {
     pub postings: &'a mut Postings,
     /// Whether of matches that have the same edges the first alone counts.
     pub is_distinct: bool,
-    /// Where matches are kept that have an edge which was told of, to be retracted.
+    /// Matches that may be retracted, by their reported edges.
     pub reported: Option<&'a mut Reported>,
 }
 
@@ -153,7 +153,7 @@ impl Unit for SubgraphUnit {
             found.clear();
         };
         let aside = postings.set_apart(&self.lists);
-        // What the window's records granted when they came, and what may have been saved before.
+        // What the window's records added to the budget, and what may have been saved before.
         let records = SAVED.saturating_add(edges.len() as u64);
         meter.begin(self.guard.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
         let mut outcome = Warm::Whole;
@@ -229,7 +229,7 @@ impl Unit for SubgraphUnit {
 }
 
 impl SubgraphUnit {
-    /// Inserts an edge as one query edge, telling the tracer; says whether the edge is held now.
+    /// Inserts an edge as one query edge and informs the tracer; returns whether the edge is held now.
     #[inline]
     fn push<T: Tracer>(
         &mut self,
@@ -259,7 +259,7 @@ impl SubgraphUnit {
         }
     }
 
-    /// As [`push`](Self::push), telling the unit's trace.
+    /// As [`push`](Self::push), with the unit's trace.
     fn push_traced(
         &mut self,
         arrival: &Arrival<'_>,
@@ -292,7 +292,7 @@ impl SubgraphUnit {
         }
     }
 
-    /// Tells the trace for which query edges an edge was kept that has these signatures.
+    /// Records in the trace for which query edges an edge with these signatures was kept.
     pub fn trace_kept(&mut self, satisfied: &[SignatureId], edge: EdgeRef, postings: &Postings) {
         let Some(trace) = &mut self.trace else { return };
         for (query_edge, signature) in (0..).zip(&self.signatures) {

@@ -36,7 +36,7 @@ impl Subgraphs {
         edges
     }
 
-    /// Lets a unit's engine take edges of the store in their order; matches that have one that was told of are kept, to be
+    /// Lets a unit's engine take edges of the store in their order; matches with a reported edge are kept, to be
     /// retracted.
     pub fn warm(
         &mut self,
