@@ -12,7 +12,7 @@ PREFIX = "GRAPHTIDE_PREPROCESS_"
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("configured", "said"),
     [
         ({"STREAMS": '["flows"]'}, "set GRAPHTIDE_PREPROCESS_STREAMS and GRAPHTIDE_PREPROCESS_CHECKPOINT"),
         ({"STREAMS": '["no stream"]', "CHECKPOINT": "anywhere"}, "no stream"),

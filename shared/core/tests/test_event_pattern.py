@@ -220,7 +220,7 @@ def test_what_all_matches_of_an_event_share_is_a_key_where_one_of_them_is_told()
 
 
 @pytest.mark.parametrize(
-    ("root", "reach"),
+    ("root", "lookback"),
     [
         (Seq((A, B)), 11),
         (Seq((NO_C, A)), 11),
@@ -236,7 +236,7 @@ def test_reach_covers_what_a_not_looks_at(root: Group, lookback: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("root", "report", "hindsight"),
+    ("root", "report", "match_lookback"),
     [
         (Seq((A, B)), Report.ALL, 11),
         (Seq((A, NO_C)), Report.ALL, 11),

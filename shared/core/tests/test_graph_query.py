@@ -165,7 +165,7 @@ def test_a_query_knows_its_streams_attributes_and_reach() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "reach", "step"),
+    ("window", "lookback", "step"),
     [
         (WINDOW, 10, 1),
         (replace(WINDOW, slide=Duration(4)), 10, 4),

@@ -36,7 +36,7 @@ CLOSED: Final[Mapping[str, set[frozenset[str]]]] = {
             }
         ),
     },
-    "graphtide-graph": {frozenset({"store", "store::late"})},
+    "graphtide-graph": {frozenset({"store", "store::out_of_order"})},
     "graphtide-isomorphism": {frozenset({"sj_tree", "sj_tree::run"}), frozenset({"timing", "timing::run"})},
     "graphtide-simulation": {frozenset({"nearby", "question"})},
 }

@@ -96,7 +96,7 @@ class Pass:
         return [found for part in self.matcher.push(self.batch(edges)) for found in part if isinstance(found, SubgraphMatch)]
 
 
-@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_a_search_without_end_is_ended_at_once(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     work = Pass([plan(parsed(STAR), planner_options)], concurrency=concurrency)
     started = time.monotonic()
@@ -107,7 +107,7 @@ def test_a_search_without_end_is_ended_at_once(planner_options: PlannerOptions, 
     assert ended.value.work > 0
 
 
-@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_a_matcher_goes_on_after_it_was_stopped(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     """Whatever still ends when `push` is back takes nothing from the records after."""
     star, chain = plan(parsed(STAR), planner_options), plan(parsed(CHAIN), planner_options)
@@ -126,7 +126,7 @@ def totals(work: Pass, concurrency: Concurrency) -> Totals:
     return found if concurrency.threads == 1 else replace(found, peak_partial_matches=0, peak_state_bytes=0)
 
 
-@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_turns_change_nothing(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     """Turns of no length: work pauses whenever it looks whether to."""
     turns = 0
@@ -149,7 +149,7 @@ def test_turns_change_nothing(planner_options: PlannerOptions, concurrency: Conc
     assert turns > 0 or planner_options.engine == "filtering"
 
 
-@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_a_pattern_at_its_limit_sheds_and_the_others_stay_exact(
     planner_options: PlannerOptions, concurrency: Concurrency
 ) -> None:
@@ -176,7 +176,7 @@ def is_a_star(match: SubgraphMatch, edges: Sequence[Edge]) -> bool:
     return all(known[each].source == "hub" for each in match.edges.values()) and len(set(targets)) == len(targets)
 
 
-@pytest.mark.parametrize(("wish", "concurrency"), WAYS, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_what_was_stored_before_a_cut_is_true_after_it(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     for seed in seeds(8):
         rng = random.Random(seed)
@@ -296,7 +296,7 @@ ENGINES = [way for way in WAYS if way[1].threads == 1]
 
 
 @pytest.mark.parametrize("deletions", [False, True])
-@pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), ENGINES, ids=str)
 def test_a_record_hands_on_its_matches_in_parts_while_it_is_under_way(
     planner_options: PlannerOptions, concurrency: Concurrency, deletions: bool
 ) -> None:
@@ -315,7 +315,7 @@ def test_a_record_hands_on_its_matches_in_parts_while_it_is_under_way(
         assert sum(map(len, ended)) == sum(fan(1)[0].id in found.edges.values() for found in expected)
 
 
-@pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), ENGINES, ids=str)
 def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(
     planner_options: PlannerOptions, concurrency: Concurrency
 ) -> None:
@@ -326,7 +326,7 @@ def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(
     assert len(found) == 21
 
 
-@pytest.mark.parametrize(("wish", "concurrency"), ENGINES, ids=str)
+@pytest.mark.parametrize(("planner_options", "concurrency"), ENGINES, ids=str)
 def test_whoever_leaves_within_a_record_gets_true_counts(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     work = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency)
     parts = work.matcher.push(work.batch(fan(7)), most=50)

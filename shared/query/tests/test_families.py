@@ -226,7 +226,7 @@ def test_variants_are_read_by_the_engines_that_plan_and_by_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("planner_options", "message"),
     [
         (PlannerOptions.of("timing", "path"), "the engine timing has no variant 'path'; one of independent, ms-tree, ms-dag"),
         (PlannerOptions.of("filtering", "path"), "the engine filtering has no variant 'path'; it has none"),

@@ -44,7 +44,7 @@ def rooms(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "configured"),
     [
         ("FROM x AS a\nVOLUME /data\n", "line 2: VOLUME is none of"),
         ("FROM x AS a\n\n# of no use\nCOPY --chown=1:1 . /\n", "line 4: COPY --chown"),
@@ -60,7 +60,7 @@ def test_what_is_not_known_is_refused_by_its_line(text: str, configured: str) ->
 
 
 @pytest.mark.parametrize(
-    ("step", "told"),
+    ("step", "configured"),
     [
         ("RUN --mount=type=bind,target=/x true", "line 2: --mount=type=bind,target=/x is not a cache"),
         ("CMD graphtide --help", "line 2: CMD needs a shell"),

@@ -109,7 +109,7 @@ def _pattern(
         "branches": [branch.vertex for branch in branches],
         "report": pattern.report.value,
         "lookback": min(pattern.lookback(unit), MAX_EVENT_TIME),
-        "tells_timeouts": pattern.emits_timeouts,
+        "emits_timeouts": pattern.emits_timeouts,
         "distinct": [_in_order_of_text(pattern, branch) for branch in branches] if pattern.is_distinct else [],
         "returns": _returns(pattern, branches, columns),
     }
