@@ -12,7 +12,7 @@ import graphtide
 import pytest
 from graphtide import MatchOptions, Session, StreamWarning
 from graphtide_testing.waiting import wait_until
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def test_a_file_too_and_the_rest_as_a_table(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc"), st.sampled_from("abc")), max_size=1500),
     st.sets(st.integers(0, 1500), max_size=3),

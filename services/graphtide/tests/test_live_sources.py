@@ -105,7 +105,7 @@ def streams(draw: st.DrawFn) -> list[Edge]:
 
 
 @pytest.mark.parametrize("engine", ["auto", "timing", "sj-tree", "re-search", "filtering"])
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=streams())
 def test_plans_that_are_made_again_change_no_match(monkeypatch: pytest.MonkeyPatch, engine: str, edges: list[Edge]) -> None:
     monkeypatch.setattr("graphtide.pipeline.LOOKED_AT", (3, 10, 25, 60))

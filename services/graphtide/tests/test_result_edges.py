@@ -61,7 +61,7 @@ def as_told(edges: list[Edge]) -> list[tuple[Any, ...]]:
 def test_edges_come_with_results_and_go_with_what_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_edges, "_FEW", 2)
     deletions = 0
-    for seed in seeds(150):
+    for seed in seeds(60):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
         found = as_told(list(graphtide.match(query, list(edges)).edges()))
@@ -70,7 +70,7 @@ def test_edges_come_with_results_and_go_with_what_is_withdrawn(monkeypatch: pyte
             found = found[len(said) :]
         assert not found
         deletions += sum(each[0] == "delete" for each in as_told(list(graphtide.match(query, list(edges)).edges())))
-    assert deletions > 20, "something must be withdrawn"
+    assert deletions > 10, "something must be withdrawn"
 
 
 def test_what_reads_a_view_reads_its_edges(tmp_path: Path) -> None:

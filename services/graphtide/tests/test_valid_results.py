@@ -54,7 +54,7 @@ def expected(query: GraphQuery, edges: tuple[Edge, ...], at: int) -> set[tuple[t
 
 def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
     results = 0
-    for seed in seeds(100):
+    for seed in seeds(50):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
         (tmp_path / "q.gtp").write_text(print_pattern(query))
@@ -71,7 +71,7 @@ def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
             assert each["label"] == "Answer"
             assert each["match_id"] == result_id(query.name, 1, "Answer", row)
         results += len(found)
-    assert results > 60, "there must be results"
+    assert results > 30, "there must be results"
 
 
 @pytest.fixture

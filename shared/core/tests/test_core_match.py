@@ -52,7 +52,7 @@ PARTICIPANTS = st.dictionaries(st.text(max_size=3), IDS, max_size=3)
 KEYS = st.tuples(st.text(max_size=3), st.integers(1, 12), PARTICIPANTS)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=max(100, settings().max_examples))
 @given(KEYS, KEYS)
 def test_identities_are_equal_only_for_equal_matches(
     one: tuple[str, int, dict[str, str]], other: tuple[str, int, dict[str, str]]

@@ -15,7 +15,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_
 ACYCLIC = st.permutations(NAMES).flatmap(
     lambda ranked: st.lists(st.sampled_from(list(itertools.combinations(ranked, 2))), max_size=14)
 )
-bounded = settings(max_examples=200, deadline=None, derandomize=True)
+bounded = settings(max_examples=max(100, settings().max_examples))
 
 
 def lookbacks(pairs: list[tuple[str, str]]) -> set[tuple[str, str]]:

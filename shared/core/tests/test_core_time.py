@@ -28,7 +28,7 @@ def test_ticks_are_rounded_up(duration: Duration, unit: TimeUnit, ticks: int) ->
     assert duration.ticks_at_least(unit) == ticks
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=max(100, settings().max_examples))
 @given(DURATIONS, st.sampled_from(TimeUnit), TICKS)
 def test_rounding_up_changes_no_half_open_window(duration: Duration, unit: TimeUnit, distance: int) -> None:
     for apart in (distance, duration.ticks_at_least(unit), duration.ticks_at_least(unit) - 1):
@@ -71,7 +71,7 @@ def test_times_are_shown_as_iso_where_it_has_them(ts: int, unit: TimeUnit, shown
     assert iso_time(ts, unit) == shown
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=max(100, settings().max_examples))
 @given(st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999), st.sampled_from([TimeUnit.SECOND, TimeUnit.MICROSECOND]))
 def test_a_time_that_is_shown_is_read_back(microseconds: int, unit: TimeUnit) -> None:
     ts = microseconds * 1_000 // unit.nanoseconds

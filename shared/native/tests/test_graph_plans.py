@@ -116,7 +116,7 @@ def compare(query: GraphQuery, plans: Iterable[tuple[tuple[str, ...], Plan]], ed
 def test_random_ways_over_rules_keep_what_is_told() -> None:
     emitted = 0
     used: set[str] = set()
-    for seed in seeds(400):
+    for seed in seeds(200):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS, conditions=seed % 2 == 0, paths=seed % 5 == 0))
         plain = seed % 5 == 0
@@ -127,19 +127,19 @@ def test_random_ways_over_rules_keep_what_is_told() -> None:
         plans = dict(plan_and_way[::-1] for plan_and_way in walked(query, rng, 6))
         used |= {name for way in plans.values() for name in way}
         emitted += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=plain)
-    assert emitted > 1_500, "the cases must have results"
+    assert emitted > 750, "the cases must have results"
     assert len(used) >= len(RULES) - 2, f"rules that no way took: {set(map(name_of, RULES)) - used}"
 
 
 def test_each_step_from_random_canonical_plans_keeps_what_is_told() -> None:
     emitted = 0
-    for seed in seeds(120, 1_000):
+    for seed in seeds(60, 1_000):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))
         plans = reached(query, 12)
         emitted += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=False)
-    assert emitted > 300, "the cases must have results"
+    assert emitted > 150, "the cases must have results"
 
 
 def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
@@ -154,7 +154,7 @@ def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
 
 def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
     emitted = 0
-    for seed in seeds(150, 2_000):
+    for seed in seeds(75, 2_000):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))
@@ -169,7 +169,7 @@ def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
             for feed in feeds:
                 assert reported(feed.matches(edge)) == right, (seed, chosen.physical.rules, shuffled)
             emitted += len(right)
-    assert emitted > 300, "the cases must have results"
+    assert emitted > 150, "the cases must have results"
 
 
 @pytest.mark.parametrize("name", TABLE_1)

@@ -120,7 +120,7 @@ def unrepeated(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_random_queries(engine: PathEngine) -> None:
     emitted = with_paths = 0
-    for seed in seeds(300):
+    for seed in seeds(150):
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS, conditions=seed % 3 == 0))
         # Paths are checked where no id comes twice and none is deleted.
@@ -130,8 +130,8 @@ def test_many_random_queries(engine: PathEngine) -> None:
         found = sum(check(plan, edges) for plan in plans(query, engine))
         emitted += found
         with_paths += found if plain and query.outputs[0].path is not None else 0
-    assert emitted > 2_000, "the cases must have results"
-    assert with_paths > 50, "and paths"
+    assert emitted > 1_000, "the cases must have results"
+    assert with_paths > 25, "and paths"
 
 
 ALIASES = [
@@ -221,7 +221,7 @@ def test_paths_that_are_told_from_a_vertex_that_is_known(engine: PathEngine, tex
     plain = StreamShape(labels=("a", "b", "c"), vertices=4, deletions=False, duplicates=False, nameless=False)
     emitted = 0
     for shape in (plain, STREAM):
-        for seed in seeds(40):
+        for seed in seeds(20):
             for plan in plans(query, engine):
                 emitted += check(plan, random_stream(random.Random(seed), shape))
-    assert emitted > 30, "there must be results"
+    assert emitted > 15, "there must be results"

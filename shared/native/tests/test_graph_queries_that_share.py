@@ -139,7 +139,7 @@ class Pass:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_of_many_queries_is_answered_as_its_oracle_does_while_others_come_and_go(engine: PathEngine) -> None:
     emitted = paths = 0
-    for seed in seeds(150):
+    for seed in seeds(75):
         rng = random.Random(seed)
         queries = relatives(rng, rng.randint(2, 6))
         plans = [GraphPlan(query, compiled(query, canonical(query), engine)) for query in queries]
@@ -160,8 +160,8 @@ def test_each_of_many_queries_is_answered_as_its_oracle_does_while_others_come_a
             run.remove(left, queries[left].name)
         run.take(two, len(edges))
         emitted, paths = emitted + run.emitted, paths + run.paths
-    assert emitted > 2_000, "the cases must have results"
-    assert paths > 50, "and paths"
+    assert emitted > 1_000, "the cases must have results"
+    assert paths > 25, "and paths"
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -112,7 +112,7 @@ def test_a_traced_engine_reports_the_same_and_its_funnel_adds_up(
 @pytest.mark.parametrize("report", OF_SIMULATION)
 def test_the_funnels_of_many_random_streams_add_up(report: Report) -> None:
     reported = 0
-    for seed in seeds(100):
+    for seed in seeds(50):
         rng = random.Random(seed)
         pattern, edges = (
             random_pattern(rng, PatternShape(max_edges=4, report=report, deduplication=False)),

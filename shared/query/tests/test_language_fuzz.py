@@ -28,7 +28,7 @@ TOKENS = WORDS.split(" ")
 
 profile = settings.get_profile(settings.get_current_profile_name())
 fuzzed = settings(
-    max_examples=max(600, profile.max_examples),
+    max_examples=max(300, profile.max_examples),
     deadline=None,
     derandomize=profile.derandomize,
     suppress_health_check=[HealthCheck.too_slow],

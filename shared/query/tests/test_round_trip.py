@@ -30,7 +30,7 @@ from graphtide_core.predicate import (
 )
 from graphtide_core.time import DURATION_UNITS, Duration
 from graphtide_core.window import MOST_EDGES, EdgeCount, Window
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def is_near(predicate: Expression, edges: Iterable[QueryEdge]) -> bool:
     return any(variables(predicate) <= {edge.name, edge.source, edge.target} for edge in edges)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=max(100, settings().max_examples))
 @given(patterns())
 def test_parsing_what_is_printed_gives_the_pattern_back(pattern: SubgraphPattern) -> None:
     printed = graphtide_query.print_pattern(pattern)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 VARIABLE: Final = "GRAPHTIDE_TEST_SEED"
 
+_HARD: Final = 1_000
+_TIMES: Final = 10
+
 _NONE: Final = 0
 _PART: Final = 8
 """One case in so many is new; there is one at least."""
@@ -53,7 +56,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def seeds(count: int, first: int = 0) -> Iterator[int]:
-    """Yield so many numbers from the first on, then some from the seed of the run, one for every eight."""
+    """Yield so many numbers from the first on, then some from the seed of the run, one for every eight.
+
+    Where Hypothesis tries much harder, as at night, there are ten times as many of both.
+    """
+    count *= _TIMES if settings().max_examples >= _HARD else 1
     yield from range(first, first + count)
     if _seed() != _NONE:
         drawn = Random(_seed())  # noqa: S311 - cases, not secrets
