@@ -1,17 +1,20 @@
-"""Servers as pytest fixtures.
+"""Servers as pytest fixtures: a Kafka, a Redis and a Spark session start once a run.
 
-Tests that ask for one are of a group, `servers` in `e2e_tests` and `services` elsewhere: with `--dist loadgroup` a worker runs
-all of a group, and starts each server once.
+All workers of a run share Kafka and Redis. A Spark session belongs to its process, so tests that ask for one are of the group
+`spark`: with `--dist loadgroup` one worker runs all of a group. Others are of the group `servers` in `e2e_tests`
+and `services` elsewhere, so that not all workers wait for servers at once.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from graphtide_testing.servers.kafka import KafkaServer
 from graphtide_testing.servers.redis import RedisServer
+from graphtide_testing.servers.sharing import shared
 from graphtide_testing.servers.spark import SparkCluster, environment
 
 if TYPE_CHECKING:
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_SERVERS = {"spark", "spark_cluster", "kafka", "kafka_to_crash", "redis_server", "redis_to_crash"}
+_OF_SPARK = {"spark", "spark_cluster"}
+_SERVERS = {*_OF_SPARK, "kafka", "kafka_to_crash", "redis_server", "redis_to_crash"}
 
 _SPARK = {
     "spark.ui.enabled": "false",
@@ -38,16 +42,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if isinstance(item, pytest.Function) and _SERVERS.intersection(item.fixturenames):
             item.add_marker(pytest.mark.integration)
             is_end_to_end = item.path.is_relative_to(item.config.rootpath / "e2e_tests")
-            item.add_marker(pytest.mark.xdist_group("servers" if is_end_to_end else "services"))
+            group = "spark" if _OF_SPARK.intersection(item.fixturenames) else "servers" if is_end_to_end else "services"
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def folder_of_run(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that is the same for all workers of a run."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"shared-{name}"
 
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Bootstrap address of a Kafka that all tests of a worker share: use topics, groups and ids of your own."""
-    server = KafkaServer(tmp_path_factory.mktemp("kafka"))
-    server.start()
-    yield server.bootstrap
-    server.kill()
+    """Bootstrap address of a Kafka that all tests of a run share: use topics, groups and ids of your own."""
+    folder = folder_of_run("kafka", tmp_path_factory)
+    server = KafkaServer(folder)
+    with shared(server, folder):
+        yield server.bootstrap
 
 
 @pytest.fixture
@@ -87,11 +98,11 @@ def spark_cluster(tmp_path: Path) -> Iterator[SparkCluster]:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of a Redis that all tests of a worker share: use keys of your own."""
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    server.start()
-    yield server.url
-    server.kill()
+    """URL of a Redis that all tests of a run share: use keys of your own."""
+    folder = folder_of_run("redis", tmp_path_factory)
+    server = RedisServer(folder)
+    with shared(server, folder):
+        yield server.url
 
 
 @pytest.fixture
