@@ -1,4 +1,4 @@
-"""The event pattern that the README shows gives one alert for each run of failures, and none for runs that a success parts."""
+"""The recipe for guessed passwords gives one alert for each run of failures, and none for failures that a success parts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import pytest
 from graphtide_core.match import OccurrenceMatch
 from graphtide_testing.documents.blocks import blocks_of
 
-README: Final = Path(__file__).parents[2] / "README.md"
+ROOT: Final = Path(__file__).parents[2]
+PAGES: Final = ("README.md", "docs/how-to/event-patterns.md")
 TYPES: Final = {"f": "failed", "s": "success"}
 
 
-def matched(logins: str, folder: Path) -> list[dict[str, object]]:
+def matched(page: str, logins: str, folder: Path) -> list[dict[str, object]]:
     """Return the events of each match. Logins are one second apart; their ids are their positions."""
-    (pattern,) = (block.text for block in blocks_of(README) if block.text.startswith("PATTERN guessed\n"))
-    rows = (f"{at}000,{TYPES[each]},{at},ann" for at, each in enumerate(logins, start=1))
+    (pattern,) = (block.text for block in blocks_of(ROOT / page) if block.text.startswith("PATTERN guessed\n"))
+    rows = (f"{at}000,{TYPES[each]},{at},ann,10.0.0.7" for at, each in enumerate(logins, start=1))
     stream = folder / "logins.csv"
-    stream.write_text("\n".join(["ts,type,id,user", *rows, ""]))
+    stream.write_text("\n".join(["ts,type,id,user,address", *rows, ""]))
     return [dict(found.events) for found in graphtide.match(pattern, stream) if isinstance(found, OccurrenceMatch)]
 
 
+@pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
     ("logins", "matches"),
     [
@@ -34,6 +36,6 @@ def matched(logins: str, folder: Path) -> list[dict[str, object]]:
     ],
 )
 def test_each_run_of_three_failures_before_a_success_is_one_match(
-    logins: str, matches: list[dict[str, object]], tmp_path: Path
+    page: str, logins: str, matches: list[dict[str, object]], tmp_path: Path
 ) -> None:
-    assert matched(logins, tmp_path) == matches
+    assert matched(page, logins, tmp_path) == matches
