@@ -1,4 +1,4 @@
-# Everything starts here; `make help` lists it. `make demo` and `make test` need nothing set up before.
+# Start here: `make help` lists the targets. `make demo` and `make test` set up what they need.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +8,7 @@ NATIVE := shared/native
 CARGO := cd $(NATIVE) && cargo
 EXTENSION := $(NATIVE)/crates/graphtide-py/Cargo.toml
 STEP := $(PYTHON) packaging/step.py
-# helm, kubectl and what looks at manifests; apart from the environment, whose libraries checkov would not go with.
+# helm, kubectl and linters of manifests; outside of the environment, because its libraries conflict with checkov's.
 CHART_TOOLS := .cache/chart-tools
 HELM := $(CHART_TOOLS)/bin/helm
 PYPROJECTS := $(wildcard pyproject.toml shared/*/pyproject.toml services/*/pyproject.toml)
@@ -17,15 +17,15 @@ NATIVE_PYTHON := $(shell find $(NATIVE)/python -name '*.py' -o -name '*.pyi' -o 
 PURE_SOURCES := $(shell find shared/*/src services/*/src -name '*.py' -o -name '*.lark') $(wildcard packaging/graphtide/*)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' packaging/graphtide/pyproject.toml)
 SOURCES := shared services e2e_tests
-# Tests take the cores there are; override with `make test WORKERS=1`.
+# Tests use all cores; override with `make test WORKERS=1`.
 WORKERS ?= auto
 
 .PHONY: help
 help:  ## list the targets
-	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-13s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
 .PHONY: demo
-# Where nothing is set up yet, with less than `setup` does: no Spark, no tools of tests, the extension built in a hurry.
+# Before `setup` the demo installs less: no Spark, no test tools, and a quick build of the extension.
 demo: $(if $(wildcard $(STAMPS)/native),setup,prerequisites $(STAMPS)/demo)  ## generate a day of network flows with planted attacks, and find them
 	@$(BIN)/graphtide demo
 
@@ -35,20 +35,20 @@ test: servers-ready $(HELM)  ## run the tests
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
 
 .PHONY: test-slow
-test-slow: servers-ready $(HELM)  ## run every test, the long ones too
+test-slow: servers-ready $(HELM)  ## run every test, with the long ones
 	$(CARGO) test --quiet --workspace
 	$(CARGO) test --quiet --release -p graphtide-isomorphism -p graphtide-match --test wait_list --test streaming_consistency \
 	  --features graphtide-isomorphism/shuttle,graphtide-match/shuttle
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 1800
 	$(MAKE) fuzz SECONDS=30
 
-# What is fuzzed, and for how long each.
+# Fuzz targets, and seconds for each.
 FUZZED := csv json_lines arrow packed_block sequencer pass
 SECONDS ?= 30
 FUZZER := $(CURDIR)/.cache/cargo-fuzz
 
 .PHONY: fuzz
-fuzz: setup  ## give any bytes to decoders and the sequencer, SECONDS each, and any text to parser and planner
+fuzz: setup  ## fuzz decoders and sequencer with bytes, SECONDS each, and parser and planner with texts
 	@test -x $(FUZZER)/bin/cargo-fuzz || cargo install --quiet --locked --root $(FUZZER) cargo-fuzz@0.13.2
 	cd $(NATIVE)/fuzz && PATH=$(FUZZER)/bin:$$PATH cargo fuzz build --sanitizer none --fuzz-dir .
 	cd $(NATIVE)/fuzz && for target in $(FUZZED); do mkdir -p corpus/$$target && \
@@ -75,39 +75,39 @@ bench-services: servers-ready  ## measure throughput and latency through the ser
 	@$(BIN)/python shared/bench/services/sizes.py
 
 .PHONY: disasters
-disasters: servers-ready  ## lose Redis, the broker and topics on purpose, and tell what happens
+disasters: servers-ready  ## lose Redis, the broker and topics on purpose, and report what happens
 	@$(BIN)/python shared/bench/services/disasters.py
 
 .PHONY: bench-memory
 bench-memory: servers-ready  ## run a whole deployment for ten minutes, watch its memory, compare its matches
 	@$(BIN)/python shared/bench/services/memory.py
 
-# Minutes that `make soak` takes; memory is judged in soaks of 30 and more.
+# Minutes of `make soak`; it judges memory from 30 minutes on.
 MINUTES ?= 60
 
 .PHONY: soak
-soak: servers-ready  ## run a whole deployment under faults for MINUTES, account for its matches, watch its memory
+soak: servers-ready  ## run a whole deployment under faults for MINUTES, check its matches, watch its memory
 	@$(BIN)/python -m graphtide_testing.soak --minutes $(MINUTES)
 
 .PHONY: chart
-chart: setup $(CHART_TOOLS)/checkov-ready  ## check the Helm chart: lint, schemas of Kubernetes, checkov, templates, what is refused
+chart: setup $(CHART_TOOLS)/checkov-ready  ## check the Helm chart: lint, schemas of Kubernetes, checkov, templates, refusals
 	@for values in "" values-minimal.yaml values-production.yaml ci/full-values.yaml; do \
 	  $(HELM) lint --quiet --strict charts/graphtide $${values:+--values charts/graphtide/$$values} || exit; done
 	$(BIN)/python packaging/chart_findings.py
 	$(BIN)/pytest -n $(WORKERS) e2e_tests/chart
 
 .PHONY: chart-reference
-chart-reference: setup  ## make the chart's README, schema of values, alerts and dashboards from values and the registry of telemetry
+chart-reference: setup  ## make the chart's README, schema, alerts and dashboards from its values and the telemetry registry
 	$(BIN)/python packaging/chart_reference.py
 	$(BIN)/python packaging/chart_dashboards.py
 	$(BIN)/python packaging/chart_alerts.py
 
 .PHONY: chart-smoke
-chart-smoke: servers-ready $(HELM)  ## bring every pod of the chart up as processes, over Kafka and Redis with TLS and logins; takes root
+chart-smoke: servers-ready $(HELM)  ## run every pod of the chart as processes, over Kafka and Redis with TLS and logins; needs root
 	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM)
 
 include k8s/operators.mk
-# Which of them `operators` installs, and into which of kubectl's clusters; none named is the one that kubectl is at.
+# Operators to install, and kubectl's context; if empty, the current one.
 OPERATORS ?= strimzi cert-manager redis-operator
 CONTEXT ?=
 ON_CLUSTER := $(if $(CONTEXT),--context $(CONTEXT))
@@ -125,7 +125,7 @@ kind-tools: cluster-tools
 	@command -v kind >/dev/null || { echo 'missing: kind. Install it (https://kind.sigs.k8s.io/docs/user/quick-start)'; exit 1; }
 
 .PHONY: operators
-operators: cluster-tools  ## install OPERATORS (k8s/operators.mk) into the cluster that kubectl is at
+operators: cluster-tools  ## install OPERATORS (k8s/operators.mk) into kubectl's current cluster
 	@$(foreach each,$(OPERATORS),$(if $(operator.$(each)),,$(error $(each) is no operator of k8s/operators.mk)))
 	@$(foreach each,$(OPERATORS),helm repo list 2>/dev/null | grep -q '^$(firstword $(subst /, ,$(operator.$(each))))[[:space:]]' || \
 	  { echo 'missing: the chart repository of $(each). Add it: helm repo add $(firstword $(subst /, ,$(operator.$(each)))) ADDRESS,'\
@@ -136,7 +136,7 @@ operators: cluster-tools  ## install OPERATORS (k8s/operators.mk) into the clust
 
 .PHONY: kind-up
 kind-up: CONTEXT := kind-graphtide
-kind-up: kind-tools  ## bring the whole system up in a cluster of kind on this machine (k8s/dev)
+kind-up: kind-tools  ## run the whole system in a kind cluster on this machine (k8s/dev)
 	@docker image inspect graphtide:$(VERSION) >/dev/null 2>&1 \
 	  || { echo 'missing: the image graphtide:$(VERSION). Make it (make images)'; exit 1; }
 	kind get clusters | grep -qx graphtide || kind create cluster --config k8s/dev/kind.yaml
@@ -149,7 +149,7 @@ kind-up: kind-tools  ## bring the whole system up in a cluster of kind on this m
 	helm --kube-context $(CONTEXT) test graphtide --namespace graphtide
 
 .PHONY: kind-down
-kind-down: kind-tools  ## take that cluster away, with all that is in it
+kind-down: kind-tools  ## delete that cluster and its data
 	kind delete cluster --name graphtide
 
 .PHONY: lint
@@ -171,7 +171,7 @@ imports: setup  ## check who imports whom
 	$(BIN)/lint-imports
 
 .PHONY: fmt
-fmt: setup  ## put the sources in form
+fmt: setup  ## format the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(CARGO) fmt && cargo fmt --manifest-path fuzz/Cargo.toml
@@ -181,7 +181,7 @@ ci: lint types imports test  ## everything that must hold before a change lands
 	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM) --where-possible
 
 .PHONY: preprocess
-preprocess: setup java  ## put streams in order on Spark; settings as in docs/reference/preprocess.md
+preprocess: setup java  ## put streams in order on Spark; docs/reference/preprocess.md has the settings
 	@SPARK_LOCAL_IP=$${SPARK_LOCAL_IP:-127.0.0.1} $(BIN)/graphtide-preprocess
 
 .PHONY: preprocess-submit
@@ -194,7 +194,7 @@ java:
 	@command -v java >/dev/null || { echo 'missing: java 17 or newer, for Spark. Install it (Debian: apt-get install openjdk-17-jre-headless)'; exit 1; }
 
 .PHONY: servers-up
-servers-up: setup  ## start Kafka and Redis for development, and say where they are
+servers-up: setup  ## start Kafka and Redis for development, and print their addresses
 	@$(BIN)/python -m graphtide_testing.servers up
 
 .PHONY: servers-down
@@ -220,7 +220,7 @@ servers-ready: setup
 	@$(BIN)/python -m graphtide_testing.servers prepare
 
 .PHONY: setup
-setup: prerequisites $(STAMPS)/native  ## make the environment: Python packages and the native extension
+setup: prerequisites $(STAMPS)/native  ## set up the environment: Python packages and the native extension
 
 .PHONY: prerequisites
 prerequisites:
@@ -231,7 +231,7 @@ prerequisites:
 	@command -v cargo >/dev/null \
 	  || { echo 'missing: cargo, Rust 1.93 or newer. Install it with rustup (https://rustup.rs)'; exit 1; }
 
-# Where Python has a pip of its own the environment needs none, which saves seconds.
+# If Python has its own pip, the environment needs none, which saves seconds.
 GET_UV := install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt uv
 $(STAMPS)/tools: constraints.txt
 	@mkdir -p $(STAMPS)
@@ -240,7 +240,7 @@ $(STAMPS)/tools: constraints.txt
 	  { $(PYTHON) -m venv $(VENV) && $(BIN)/pip $(GET_UV); }'
 	@touch $@
 
-# The wheel of the extension for a first look stays for as long as its sources and the compiler are the same.
+# The demo's wheel of the extension is reused while its sources and the compiler are the same.
 QUICK = $(CURDIR)/.cache/wheels/$(shell { cat $(sort $(RUST_SOURCES) $(NATIVE_PYTHON)) $(NATIVE)/pyproject.toml; cargo --version; } \
   | sha256sum | cut -c1-16)
 $(STAMPS)/demo: $(STAMPS)/tools $(RUST_SOURCES) $(PURE_SOURCES)
@@ -258,7 +258,7 @@ $(STAMPS)/demo: $(STAMPS)/tools $(RUST_SOURCES) $(PURE_SOURCES)
 	@touch $@
 
 .PHONY: wheels
-wheels: prerequisites $(STAMPS)/tools  ## build what is published, into dist/: graphtide, graphtide-bench, and graphtide-native for this machine's kind
+wheels: prerequisites $(STAMPS)/tools  ## build the published wheels into dist/: graphtide, graphtide-bench, and graphtide-native for this platform
 	@VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt maturin
 	@rm -rf dist
 	@$(STEP) 'compiling the native extension' $(BIN)/maturin build --quiet --release --manifest-path $(EXTENSION) --out dist
@@ -268,11 +268,11 @@ wheels: prerequisites $(STAMPS)/tools  ## build what is published, into dist/: g
 	  $(BIN)/uv build --quiet --wheel --build-constraint constraints.txt shared/bench --out-dir dist
 	@ls -l dist/*.whl
 
-# The digests of the images' bases: the file is written where it lacks one, and builds on the same bases again.
+# Digests of the images' bases: the build adds missing ones to the file, and uses the same bases again.
 DIGESTS ?= .cache/images.digests
 
 .PHONY: images
-images:  ## build the images with docker, podman or buildah, on the bases that DIGESTS names
+images:  ## build the images with docker, podman or buildah, on the bases of DIGESTS
 	@$(PYTHON) packaging/images/build.py --version $(VERSION) --digests $(DIGESTS)
 
 $(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
