@@ -127,8 +127,9 @@ def names_its_reason(case: Case[Any]) -> None:
     answer = case.call(headers={"X-API-Key": KEY})
     if answer.status_code >= 400:
         code = answer.json()["code"]
-        described = case.operation.definition.raw["responses"][str(answer.status_code)]["description"]
-        assert f"`{code}`" in described, answer.text
+        reference = case.operation.definition.raw["responses"][str(answer.status_code)]["$ref"]
+        problems = case.operation.schema.raw_schema["components"]["responses"]
+        assert f"`{code}`" in problems[reference.rpartition("/")[2]]["description"], answer.text
         assert code != "invalid-request", answer.text
 
 

@@ -15,13 +15,15 @@ from fastapi.testclient import TestClient
 from graphtide.dev.deployment import DevOptions, application, description
 from graphtide_admin_api import entrypoints
 from graphtide_serving.api_pages import merged, page_of
+from graphtide_serving.http import PROBLEM_TYPE
 from graphtide_testing.addresses import address
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DOCUMENTED = Path(__file__).parents[3] / "docs/reference/openapi.json"
+ROOT = Path(__file__).parents[3]
+DOCUMENTED = ROOT / "docs/reference/openapi.json"
 
 
 @cache
@@ -59,6 +61,39 @@ def test_operations_have_names_that_stay_and_say_who_may_call() -> None:
         assert ("Ticket" in shown) == path.endswith(":stream")
         assert operation["summary"], (method, path)
         assert operation["tags"], (method, path)
+
+
+def test_problems_are_described_once_and_every_operation_refers_to_them() -> None:
+    described = whole()["components"]["responses"]
+    referred = set()
+    for method, path, operation in operations():
+        for status, answer in operation["responses"].items():
+            if status >= "400":
+                assert answer.keys() == {"$ref"}, (method, path, status)
+                assert answer["$ref"].endswith(f"-{status}")
+                referred.add(answer["$ref"].rpartition("/")[2])
+    assert referred == set(described)
+    for problem in described.values():
+        assert problem["content"] == {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
+        assert problem["description"]
+
+
+def test_the_reference_and_the_description_have_the_same_problems() -> None:
+    pages = [(ROOT / "docs/reference" / page).read_text("utf-8") for page in ("http.md", "ingestion.md")]
+    lines = [line for page in pages for line in page.splitlines()]
+    rows = [row for line in lines if (row := re.fullmatch(r"\| ([\d, ]+) \| (.*?) \| .*", line))]
+    documented = {code: set(re.findall(r"\d+", row[1])) for row in rows for code in codes(row[2])}
+    described = {
+        code: name.rpartition("-")[2]
+        for name, problem in whole()["components"]["responses"].items()
+        for code in codes(problem["description"])
+    }
+    assert documented.keys() - described.keys() == {"method-not-allowed"}, "described operations have the methods they have"
+    assert {code: status for code, status in described.items() if status not in documented.get(code, ())} == {}
+
+
+def codes(text: str) -> list[str]:
+    return re.findall(r"`([a-z][a-z-]+)`", text)
 
 
 def test_bodies_have_examples() -> None:
@@ -103,6 +138,10 @@ def test_dev_up_serves_it_and_a_page_of_it_that_loads_nothing(http: TestClient) 
     for _, path, operation in operations():
         assert f"<code>{path}</code>" in page.text
         assert f"id='{operation['operationId']}'" in page.text
+    for name, problem in whole()["components"]["responses"].items():
+        assert page.text.count(f"id='problem-{name}'") == 1
+        assert f"href='#problem-{name}'" in page.text
+        assert page.text.count(f"<code>{codes(problem['description'])[0]}</code>") <= 2, "once for each API"
     assert not re.search(r"<script|<link|src=|https?://(?!localhost)", re.sub("<pre>.*?</pre>", "", page.text, flags=re.DOTALL))
 
 

@@ -21,6 +21,7 @@ from graphtide_serving.http import answer_with_problems, health_routes
 from graphtide_serving.process import Workers
 from graphtide_serving.protection.protecting import protect
 from graphtide_serving.routes import SERVERS, operation_id
+from graphtide_serving.shared_problems import share_problems
 from graphtide_telemetry import metrics
 from graphtide_telemetry.health import Finding, checked
 from graphtide_telemetry.instruments import Gauges
@@ -178,6 +179,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     )
     answer_with_problems(app)
     serve_page(app)
+    share_problems(app, "ingestion")
     admission_limit = protect(app, protection)
     app.include_router(edges_routes(api, protection.guard.requires))
     app.include_router(resets_routes(resets, protection.guard.requires))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import HTMLResponse
 
+from graphtide_serving.shared_problems import split_name, statuses_by_api
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -74,6 +76,8 @@ def page_of(description: Mapping[str, Any]) -> str:
     operations = sorted(_operations(description), key=lambda each: order.get(_tag(each[2]), len(order)))
     for tag, group in groupby(operations, key=lambda each: _tag(each[2])):
         parts += [f"<h2>{escape(tag)}</h2>", _text(reported.get(tag, "")), *(_operation(*each) for each in group)]
+    problems = statuses_by_api(description.get("components", {}).get("responses", {}))
+    parts += ["<h2>Problems</h2>", *(_problems(api, meanings) for api, meanings in problems.items())] if problems else []
     schemas = description.get("components", {}).get("schemas", {})
     parts += ["<h2>Bodies</h2>", *(_schema(name, each) for name, each in schemas.items())]
     body = "\n".join(part for part in parts if part)
@@ -114,10 +118,13 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
         ]
         for each in operation.get("parameters", [])
     )
+    responses = operation.get("responses", {})
     answers = (
         [escape(str(status)), _line(each.get("description")), _bodies(each.get("content", {}))]
-        for status, each in operation.get("responses", {}).items()
+        for status, each in responses.items()
+        if "$ref" not in each
     )
+    problems = [split_name(each["$ref"]) for each in responses.values() if "$ref" in each]
     body = operation.get("requestBody", {})
     given = f"<h4>Body</h4>{_text(body.get('description', ''))}{_bodies(body['content'])}" if body else ""
     title = f"<b>{method.upper()}</b> <code>{escape(path)}</code> {escape(operation.get('summary', ''))}"
@@ -127,8 +134,23 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
         _table("Parameters", parameters),
         given,
         _table("Answers", answers),
+        _links(problems),
     ]
     return f"<details id='{name}'><summary>{title}</summary>{''.join(reported)}</details>"
+
+
+def _links(problems: Iterable[tuple[str, str]]) -> str:
+    """Return a line that leads to the problems of an operation, by API and status."""
+    links = [f"<a href='#problem-{escape(api)}-{escape(status)}'>{escape(status)}</a>" for api, status in problems]
+    return f"<p>Problems: {', '.join(links)}.</p>" if links else ""
+
+
+def _problems(api: str, meanings: Mapping[str, str]) -> str:
+    rows = (
+        [f"<span id='problem-{escape(api)}-{escape(status)}'>{escape(status)}</span>", _line(meaning)]
+        for status, meaning in meanings.items()
+    )
+    return _table(escape(api), rows)
 
 
 def _bodies(content: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from graphtide_serving.http import described
 from graphtide_serving.protection.bodies import WholeBodies
 from graphtide_serving.protection.protecting import protect
 from graphtide_serving.routes import SERVERS, operation_id
+from graphtide_serving.shared_problems import share_problems
 from graphtide_telemetry.requests import REQUESTS
 from graphtide_telemetry.version import version_of
 
@@ -38,27 +39,27 @@ if TYPE_CHECKING:
 
 _PROBLEMS: Final = described(
     {
-        400: "The request cannot be understood: `bad-event-id`, `bad-place`, `bad-cursor`, `bad-stream`.",
-        401: "Nobody knows who you are: `unauthenticated`.",
-        403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
-        404: "It is not there: `not-found`, `no-plan`.",
-        408: "The body comes too slowly: `slow-body`.",
-        409: "There is one already, it is in use, a view would read itself, or a topic cannot be made beside another: "
+        400: "A place, a cursor or the name of a stream is malformed: `bad-event-id`, `bad-place`, `bad-cursor`, `bad-stream`.",
+        401: "The caller is unknown: `unauthenticated`.",
+        403: "The caller lacks the scope, or a browser asks for another site: `forbidden`, `foreign-origin`.",
+        404: "It does not exist, or the pattern has no plan yet: `not-found`, `no-plan`.",
+        408: "The body arrives too slowly: `slow-body`.",
+        409: "It exists already, it is in use, a view would read itself, or a topic's name collides with another's: "
         "`exists`, `stream-exists`, `stream-in-use`, `view-circle`, `view-in-use`, `name-collides`.",
-        412: "It has changed meanwhile: `precondition-failed`.",
-        413: "It is too large: `too-large`.",
+        412: "It has changed since: `precondition-failed`.",
+        413: "The body, or a dry run, is too large: `too-large`.",
         415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
-        421: "This service has another name: `unknown-host`.",
+        421: "The service has another name: `unknown-host`.",
         422: (
-            "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `invalid-range`, "
-            "`invalid-time`, `no-graph-query`, `unknown-parameter`, `invalid-request`."
+            "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `too-many-matches`, "
+            "`invalid-range`, `invalid-time`, `no-graph-query`, `reserved-attribute`, `unknown-parameter`, `invalid-request`."
         ),
-        428: "Say which state is to be changed: `precondition-required`.",
+        428: "Say in `If-Match` which state to change: `precondition-required`.",
         429: (
-            "You call too often, or too much is under way: `too-many-requests`, `too-many-streams`, `too-many-simulations`, "
-            "`too-many-results`."
+            "Too many requests, or too many at once; see `Retry-After`: `too-many-requests`, `too-many-streams`, "
+            "`too-many-simulations`, `too-many-results`."
         ),
-        503: "It cannot be said now; try again: `unavailable`, `simulation-too-long`.",
+        503: "The service cannot answer now; try again: `unavailable`, `simulation-too-long`.",
     }
 )
 
@@ -119,6 +120,7 @@ def application(parts: Parts, life: Callable[[], AbstractContextManager[None]], 
     handle(app)
     serve_page(app)
     _describe_tickets(app)
+    share_problems(app, "control-plane")
     for router in ROUTERS:
         app.include_router(router(parts))
     app.add_middleware(WholeBodies, most_bytes=parts.bounds.most_body_bytes)

@@ -43,18 +43,19 @@ TAGS: Final = [
 
 PROBLEMS: Final = described(
     {
-        400: "It cannot be read: `unreadable-body`, `incomplete-body`, `invalid-columns`, `invalid-header`, `bad-place`.",
-        401: "Nobody knows who you are: `unauthenticated`.",
-        403: "You may not do this, or a browser does it for another site: `forbidden`, `foreign-origin`.",
+        400: "The body or a parameter is malformed: `unreadable-body`, `incomplete-body`, `invalid-columns`, `invalid-header`, "
+        "`bad-place`.",
+        401: "The caller is unknown: `unauthenticated`.",
+        403: "The caller lacks the scope, or a browser asks for another site: `forbidden`, `foreign-origin`.",
         404: "There is no such stream or dead letter: `unknown-stream`, `invalid-stream-name`, `unknown-letter`.",
-        408: "The body comes too slowly: `slow-body`.",
-        409: "The stream follows from others, or its topics would collide with another's: `derived-stream`, `name-collides`.",
+        408: "The body arrives too slowly: `slow-body`.",
+        409: "The stream is derived from others, or a topic's name collides with another's: `derived-stream`, `name-collides`.",
         413: "The body is too large: `body-too-large`.",
-        415: "Edges are not written so: `unsupported-media-type`, `unsupported-encoding`.",
-        421: "This service has another name: `unknown-host`.",
-        422: "It cannot be done, or no edge could be used: `all-rejected`, `columns-unknown`, `unreadable-letter`, "
+        415: "Not a format of edges, or not UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
+        421: "The service has another name: `unknown-host`.",
+        422: "The request is invalid, or no edge was usable: `all-rejected`, `columns-unknown`, `unreadable-letter`, "
         "`unknown-epoch`, `idempotency-key-reused`, `unknown-parameter`, `invalid-request`.",
-        429: "You call too often, or too much is under way: `too-many-requests`.",
+        429: "Too many requests, or too many bytes in flight; see `Retry-After`: `too-many-requests`.",
         503: "The log does not answer; try again: `unavailable`.",
     }
 )
