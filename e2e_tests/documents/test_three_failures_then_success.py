@@ -10,7 +10,9 @@ import pytest
 from graphtide_testing.documents.blocks import blocks_of
 
 ROOT: Final = Path(__file__).parents[2]
-RECIPES: Final = [("docs/how-to/event-patterns.md", "guessed"), ("docs/reference/event-patterns.md", "guessed")]
+PAGES: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NAME: Final = "guessed"
+RECIPES: Final = ["README.md", "docs/how-to/event-patterns.md", "docs/reference/event-patterns.md"]
 
 
 def recipe(page: str, name: str) -> str:
@@ -39,22 +41,27 @@ def found(page: str, name: str, outcomes: str) -> list[dict[str, object]]:
     return [dict(match.events) for match in matches if isinstance(match, graphtide.OccurrenceMatch)]
 
 
-@pytest.mark.parametrize(("page", "name"), RECIPES)
-def test_a_success_among_the_failures_is_no_match(page: str, name: str) -> None:
-    assert found(page, name, "f f s f s") == []
+def test_every_page_with_the_recipe_is_tried() -> None:
+    pages = [page for page in PAGES if any(block.text.startswith(f"PATTERN {NAME}\n") for block in blocks_of(page))]
+    assert [str(page.relative_to(ROOT)) for page in pages] == RECIPES
 
 
-@pytest.mark.parametrize(("page", "name"), RECIPES)
-def test_two_runs_of_failures_are_two_matches(page: str, name: str) -> None:
-    assert found(page, name, "f f f s f f f s") == [
+@pytest.mark.parametrize("page", RECIPES)
+def test_a_success_among_the_failures_is_no_match(page: str) -> None:
+    assert found(page, NAME, "f f s f s") == []
+
+
+@pytest.mark.parametrize("page", RECIPES)
+def test_two_runs_of_failures_are_two_matches(page: str) -> None:
+    assert found(page, NAME, "f f f s f f f s") == [
         {"f": ("f1", "f2", "f3"), "s": "s4"},
         {"f": ("f5", "f6", "f7"), "s": "s8"},
     ]
 
 
-@pytest.mark.parametrize(("page", "name"), RECIPES)
-def test_a_longer_run_is_one_match(page: str, name: str) -> None:
-    (events,) = found(page, name, "f f f f f s s")
+@pytest.mark.parametrize("page", RECIPES)
+def test_a_longer_run_is_one_match(page: str) -> None:
+    (events,) = found(page, NAME, "f f f f f s s")
     assert events["s"] == "s6"
 
 
