@@ -31,7 +31,7 @@ from graphtide_core.errors import (
         (
             CollidingTopicError("a.b", "a_b"),
             InvalidQueryError,
-            "the topic a.b cannot be made beside a_b: Kafka does not tell dots from underscores in names; "
+            "the topic a.b cannot be made beside a_b: Kafka treats dots and underscores in names alike; "
             "choose another name, or delete what is in the other",
         ),
         (FatalError("stop"), GraphtideError, "stop"),

@@ -145,7 +145,7 @@ def test_a_merged_stream_goes_on_in_the_topics_of_its_old_name_where_they_are_th
 
 def test_a_topic_that_differs_from_another_by_dots_and_underscores_alone_is_refused_with_both_names() -> None:
     refuse_colliding(["g.a_b", "g.a-b"], ["g.a_b", "other"])
-    with pytest.raises(CollidingTopicError, match=r"g\.a_b cannot be made beside g\.a\.b: Kafka does not tell dots"):
+    with pytest.raises(CollidingTopicError, match=r"g\.a_b cannot be made beside g\.a\.b: Kafka treats dots"):
         refuse_colliding(["g.a_b"], ["g.a.b"])
     with pytest.raises(CollidingTopicError):
         refuse_colliding(["g.a_b", "g_a.b"], ())

@@ -79,7 +79,7 @@ class AnyPattern(Protocol):
         ...
 
     def lookback(self, unit: TimeUnit, /) -> int:
-        """Return how many ticks a record can be of use: with `now` the newest time, while ts > now - reach."""
+        """Return how many ticks a record can be of use: with `now` the newest time, while ts > now - lookback."""
         ...
 
 

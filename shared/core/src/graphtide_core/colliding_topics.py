@@ -1,4 +1,4 @@
-"""Names of topics that Kafka does not tell apart: they differ by dots and underscores alone, which its metrics write alike."""
+"""Names of topics that collide in Kafka: they differ only by dots and underscores, and its metrics write both alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a matcher knows of a query that does not follow from the edges of its reach: a few numbers."""
+"""How far a query that consumes has come: state that does not follow from the edges of its lookback."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Edge:
     """A directed, labelled interaction between two vertices at one instant.
 
     `source_label` and `target_label` are the types of the two vertices as this edge states them; None where it is silent.
-    A deletion carries the id of the edge it retracts; its other fields but `ts` mean nothing. `made` tells that the source gave
+    A deletion carries the id of the edge it retracts; its other fields but `ts` mean nothing. `made` says that the source gave
     no id, and the record's ordinal stands in its place: such an id is no other's, whatever its text, and no deletion names it.
     """
 

@@ -4,7 +4,7 @@ GraphtideError
 ├── TransientError              try again, with back-off
 ├── PoisonRecordError           dead-letter this record, go on
 ├── CutShortError               take what was found so far
-├── InvalidQueryError           tell the user where and why
+├── InvalidQueryError           report where and why to the user
 │   ├── InvalidPatternError     with line, column, caret, expected tokens and a hint
 │   └── CollidingTopicError     the log holds another topic that it takes for the same
 └── FatalError                  stop
@@ -77,7 +77,7 @@ class CollidingTopicError(InvalidQueryError):
     def __init__(self, topic: str, other: str) -> None:
         """Name both."""
         super().__init__(
-            f"the topic {topic} cannot be made beside {other}: Kafka does not tell dots from underscores in names; "
+            f"the topic {topic} cannot be made beside {other}: Kafka treats dots and underscores in names alike; "
             "choose another name, or delete what is in the other"
         )
         self.topic = topic
@@ -134,7 +134,7 @@ class InvalidPatternError(InvalidQueryError):
     def in_text(self, text: str) -> InvalidPatternError:
         """Return the same error with the line of `text` it points at.
 
-        Lines end at line feeds alone, as whoever counted them has it: other characters that some would break a line at may
+        Lines end only at line feeds, as in the parser's count: other characters that some would break a line at may
         stand in a quoted name.
         """
         lines = text.split("\n")

@@ -48,7 +48,7 @@ class Obstacle(Enum):
     """An event came that must not."""
 
     DELETED = "deleted"
-    """An event was deleted before the match could be told."""
+    """An event was deleted before the match could be emitted."""
 
     SELECTION = "selection"
     """An iteration takes other events."""

@@ -63,7 +63,7 @@ class EventPattern:
         selection: what iterations take.
         partition: attributes that all events of a match share, those of an `Absent` too; who lacks one takes no part.
         emits_timeouts: whether a `Seq` that began and did not end is reported once no match can come of it.
-        returns: what is told of a match beside its ids.
+        returns: fields of a match beside its ids.
         version: of the pattern.
     """
 
@@ -112,7 +112,7 @@ class EventPattern:
 
     @property
     def has_absences(self) -> bool:
-        """Whether a match is told only once time has passed its bounds, since something must not come."""
+        """Whether a match is emitted only after time has passed its bounds, because something must not come."""
         return next(absences(self.root), None) is not None
 
     @property
@@ -122,7 +122,7 @@ class EventPattern:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """What is told of a match beside ids; `RETURN *` is time, type and what the pattern reads, of each event to come."""
+        """The fields of a match beside ids; `RETURN *` is time, type and what the pattern reads, of each event to come."""
         if self.returns is None:
             return ()
         read = ("ts", "type", *sorted(self._read - EVENT_FIELDS))
@@ -156,14 +156,14 @@ class EventPattern:
         return self.lookback(unit)
 
     def lookback(self, unit: TimeUnit) -> int:
-        """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - reach."""
+        """Return how many ticks an event can be of use: with `now` the newest time, while ts > now - lookback."""
         return self.looks_back.ticks(unit) // 1 + 1
 
     def match_lookback(self, unit: TimeUnit) -> int:
-        """Return how many ticks before a report an event can have a say in it: while ts > detected_at - hindsight.
+        """Return how many ticks before a report an event can affect it: while ts > detected_at - match_lookback.
 
         Who reads a stream from there on reports from then on what it would if it had read all of it. A match, or one that is
-        retracted, has its events within reach. Beyond them, by T each, lie those that a leading NOT asks for, and under
+        retracted, has its events within the lookback. Beyond them, by T each, lie those that a leading NOT asks for, and under
         `REPORT EXISTS` those of other matches that are counted with it.
         """
         ticks = self.within.ticks(unit) // 1

@@ -108,8 +108,8 @@ def _refuse_groups(group: Group, *, inside_or: bool) -> None:
         elif isinstance(part, Group):
             _refuse_groups(part, inside_or=chooses)
     if all(isinstance(part, Not) for part in group.parts):
-        message = "a NOT needs a part beside it that is to come"
-        hint = "what must not come is told by what comes before or after it: SEQ(a:A, NOT b:B), which is over WITHIN after a"
+        message = "a NOT needs another part beside it"
+        hint = "name what comes before or after the event that must not come: SEQ(a:A, NOT b:B) ends WITHIN after a"
         raise InvalidPatternError(message, _place(group.parts[0]), hint=hint)
 
 

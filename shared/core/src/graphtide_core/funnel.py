@@ -93,7 +93,7 @@ class Part(Enum):
     """It looks an earlier edge up for a query edge."""
 
     NEARBY = "nearby"
-    """It judges an edge by its neighbourhood; what passes is judged by more."""
+    """It checks an edge by its neighbourhood; further steps check what passes."""
 
     CONNECTED = "connected"
     """It judges an edge by all that it is connected with."""
@@ -113,7 +113,7 @@ class Store:
         created: stored in all.
         alive: in the window at the end of the stream.
         expired: passed by the window.
-        deleted: of which an edge was deleted; they take no further part.
+        deleted: lost an edge by a deletion; they take no further part.
         given_up: given up at a limit.
         consumed: consumed by a report.
     """
@@ -221,7 +221,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """What was told of one pattern while it was traced.
+    """The trace of one pattern.
 
     Attributes:
         edges: for each query edge, by name, the insertions of the stream and why they could not be it by themselves; those

@@ -37,7 +37,7 @@ class Input:
 
     Attributes:
         name: what rules call it; no other input or head has it.
-        window: of which stream, and how long its edges are valid.
+        window: the stream, and how long its edges are valid.
         label: of the edges; None for edges of every label.
         source_label, target_label: of their ends, as the edges state them; None for any.
         conditions: over the edge, which is called `e`; all true. They act on edges, before equal ones become one tuple.
@@ -59,7 +59,7 @@ class Output:
         head: of rules.
         label: of the results.
         columns: what the results call the columns of the head; two are the source and the target of an edge.
-        path: the name of an atom, in each rule of the head, whose path is told with each result; None for none.
+        path: the name of an atom, in each rule of the head, whose path is reported with each result; None for none.
     """
 
     head: str
@@ -139,7 +139,7 @@ class GraphQuery:
         return self.lookback(unit)
 
     def lookback(self, unit: TimeUnit) -> int:
-        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach.
+        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - lookback.
 
         That is its longest window and a tick more: by an edge that ends just now it is known that a result which is derived
         again has not ended in between.

@@ -39,11 +39,11 @@ class Lookbacks:
         return set(self._by_stream)
 
     def longest(self, stream: StreamName, unit: TimeUnit) -> int:
-        """Return the longest reach into a stream in its ticks; 0 where no pattern reads it."""
+        """Return the longest lookback of a stream in its ticks; 0 if no pattern reads it."""
         return max((lookback.ticks(unit) for lookback in self._by_stream.get(stream, ())), default=0)
 
     def most_edges(self, stream: StreamName) -> int:
-        """Return the most edges of a stream that a pattern counts in its reach; 0 where none does."""
+        """Return the most edges of a stream that a pattern's lookback counts; 0 if none does."""
         return max((lookback.edges for lookback in self._by_stream.get(stream, ())), default=0)
 
     def attributes(self, stream: StreamName) -> frozenset[str]:

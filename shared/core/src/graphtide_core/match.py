@@ -71,7 +71,7 @@ class SubgraphMatch:
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
     def __hash__(self) -> int:
-        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        """Return a hash of the identity of a match; equal matches have equal ones, though mappings have none."""
         return hash((self.query, self.version, self.kind, self.detected_at, frozenset(self.edges.items())))
 
     @property
@@ -117,7 +117,7 @@ class ComponentMatch:
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
     def __hash__(self) -> int:
-        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        """Return a hash of the identity of a match; equal matches have equal ones, though mappings have none."""
         return hash((self.match_id, self.kind, self.detected_at))
 
 
@@ -144,7 +144,7 @@ class OccurrenceMatch:
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
     def __hash__(self) -> int:
-        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        """Return a hash of the identity of a match; equal matches have equal ones, though mappings have none."""
         return hash((self.match_id, self.kind, self.detected_at))
 
     @property
@@ -177,9 +177,9 @@ class IntervalMatch:
 
     `bindings` maps the columns of the result to vertices; those of an edge are its source and its target. `valid` is the
     interval [from, to) in which the result is valid from `detected_at` on, as far as is known; of a retraction, what is
-    withdrawn of it; where results stay once they are told, `to` is None. `path` are the steps of a path, if the query asks
+    withdrawn of it; if results stay once they are emitted, `to` is None. `path` are the steps of a path, if the query asks
     for it, all of them valid together until the end of the interval. `first_ts` and `last_ts` are `detected_at`; of a
-    result that is valid at an instant asked for, since when it is valid and when it was told last. `nth` is how many
+    result that is valid at an instant asked for, since when it is valid and when it was last reported. `nth` is how many
     records of the instant brought about something else before this: no two have one `match_id`, `kind`, `detected_at` and
     `nth`.
     """
@@ -199,7 +199,7 @@ class IntervalMatch:
     nth: int = 0
 
     def __hash__(self) -> int:
-        """Return a hash of what tells matches apart; equal matches have equal ones, though mappings have none."""
+        """Return a hash of the identity of a match; equal matches have equal ones, though mappings have none."""
         return hash((self.match_id, self.kind, self.detected_at, self.nth))
 
     @property
@@ -263,7 +263,7 @@ def _step(step: PathStep) -> object:
 
 
 def result_id(query: str, version: int, label: str, vertices: Iterable[str]) -> MatchId:
-    """Hash what tells a result of a graph query apart: its label and its vertices. As `match_id` otherwise."""
+    """Hash the identity of a result of a graph query: its label and its vertices. As `match_id` otherwise."""
     return _digest([query, str(version), label, *vertices])
 
 

@@ -1,6 +1,6 @@
 """What a merged stream is called: as the streams that it consists of, in the order of their names, with dots between.
 
-A stream that edges are sent to has no dot in its name, so the two kinds are told apart by it.
+A stream that edges are sent to has no dot in its name, so a dot distinguishes the two kinds.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class OnePer:
 
 
 def refuse_empty(one_per: OnePer) -> None:
-    """Refuse what tells nothing apart.
+    """Refuse a key that distinguishes nothing.
 
     Raises:
         InvalidPatternError: no key, or no time.
@@ -40,6 +40,6 @@ def refuse_empty(one_per: OnePer) -> None:
 def with_past(one_per: OnePer | None, match_lookback: int, unit: TimeUnit) -> int:
     """Return how many ticks before a report a record can have a say in it, where of one match that is `match_lookback`.
 
-    Whether it is the first of its key follows from those of its interval; whether its retraction is told, from whether it was.
+    Whether it is the first of its key follows from its interval; whether its retraction is emitted, from whether it was.
     """
     return match_lookback if one_per is None else 2 * match_lookback + one_per.every.ticks_at_least(unit)

@@ -99,13 +99,13 @@ def symbols(expression: PathExpression) -> Iterator[Symbol]:
 
 
 def concatenated(parts: Iterable[PathExpression]) -> PathExpression:
-    """Return the concatenation of the parts, of which there is one at least: a part that is one gives its own parts."""
+    """Return the concatenation of at least one part: a part that is one gives its own parts."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Concatenation) else (part,))]
     return flat[0] if len(flat) == 1 else Concatenation(tuple(flat))
 
 
 def alternated(options: Iterable[PathExpression]) -> PathExpression:
-    """Return the alternation of the options, of which there is one at least: each once, and those of alternations in it."""
+    """Return the alternation of at least one option: each once, and those of alternations in it."""
     flat = [inner for option in options for inner in (option.options if isinstance(option, Alternation) else (option,))]
     once = tuple(dict.fromkeys(flat))
     return once[0] if len(once) == 1 else Alternation(once)

@@ -256,7 +256,7 @@ class SubgraphPattern:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """What is told of a match beside ids; `RETURN *` is time, label and the attributes that it reads, of each edge."""
+        """The fields of a match beside ids; `RETURN *` is time, label and the attributes that it reads, of each edge."""
         if self.returns is None:
             return ()
         read = ("ts", "label", *sorted(self.attributes))
@@ -294,7 +294,7 @@ class SubgraphPattern:
         return self.window if isinstance(self.window, EdgeCount) else self.lookback(unit)
 
     def lookback(self, unit: TimeUnit) -> int:
-        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - reach.
+        """Return how many ticks an edge can be of use: with `now` the newest time, while ts > now - lookback.
 
         Raises:
             InvalidPatternError: as `duration`.

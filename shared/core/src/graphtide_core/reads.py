@@ -1,6 +1,6 @@
 """What a pattern reads of its streams, whatever its family: all that the data plane has to know of it.
 
-Invariant: an edge of another stream or label, an attribute that is not named, and what is further back than the reach change
+Invariant: an edge of another stream or label, an attribute that is not named, and what is further back than the lookback change
 nothing about what the pattern finds.
 """
 
@@ -34,7 +34,7 @@ class Lookback:
     is_rounded_up: bool = False
 
     def ticks(self, unit: TimeUnit) -> int:
-        """Return the reach in a stream's ticks: with `now` the newest time, edges are read while ts > now - reach.
+        """Return the lookback in a stream's ticks: with `now` the newest time, edges are read while ts > now - lookback.
 
         It is no longer than times can be apart; 0 where edges are counted.
         """
@@ -47,7 +47,7 @@ class Lookback:
 
     @property
     def edges(self) -> int:
-        """How many edges of the stream are read, the newest among them; 0 where the reach is a time."""
+        """How many edges of the stream are read, the newest among them; 0 if the lookback is a time."""
         return self.length.edges if isinstance(self.length, EdgeCount) else 0
 
 

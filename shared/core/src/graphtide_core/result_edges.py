@@ -1,6 +1,6 @@
 """Results of graph queries as a stream of edges: what others read of a view.
 
-An edge comes when a result becomes valid, at the time at which that is told, and is deleted when a deletion withdraws the
+An edge comes when a result becomes valid, at the time at which that is emitted, and is deleted when a deletion withdraws the
 result. That a result is valid for longer or shorter, and that it ends, is no record: who reads the stream says by a window how
 long an edge counts.
 """
@@ -32,7 +32,7 @@ def edge_id(result: str, since: int, nth: int) -> EdgeId:
 
 
 class ResultEdges:
-    """Gives the edges of what is told, in order. Memory: the results that are valid, twice at most; those that stay too."""
+    """Gives the edges of emitted results, in order. Memory: the results that are valid, twice at most; those that stay too."""
 
     def __init__(self) -> None:
         """Know no result yet."""
@@ -40,7 +40,7 @@ class ResultEdges:
         self._most = _FEW
 
     def of(self, emitted: Iterable[Match]) -> Iterator[Edge]:
-        """Yield the edges, and deletions, of what is told; matches that are no edge, as those of patterns, give none."""
+        """Yield the edges, and deletions, of emitted results; matches that are no edge, as those of patterns, give none."""
         for match in emitted:
             if isinstance(match, IntervalMatch) and len(match.bindings) == _COLUMNS:
                 yield from self._of(match)

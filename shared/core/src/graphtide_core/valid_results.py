@@ -1,7 +1,7 @@
-"""What of streaming graph queries is valid at an instant: the state of knowledge once all that was told up to it was taken.
+"""The results of streaming graph queries that are valid at an instant, from all reports up to it.
 
-A result is what was told last of it: until when it is valid, as far as edges up to the instant say. Invariant: whoever takes
-only what was told from some time on, which is a longest window before the instant or more, has the same results, but for since
+A result is its last report: until when it is valid, by the edges up to the instant. Invariant: a reader that takes
+only the reports from some time on, at least a longest window before the instant, has the same results, except since
 when they are valid (ADR 28). Cost: a look-up for each record; memory: the results that are valid at one instant, twice at most.
 """
 
@@ -24,7 +24,7 @@ _FEW: Final = 4096
 
 
 class ValidResults:
-    """Takes what is told of results, in its order, and gives those that are valid at an instant once all was taken."""
+    """Takes reports on results, in order, and gives those that are valid at an instant."""
 
     def __init__(self, at: EventTime) -> None:
         """Prepare for an instant."""
@@ -33,13 +33,13 @@ class ValidResults:
         self._most = _FEW
 
     def take(self, found: IntervalMatch) -> None:
-        """Take what is told next; what is told after the instant counts for nothing."""
+        """Take the next report; reports after the instant are ignored."""
         if found.detected_at > self.at:
             return
         before = self._known.pop(found.match_id, None)
         since = found if before is None or found.kind is MatchKind.MATCH else before
         if found.kind is MatchKind.RETRACT:
-            # It is valid up to where what is withdrawn begins, by derivations of which no path is known.
+            # It is valid up to where what is withdrawn begins, by derivations without a known path.
             until = found.valid[0]
             if until <= found.detected_at:
                 return
@@ -56,7 +56,7 @@ class ValidResults:
         """Yield the results that are valid at the instant, in the order in which they became valid, as far as that is known.
 
         Each is of kind `match`; of kind `extend` where it became valid before anything that was taken: `valid` then begins
-        where it was told of first.
+        when it was first reported.
         """
         valid = [each for each in self._known.values() if _is_valid(each, self.at)]
         for each in sorted(valid, key=lambda each: (each.first_ts, each.query, each.label, tuple(each.bindings.values()))):
@@ -64,7 +64,7 @@ class ValidResults:
 
 
 def _begin(emitted: IntervalMatch) -> EventTime:
-    """Return since when a result is valid by what was told of it; what a retraction withdraws begins later."""
+    """Return since when a result is valid by its report; what a retraction withdraws begins later."""
     return emitted.detected_at if emitted.kind is MatchKind.RETRACT else emitted.valid[0]
 
 

@@ -28,7 +28,7 @@ class State(Enum):
     """It is not wanted for now, or a limit was reached under the policy `pause`."""
 
     STOPPED = "stopped"
-    """It was taken from this host; whoever goes on begins at the offset."""
+    """It was taken from this host; the next host begins at the offset."""
 
     FAILED = "failed"
     """It cannot run; the reason says why."""
@@ -101,7 +101,7 @@ class PlanStatus:
             matches this host did not report.
         reports_from: where it runs, offset of the first record whose matches this host reports; None where that is `start`.
         reason: why it failed or was stopped; where it runs, what keeps it from being as safe as it should.
-        position: offset of the next record when it was said, where that was told.
+        position: offset of the next record when this was reported, if known.
         consumption: how far the pattern had consumed there, if it consumes and had begun; where the plan ended, at its end.
     """
 

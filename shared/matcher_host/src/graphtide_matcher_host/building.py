@@ -240,7 +240,7 @@ class Builder:
         with closing(between(self._reader, self._partition, start, position)) as records:
             for record in records:
                 try:
-                    # What was put aside for its headers when it came is not taken when it is read again.
+                    # A record that was rejected for its headers is not taken when it is read again.
                     header = ordered.header(record.headers)
                     matches = built.take(record, header)
                     built.missed += [Missed(record, header, matches)] if matches else []

@@ -34,7 +34,7 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
     edges: bytes
 
     def spans(self, offset: int) -> bool:
-        """Whether it has edges both of before an offset and from there on: what was told of them cannot be told apart."""
+        """Whether it has edges on both sides of an offset, so that reported and unreported ones cannot be separated."""
         return self.first < offset <= self.last
 
 
@@ -55,14 +55,14 @@ class Manifest(msgspec.Struct, frozen=True):
         newest: time of the newest edge before.
         unit: what a tick is.
         since: time of the first edges that were kept.
-        forms: segment of the canonical forms of the query edges of which every edge was kept since, or since a later time.
+        forms: segment of the canonical forms of query edges: all their edges were kept since, or since a later time.
         attributes: attributes that the edges have, and from which time on they have them.
         deletions: whether the stream deletes edges.
         shed: patterns whose matches are incomplete.
         segments: oldest first.
         format: of all this.
         epoch: of the stream.
-        passed: no edge before this time follows, as a heartbeat told; None if none did since the newest edge.
+        passed: no edge before this time follows, by a heartbeat; None without one since the newest edge.
         number: of the next edge of the stream, as far as that is known.
     """
 

@@ -1,7 +1,7 @@
-"""Checkpoints of a pass: the edges that its state follows from, in segments, of which a new checkpoint adds the newest.
+"""Checkpoints of a pass: the edges that its state follows from, in segments; a new checkpoint adds the newest.
 
-A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so that whoever restores
-them knows which matches had been told. What has left the longest window is dropped by segments; when there are many, the oldest
+A segment holds frames: the edges selected up to a position, as Arrow. Frames end where a plan starts, so a host that restores
+them knows which matches were reported. What has left the longest window is dropped by segments; when there are many, the oldest
 are merged, so that a long window does not make many segments. Frames and segments are bounded, so that another host can take
 them over a little at a time.
 Which edges were kept, and from which time on, stands in a segment of its own, which is written when plans came or went: of a

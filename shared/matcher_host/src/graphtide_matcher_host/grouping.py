@@ -1,6 +1,6 @@
 """What a pass hands to its matcher: plans of patterns of edges and of graph queries as they are, and event patterns as units.
 
-The event patterns of a pass that are bounded alike, and for which the same builder is wished, are one unit when it is made.
+The event patterns of a pass with the same bounds and the same requested builder are one unit when it is made.
 Those that come later are units of their own, until they are planned anew with the others.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def matched_by(assignments: Sequence[Assignment], unit: TimeUnit) -> list[AnyPlan]:
-    """Return the plans for a matcher, in the order of the assignments, none of which has a flaw."""
+    """Return the plans for a matcher, in the order of the assignments; none may have a flaw."""
     plans: dict[int, AnyPlan] = {}
     together: dict[Hashable, list[int]] = {}
     for place, each in enumerate(assignments):

@@ -1,7 +1,7 @@
 """Edges that plans take over from the checkpoint of the host that ran them before, a frame at a time.
 
-Invariant: of the records below `position`, all edges that the plans' state follows from were given. So whoever takes them over
-may go on from the log there at any time, and does where the rest is gone, damaged, or cannot be told apart.
+Invariant: of the records below `position`, all edges that the plans' state follows from were given. So the host that takes over
+may continue from the log there at any time, and does if the rest is lost, damaged, or ambiguous.
 Cost: that of the edges; one segment is read at a time.
 """
 
@@ -65,7 +65,7 @@ class Handover:
         Args:
             store: where it may be.
             running: plans of one stream.
-            now: where the stream stands, if that is known: a checkpoint is no use to a plan whose window does not reach it.
+            now: the stream's position, if known: a checkpoint is of no use to a plan whose window ends after it.
 
         Returns:
             None if the plan came from nowhere, there is no checkpoint, or it serves none.

@@ -496,7 +496,7 @@ class MatcherHost:
         return [self._records.cost(self._occupancy.taken(), resident_bytes(), places)]
 
     def _report_consumption(self) -> list[Message]:
-        """Say how far patterns have consumed, with the positions of which that holds."""
+        """Report how far patterns have consumed, at their positions."""
         moved = [(work, name) for work in self._works.values() for name in work.moved()]
         return [self._tell(self._plan_statuses[name], self._figures.get(name), work.position) for work, name in moved]
 

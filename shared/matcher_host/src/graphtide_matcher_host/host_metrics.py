@@ -1,4 +1,4 @@
-"""What a host tells of itself: edges and matches as they are committed, and how its plans and streams stand."""
+"""Metrics of a host: edges and matches as they are committed, and the state of its plans and streams."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class HostMetrics:
-    """The figures of one host.
+    """The metrics of one host.
 
     What a transaction brings is counted when it is committed; one that fails counts nothing.
     """
 
     def __init__(self, worker: str, clock: Clock) -> None:
-        """Tell nothing before `follow`."""
+        """Report nothing before `follow`."""
         self._worker = worker
         self._clock = clock
         self._gauges = Gauges()
@@ -48,7 +48,7 @@ class HostMetrics:
         reports: Mapping[PatternName, PatternReport],
         works: Mapping[StreamName, StreamWork],
     ) -> None:
-        """Tell from now on how these stand, which the host changes as it goes."""
+        """Report the state of these from now on; the host changes them as it goes."""
         self.close()
         self._gauges.add(metrics.PLANS, lambda: _by_state(plan_statuses))
         self._gauges.add(metrics.PARTIAL_MATCHES, lambda: _of_running(plan_statuses, reports, lambda of: of.partial_matches))
@@ -86,7 +86,7 @@ class HostMetrics:
         self._matches.clear()
 
     def close(self) -> None:
-        """Tell nothing more, and forget what was not committed."""
+        """Report nothing more, and drop what was not committed."""
         self._gauges.close()
         self._lags.clear()
         self._edges.clear()

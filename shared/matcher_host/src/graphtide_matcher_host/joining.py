@@ -1,10 +1,10 @@
-"""Plans on their way into a pass: a small pass of their own reads their reach of the log, up to where the other stands.
+"""Add plans to a pass: a small pass of their own reads their lookback from the log, up to the other's position.
 
 Where the plans come from another host, the small pass takes what that host's checkpoint has of it, and reads the rest alone.
 What it selects on the way is the plans' past, which the other pass takes with them; what it finds on the way is what the plans
 have to report from before. It goes on for a while at a time, and the other pass goes on in between; where both stand at one
 place, plans join one by one.
-Cost: that of the log's records in the reach of the plans, or of the checkpoint's edges; memory for the edges of their window.
+Cost: that of the log's records in the plans' lookback, or of the checkpoint's edges; memory for the edges of their window.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class Joining:
         return True
 
     def _take(self, record: Record) -> None:
-        """Take the next record. What was put aside for its headers or edges when it came is not taken when it is read again."""
+        """Take the next record. One that was rejected for its headers or edges is not taken when it is read again."""
         try:
             header = ordered.header(record.headers)
             batch = self._pass.decode(record)

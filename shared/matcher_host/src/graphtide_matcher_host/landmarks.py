@@ -1,4 +1,4 @@
-"""Where times stand in a stream's log, as far as its host has read it: so that a reach need not be looked for in the log.
+"""Offsets of times in a stream's log, as far as its host has read it, so that a lookback need not be searched in the log.
 
 Invariant: of the records below a landmark's offset, the newest is of its instant. Landmarks lie in levels: each has every other
 one of those that left the level before, so that they lie the thinner the older they are. The first stays.

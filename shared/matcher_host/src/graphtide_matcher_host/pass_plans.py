@@ -23,7 +23,7 @@ class PassPlans:
 
     Attributes:
         window: ticks of the longest window.
-        reports_from: offset of the first record of which a plan reports.
+        reports_from: offset of the first record that a plan reports on.
     """
 
     def __init__(self, running: Sequence[Running]) -> None:
@@ -130,7 +130,7 @@ class PassPlans:
     # ---- how far plans have consumed
 
     def consumption(self, name: PatternName) -> ConsumptionCursor | None:
-        """Return how far a pattern had consumed with the last record of which its plan reports; None if it does not consume."""
+        """Return how far a pattern had consumed with the last record that its plan reports on; None if it does not consume."""
         return self._consumptions.get(name)
 
     def note(self, name: PatternName, consumption: ConsumptionCursor | None) -> None:

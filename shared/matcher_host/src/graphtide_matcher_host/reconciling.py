@@ -59,7 +59,7 @@ def refused(refusal: Refusal, known: PlanStatus | None) -> PlanStatus | None:
     """Return what is to be said of a plan that cannot be read; `known` is what was said of the pattern last, of one that ended.
 
     Where not even the version can be read, the record may be anything: what was said holds, and the planner gives the plan
-    again. Nothing is said then of a pattern of which nothing was said before: None.
+    again. Without an earlier report nothing is reported: None.
     """
     if refusal.version is None or refusal.epoch is None:
         return replace(known, reason=refusal.reason) if known is not None else None

@@ -364,7 +364,7 @@ class StreamPass:
             yield from self._matcher.pass_time(watermark)
 
     def _pass_starts(self, offset: int) -> None:
-        """Let plans begin whose matches count from here: nobody was told of what was found before."""
+        """Let plans begin whose matches count from here: earlier matches were not reported."""
         for place in self.plans.begin(offset):
             self._matcher.begin(place)
             self._note_consumption(self.plans.name(place))

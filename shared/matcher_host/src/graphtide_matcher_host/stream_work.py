@@ -42,7 +42,7 @@ _MOST_NEWCOMERS: Final = 64
 """Plans that read their past together."""
 
 _MOST_COUNTED: Final = 500
-"""Plans of which counts are said at once: to say more would keep records waiting."""
+"""Plans whose counts are reported at once: more would keep records waiting."""
 
 HANDOVER_SECONDS: Final = 10.0
 """How long a checkpoint stays as it is where a plan left for another host, which reads it first of all."""
@@ -111,7 +111,7 @@ class StreamWork:
     def adopt(self, running: Sequence[Running], gone: Collection[PatternName]) -> list[Missed]:
         """Let the pass have these plans and not those, beside the others that it has; return the matches that they missed.
 
-        Complexity: that of the log in the reach of the plans that are new; of the others, nothing.
+        Complexity: that of the log in the lookback of new plans; nothing for the others.
 
         Raises:
             TransientError: the log does not answer.
@@ -204,7 +204,7 @@ class StreamWork:
         return self.built is not None and self.built.stream_pass.plans.get(name) is not None
 
     def consumption(self, name: PatternName, version: int) -> ConsumptionCursor | None:
-        """Return how far a version of a pattern had consumed with the last record of which its plan here reports.
+        """Return how far a version of a pattern had consumed with the last record that its plan here reports on.
 
         Returns:
             None if it does not consume, or has no plan here.

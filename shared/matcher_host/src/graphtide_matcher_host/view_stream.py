@@ -1,13 +1,13 @@
-"""The stream of a view: what the view tells, as ordered edges of a stream that is called as the view is.
+"""The stream of a view: its results as ordered edges of a stream with the view's name.
 
 Which edge a result is, and when it comes and is deleted, is as in `graphtide_core.result_edges`.
 The host writes edges in the transaction of the matches that they follow from. Where the stream stands is in its last record;
-which edge a result has that is withdrawn is in the records of its reach: the longest of the patterns that read the stream, and
+the edge of a withdrawn result is in the records of its lookback: the longest of the patterns that read the stream, and
 the view's own, for who may come. What was there before is not deleted, for nobody has it any more. So a host that comes back
 goes on as the one did that was killed.
 Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times
-of the view's own stream begin anew, so do those of the view's, and readers are told so at once: who reads both waits for both.
-Cost: a look-up an edge, and what expires; memory: the edges of the reach.
+of the view's own stream begin anew, so do those of the view's, and readers learn it at once: who reads both waits for both.
+Cost: a look-up an edge, and what expires; memory: the edges of the lookback.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ID: Final = 32
 """Characters of a result's id."""
 
 _TOLD: Final = (MatchKind.MATCH, MatchKind.RETRACT)
-"""What of a result its view's stream is told."""
+"""The kinds of reports that a view's stream takes."""
 
 
 class _Result(msgspec.Struct):
@@ -87,7 +87,7 @@ class ViewStream:
         source_epoch: of the stream that the view reads, from which the newest edges follow; None before the first.
         newest: time of the newest edge of the epoch.
         passed: no edge of the epoch before this time follows, as readers know.
-        too_large: edges that no record takes, to be put aside.
+        too_large: edges that no record takes, to be rejected.
     """
 
     topic: str
@@ -106,7 +106,7 @@ class ViewStream:
     def read(cls, reader: LogReader, partition: TopicPartition, unit: TimeUnit, lookback: ViewLookback) -> ViewStream:
         """Return the stream as the log has it; records that somebody else wrote, and nobody can read, are passed over.
 
-        Complexity: O(log records) reads, and those of the reach.
+        Complexity: O(log records) reads, and those of the lookback.
 
         Raises:
             TransientError: the log does not answer.
@@ -158,7 +158,7 @@ class ViewStream:
         return messages
 
     def pass_time(self, header: OrderedHeader) -> list[Message]:
-        """Return what tells readers that no edge comes before the watermark of the view's own stream, if they do not know."""
+        """Return a heartbeat for readers if they do not know the watermark of the view's own stream."""
         begins = header.epoch != self.source_epoch and self._begin(header.epoch)
         if not begins and header.watermark <= self.passed:
             return []
@@ -170,7 +170,7 @@ class ViewStream:
         """Begin an epoch, since times do not go on from those before; the first is that of the view's own stream.
 
         Returns:
-            Whether readers have to be told.
+            Whether readers need a heartbeat.
         """
         self.epoch = source_epoch if self.source_epoch is None else self.epoch + 1
         self.source_epoch = source_epoch

@@ -1,4 +1,4 @@
-"""The views that a host runs, each with its stream: what they tell goes out as edges, too.
+"""The views that a host runs, each with its stream: their results are written as edges, too.
 
 Invariant: a view's stream is read from the log after the view was given to this host, before anything is written to it here.
 """

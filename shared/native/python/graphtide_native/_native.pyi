@@ -49,7 +49,7 @@ class ArrowDecoder(Decoder):
         types: Mapping[str, str] | None = None,
     ) -> ArrowDecoder: ...
     def check_columns(self, schema: object) -> None:
-        """Judge the columns of record batches to come: anything with `__arrow_c_schema__`.
+        """Check the columns of the next record batches: anything with `__arrow_c_schema__`.
 
         Raises:
             UnreadableStreamError: one is missing, or of a type that it cannot have.
@@ -67,7 +67,7 @@ class CsvDecoder(Decoder):
     """Decoder of CSV (RFC 4180) with a header; `delimiter` is one ASCII character.
 
     With `keep_raw`, records keep their bytes, so that a stage that puts one aside later has them. With `substitutes`, a line of
-    the one character SUBSTITUTE (0x1A) stands for a record that was put aside before: it is counted, and has no dead letter.
+    the one character SUBSTITUTE (0x1A) stands for a record that was rejected before: it is counted, and has no dead letter.
 
     With `settle`, the first block (its first 256 KiB) settles which columns hold texts: every value of such a column is one.
     Else, and in other columns, a value has the type that it looks like.
@@ -104,16 +104,16 @@ class Decoder:
     def decode_pieces(
         self, pieces: Sequence[bytes], line: int, latest: Sequence[int] | None = None
     ) -> tuple[EdgeBatch, list[tuple[int, int, int, int | None, int]]]:
-        """Return the records of pieces of a stream, each whole in itself, and for each piece what tells it from the others.
+        """Return the records of pieces of a stream, each complete, and for each piece its identity.
 
         That is: how many records, and how many dead letters since they were taken, there are up to its end; the ordinal that
         follows; its greatest `ts`, None if it has no record; its first line. Lines are counted from `line`, and those of two
         pieces differ. Columns are those that the stream began with. Records that are later than the `latest` of their piece
-        are put aside.
+        are rejected.
         """
 
     def take_dead_letters(self) -> list[tuple[int, str, bytes]]:
-        """Return (line, reason, bytes) of the records put aside since the last call."""
+        """Return (line, reason, bytes) of the records rejected since the last call."""
 
     def columns(self) -> list[str] | None:
         """Return the stream's columns once known; always None for JSON Lines."""
@@ -131,7 +131,7 @@ class Decoder:
         """
 
     def unusable_values(self) -> list[tuple[str, str, int, int]]:
-        """Return wanted attributes of which good records had values that no attribute can have, so that they are missing.
+        """Return wanted attributes with values that no attribute can have, in good records: such values are missing.
 
         That is: name, what the values are instead, how many records had one, the line of the first.
         """
@@ -146,7 +146,7 @@ class Decoder:
         """Go on counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids."""
 
     def accept_until(self, latest: int) -> None:
-        """Put aside records that are later than this, from the next on; at first all are taken."""
+        """Reject records that are later than this, from the next on; at first all are taken."""
 
 @final
 class Duplicates:
@@ -450,7 +450,7 @@ class Matcher:
         has_begun: bool,
         consumption: tuple[int, int] | None,
     ) -> bool:
-        """Begin to add a pattern with its past, of which nobody or somebody was told; say whether that is done."""
+        """Begin to add a pattern with its unreported and its reported past; return whether that is done."""
 
     def added(self) -> int:
         """Take the number of the pattern that was added.
@@ -516,7 +516,7 @@ class Matcher:
         """Begin to let a pattern's matches count; say whether that is done."""
 
     def take_deduplication(self, number: int, other: Matcher, of: int) -> None:
-        """Let a pattern go on from what another matcher, which stands where this one stands, told of one of its own."""
+        """Continue a pattern's deduplication from the same pattern of another matcher at the same position."""
 
     def consumption(self, number: int) -> tuple[int, int] | None:
         """Return how far a pattern has consumed, if it consumes and has begun."""
@@ -537,7 +537,7 @@ class Matcher:
         """Have traced patterns under dual simulation answer what became of edges of these ids."""
 
     def funnels(self) -> list[NativeFunnel] | None:
-        """Return what was told of every pattern; None if they are not traced."""
+        """Return the trace of every pattern; None if they are not traced."""
 
 @final
 class Occurrences:
@@ -546,7 +546,7 @@ class Occurrences:
     def __len__(self) -> int: ...
     @property
     def matches(self) -> int:
-        """Matches told of, those that are counted alone too."""
+        """Matches that were reported, with those that are only counted."""
 
     def rows(self) -> list[tuple[int, int, str, int, int, list[list[tuple[str, str]]], _Fields]]:
         """Return pattern, branch, kind, time, count, type and id of each event of each slot, and what is returned."""
@@ -565,8 +565,8 @@ class RawBatchDecoder(Decoder):
 class Sequencer:
     """Puts records in the order (ts, arrival), waiting `lateness` ticks for late ones.
 
-    A record below the watermark (greatest `ts` so far less the lateness) when it arrives is put aside. At most `max_pending`
-    records wait; past that the oldest go early, and what would have gone before them is put aside.
+    A record below the watermark (greatest `ts` so far less the lateness) when it arrives is rejected. At most `max_pending`
+    records wait; past that the oldest go early, and what would have gone before them is rejected.
     """
 
     def __new__(cls, lateness: int = 0, max_pending: int = ...) -> Sequencer: ...
@@ -607,7 +607,7 @@ class Sequencer:
 
     @property
     def late(self) -> int:
-        """Records put aside so far."""
+        """Records rejected so far."""
 
     @property
     def pending(self) -> int:
@@ -626,7 +626,7 @@ class Statistics:
         """Count the first `most` records of a batch, which have these classes; return the tumbling windows that ended."""
 
     def snapshot(self) -> _StatisticsRow:
-        """Return the figures of the window as it is."""
+        """Return the statistics of the window as it is."""
 
 _StatisticsRow = tuple[
     tuple[int, int] | None,

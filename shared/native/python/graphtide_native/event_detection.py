@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """What is told of a pattern.
+    """What was detected of a pattern.
 
     Attributes:
         pattern: its name.
         kind: `match`, `retract` or `timeout`.
         detected_at: the time of the event that completed it, of the bound that was passed, or of the deletion.
-        count: how many matches one event completes, of which these are the events of one; 1 where all are told.
+        count: how many matches one event completes; these are the events of one. 1 if all are emitted.
         events: ids by name, in a list of one where nothing is repeated; of a timeout those that came.
         fields: what the pattern returns, by name; of an attribute of an iteration a list.
     """
@@ -80,7 +80,7 @@ class EventDetector:
             attributes: those of the batches, in order; they include `columns` of the patterns.
             unit: what a tick of the stream's time is.
             deletions: whether events may be deleted.
-            may_change: whether the plan may be replaced: then all events of the reach are kept, not only those asked for.
+            may_change: whether the plan may be replaced: then all events of the lookback are kept, not only those it needs.
             bounds: what may be stored and spent.
 
         Raises:

@@ -82,7 +82,7 @@ def _names(pattern: EventPattern, number: int | None, branches: tuple[Branch, ..
 
 
 def once(one_per: OnePer, lookback: int, unit: TimeUnit) -> dict[str, object]:
-    """Return how often one match is told for each key; it may be retracted for as long as the reach."""
+    """Return how often one match is emitted for each key; it may be retracted within the lookback."""
     interval = one_per.every.ticks(unit)
     # Past some centuries a part of a tick is nothing.
     is_exact = interval.numerator <= MAX_EVENT_TIME
@@ -121,7 +121,7 @@ def _in_order_of_text(pattern: EventPattern, branch: Branch) -> list[int]:
 
 
 def _returns(pattern: EventPattern, branches: tuple[Branch, ...], columns: Mapping[str, int]) -> dict[str, object] | None:
-    """Return what is told of matches, over the names of the pattern; None for nothing."""
+    """Return the fields of matches, over the names of the pattern; None for none."""
     events = positive_events(pattern.root)
     names = {event.name: place for place, event in enumerate(events)}
     aggregates: list[dict[str, object]] = []

@@ -1,4 +1,4 @@
-"""What the native matcher tells of a traced pattern, in the pattern's names."""
+"""The native trace of a pattern, in the pattern's names."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def funnel(native: NativeFunnel, pattern: SubgraphPattern, asked: Sequence[str] 
         stores={node: Store(*fates) for node, *fates in native["stores"]},
         misses=tuple(_near_miss(miss, pattern) for miss in native["misses"]),
         answers=tuple(_answer(answer, pattern) for answer in native["answers"]),
-        # Under a mapping near misses tell, not single edges.
+        # Under a mapping, near misses are reported instead of single edges.
         unknown=() if pattern.morphism.is_mapping else tuple(EdgeId(name) for name in asked if name not in known),
     )
 

@@ -47,7 +47,7 @@ class _Reader(NamedTuple):
 
 
 def matches_of(plans: Sequence[AnyPlan], rows: Iterable[_Row]) -> Iterator[Match]:
-    """Yield the matches of rows, each of which names its plan by its place.
+    """Yield the matches of rows; each row names its plan by its place.
 
     Raises:
         FatalError: a row does not have the layout of its pattern's matches.

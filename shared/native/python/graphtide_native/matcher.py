@@ -75,7 +75,7 @@ class Matcher:
             adaptive: whether plans may change while the stream runs; then every edge that some query edge could be is kept.
             traced: how many near misses of each pattern to keep while it is traced; None traces nothing and costs nothing.
                 Traced patterns keep their plans, and work on other threads is not traced.
-            asked: ids of edges whose fate to tell of each pattern under dual simulation, if it is traced.
+            asked: ids of edges whose fate is traced for each pattern under dual simulation.
             limits: bounds on the state and the work of each pattern: the same for all, or one for each.
             concurrency: threads for each pattern under `timing`.
             work: steps of work a record that all patterns share; where they are spent, the pattern that spent most is limited.
@@ -136,15 +136,15 @@ class Matcher:
                 raise CutShortError(start, work)
 
     def finish(self) -> Iterator[MatchBatch]:
-        """Take the end of the stream: yield what patterns tell when all time has passed. No record may follow."""
+        """End the stream: yield what follows once all time has passed. No record may follow."""
         yield from self._emitted(partial(self._native.finish, DEFAULT_MOST))
 
     def advance(self, now: int) -> Iterator[MatchBatch]:
-        """Take it that the stream is at a time: yield what patterns tell from that alone. Records before it may not follow."""
+        """Advance the stream to a time: yield what follows from that alone. Records before it may not follow."""
         yield from self._emitted(partial(self._native.advance, now, DEFAULT_MOST))
 
     def pass_time(self, watermark: int) -> Iterator[MatchBatch]:
-        """Take it that no record before a time follows: yield what patterns tell from that alone. The newest is still that."""
+        """Set a watermark: no record before it follows. Yield what follows from it; the newest record stays the newest."""
         yield from self._emitted(partial(self._native.pass_time, watermark, DEFAULT_MOST))
 
     def count_from(self, number: int) -> None:
@@ -223,7 +223,7 @@ class Matcher:
                 could use. Their matches were never reported, and never will be.
             reported: the records after those, likewise. Their matches count as reported, so they may be retracted.
             projected: the attributes of batches from now on, and of these; they begin with those before. None where they stay.
-            has_begun: whether its matches count from the next record on, or counted with those told; else it waits for `begin`.
+            has_begun: whether its matches count from the next record on, or with those reported; else it waits for `begin`.
             consumption: how far it has consumed, where it consumes and has begun before, here or elsewhere.
 
         Returns:
@@ -304,7 +304,7 @@ class Matcher:
         past: Sequence[EdgeBatch],
         projected: Sequence[str] | None = None,
     ) -> int:
-        """Answer one more graph query from the next record on; of what it finds in `past` nothing is told.
+        """Answer one more graph query from the next record on; nothing of `past` is emitted.
 
         Arguments, result and errors otherwise as of `add`.
         """
@@ -325,7 +325,7 @@ class Matcher:
         Args:
             plans: for queries, by their numbers.
             past: the records that graph queries read so far, in stream order, deletions too (see `selected_by_queries`): at
-                least those of the longest reach of these queries, and of those that share operators with them.
+                least those of the longest lookback of these queries, and of those that share operators with them.
 
         Returns:
             The numbers of the queries that have the plan. The others go on as they were: a limit acted before, or would while
@@ -345,7 +345,7 @@ class Matcher:
     def regroup(self, numbers: Sequence[int], unit: EventUnit) -> bool:
         """Match the event patterns of one unit or of several as one unit, by its plan, from the next record on.
 
-        No match is lost and none comes twice: what was pending still is, and what was told may still be retracted. Call it
+        No match is lost and none comes twice: what was pending still is, and what was emitted may still be retracted. Call it
         between two `push`es, with the iterator of the last one exhausted.
 
         Args:
@@ -420,23 +420,23 @@ class Matcher:
         self._native.wait(number, consumption)
 
     def take_deduplication(self, number: int, other: Matcher, of: int) -> None:
-        """Let a pattern that tells one match for each key go on from what another matcher told of its pattern `of`.
+        """Continue the deduplication of a pattern under `ONE PER` from pattern `of` of another matcher.
 
         That one stands where this one stands. Of other patterns there is nothing to take.
         """
         self._native.take_deduplication(number, other._native, of)
 
     def begin(self, number: int) -> None:
-        """Let a pattern's matches count from the next record on: those before are never retracted, for nobody was told of them.
+        """Let a pattern's matches count from the next record on; earlier ones were not reported and are never retracted.
 
-        Where it consumes and was not told how far it had come, it consumes now as it would have if the edges of the window had
+        If it consumes and does not know how far it had come, it consumes now as it would have if the edges of the window had
         been the first.
         """
         if not self._native.begin(number):
             self._finish()
 
     def consumption(self, number: int) -> ConsumptionCursor | None:
-        """Return how far a pattern has consumed; None if it does not consume, or waits and was not told."""
+        """Return how far a pattern has consumed; None if it does not consume, or waits and does not know."""
         consumption = self._native.consumption(number)
         return None if consumption is None else ConsumptionCursor(*consumption)
 
@@ -480,7 +480,7 @@ class Matcher:
         return None if work is None else SimulationWork(**work)
 
     def funnels(self) -> tuple[Funnel, ...]:
-        """Return what was told of every pattern of edges so far, in the order of the plans; nothing if they are not traced."""
+        """Return the trace of every pattern of edges so far, in the order of the plans; empty if they are not traced."""
         return tuple(each for each in self.funnel_of_each() if each is not None)
 
     def funnel_of_each(self) -> tuple[Funnel | None, ...]:

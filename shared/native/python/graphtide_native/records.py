@@ -45,13 +45,13 @@ __all__ = [
 ]
 
 SUBSTITUTE: Final = b"\x1a"
-"""What stands on a line of its own for a record that was put aside before, where a decoder is told of `substitutes`."""
+"""The line that stands for a record that was rejected before, for a decoder with `substitutes`."""
 
 _NANOSECONDS_PER_SECOND = 1_000_000_000
 
 
 def take_dead_letters(stage: Decoder | Sequencer) -> list[DeadLetter]:
-    """Return what `stage` put aside since the last call, in the order of the stream."""
+    """Return what `stage` rejected since the last call, in the order of the stream."""
     return [DeadLetter(line, reason, raw) for line, reason, raw in stage.take_dead_letters()]
 
 

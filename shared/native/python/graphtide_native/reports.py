@@ -25,7 +25,7 @@ class PatternReport:
     and a query edge it satisfied; `discarded` those of them that extended no partial match and started none (Lemma 1 of
     paper 004); `limited` the partial matches and searches given up at a limit, `limit` is the one reached last, empty if none.
     `limited_at` is the time of the record at which that was, None if none was.
-    `work` counts steps, where work is bounded; `suppressed` the matches that were not told, since one of their key was.
+    `work` counts steps, where work is bounded; `suppressed` the matches left out because one of their key was emitted.
     """
 
     name: str

@@ -21,7 +21,7 @@ _MOST_TICKS = 2**63 - 1
 class StreamStatistics:
     """Counts edge types, 2-edge paths and degrees over a window of one stream.
 
-    After every record the figures are exactly those of the window's edges, whatever expired or was deleted.
+    After every record the statistics are exactly those of the window's edges, whatever expired or was deleted.
     Memory: O(window). Cost: O(1) a record, with paths O(kinds of edge ends at its two vertices).
 
     Batches come in the order of time, as `Sequencer` gives them; a record that does not counts as if it came at the time of the
@@ -80,7 +80,7 @@ class StreamStatistics:
         return [self._snapshot(row, ended=True) for row in rows]
 
     def snapshot(self) -> StatisticsSnapshot:
-        """Return the figures of the window as it is; every call gives it a new version. Complexity: O(types + paths)."""
+        """Return the statistics of the window as it is; every call gives it a new version. Complexity: O(types + paths)."""
         return self._snapshot(self._native.snapshot(), ended=False)
 
     def _snapshot(self, row: _StatisticsRow, *, ended: bool) -> StatisticsSnapshot:

@@ -47,13 +47,13 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterRecord:
-    """A record that was put aside.
+    """A rejected record.
 
     Attributes:
         raw: its bytes as they came.
         code: why, for programs; a text that `ErrorCode` may not know yet.
         reason: why, for people.
-        time: when it was put aside, as ISO 8601 writes it.
+        time: when it was rejected, in ISO 8601.
         source: where it stood.
         content_type: what its sender said it was.
         producer: who sent it, if that is known.

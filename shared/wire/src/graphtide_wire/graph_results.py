@@ -1,4 +1,4 @@
-"""What is told of results of streaming graph queries, read from match records."""
+"""Read reports on results of streaming graph queries from match records."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class _Result(msgspec.Struct, frozen=True):
 
 
 def result_of(event: MatchEvent) -> IntervalMatch:
-    """Return what an event tells of a result; the columns of an edge are called `src` and `dst`.
+    """Return an event's report on a result; the columns of an edge are called `src` and `dst`.
 
     Raises:
-        PoisonRecordError: it tells of something else.
+        PoisonRecordError: it is not about a result.
     """
     reported = decode(event.body, _Result, "record of a result")
     if reported.bindings is not None:

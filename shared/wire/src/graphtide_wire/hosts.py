@@ -92,7 +92,7 @@ def decode_hosts(key: bytes | None, value: bytes | None) -> HostRecord | Scaling
         found = decode(value, ScalingRecord, "decision about replicas")
         expected = scaling_key(found.service)
     else:
-        found = decode(value, HostRecord, "host's figures")
+        found = decode(value, HostRecord, "host's metrics")
         expected = host_key(found)
     if key != expected:
         reason = f"what is said of {found.service} is not under its key"

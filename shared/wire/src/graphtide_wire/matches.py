@@ -39,7 +39,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """What a match record tells of itself that the event repeats."""
+    """The members of a match record that its event repeats."""
 
     match_id: str
     query: str
@@ -53,7 +53,7 @@ class _Head(msgspec.Struct, frozen=True):
 class MatchHead(NamedTuple):
     """What an event repeats of its match record, and the version of the pattern.
 
-    `has_change` is whether the record tells of a change of a component or of a result of a graph query; the same change may
+    `has_change` is whether the record reports a change of a component or of a result of a graph query; the same change may
     come again at another time. `nth` is how many records of the instant brought about something else of the query before.
     """
 
@@ -68,7 +68,7 @@ class MatchHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchEvent:
-    """A match, or what else is told of one, as consumers get it; `body` is the match record, one JSON object.
+    """A match, or a change of one, as consumers get it; `body` is the match record, one JSON object.
 
     `is_backfilled` is whether it was found in history, so that it does not stand in the order of detection.
     """
@@ -98,7 +98,7 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
 
 
 def encode_known(topic: str, body: bytes, head: MatchHead, unit: TimeUnit | None, traceparent: str | None = None) -> Message:
-    """Return the message for a match record of which is known what it says, so that it need not be read.
+    """Return the message for a match record with known contents, so that it need not be decoded.
 
     `unit` None means that nobody knows what the stream's times count: the event has no time then, as where it lies outside the
     years that can be written.

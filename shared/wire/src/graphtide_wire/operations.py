@@ -1,6 +1,6 @@
 """Operations: work that takes long, asked for by users and done by a service, as JSON in a compacted topic.
 
-Records of five kinds share the topic, told apart by their keys: what is asked for (`{id}`, written by the control plane), how
+Records of five kinds share the topic, by their keys: what is asked for (`{id}`, written by the control plane), how
 far it is (`{id}@status`, written by who does it), into which pieces a run is cut (`{run}@cut`, written before its results),
 markers of pieces whose results are written (`{run}@slice-{number}`, in one transaction with the results), and that somebody
 begins to write a run (`{run}@opened`, without a value): who reads that has read all that was written before. Nobody overwrites
@@ -27,7 +27,7 @@ class OperationRecord(msgspec.Struct, frozen=True):
 
     `start` and `end` bound the times of detection in the stream's ticks, `end` itself left out; null is where history begins or
     ends. `desired` is
-    changed to `cancelled` by whoever wants it to end.
+    changed to `cancelled` by a caller who wants it to end.
     """
 
     id: Name
@@ -59,7 +59,7 @@ class OperationStatus(msgspec.Struct, frozen=True):
 
 
 class RunCut(msgspec.Struct, frozen=True):
-    """Where the slices of a run begin, and last where the last one ends: whoever goes on with the run cuts it there, too."""
+    """Where the slices of a run begin, and where the last one ends: a process that continues the run uses the same bounds."""
 
     run: Name
     bounds: tuple[Int64, ...]

@@ -1,7 +1,7 @@
 """Ordered edges: many a record, column by column, as one Arrow IPC stream.
 
 The headers say what a reader decides by, so that it need not open the body. Times never go back within an epoch; a record
-without edges tells that another has begun, or how far the watermark is while no edge comes. The reference of the body is
+without edges says that another has begun, or how far the watermark is while no edge comes. The reference of the body is
 `graphtide_wire.ordered_body`.
 """
 
@@ -40,7 +40,7 @@ EVENT: Final = "graphtide.event"
 """Column that says which records are events."""
 
 STREAM: Final = "graphtide.stream"
-"""Column that says of which stream each edge is, where they are of several."""
+"""Column with the stream of each edge, if there are several."""
 
 MARKS: Final = frozenset({MADE, EVENT, STREAM})
 """Columns beside those of an edge that are no attributes; each is there only where it says something."""
@@ -77,7 +77,7 @@ class OrderedHeader:
         traces: which edges belong to traces that are sampled, in their order; of those given, a record names `MOST_TRACES`.
         number: of its first edge, or of the next where it has none: how many edges of the stream came before, also such as were
             left out, but no deletions; None where nobody counted. From record to record it never goes back.
-        source_epoch: of the stream that the edges follow from, where they are what a view tells; None elsewhere.
+        source_epoch: of the stream that the edges follow from, if they are results of a view; None otherwise.
     """
 
     first_ts: EventTime
@@ -116,7 +116,7 @@ def encode(topic: str, header: OrderedHeader, body: bytes) -> Message:
 def encode_beginning(
     topic: str, epoch: int, ordinal: int, unit: TimeUnit, body: bytes, *, number: int | None = None
 ) -> Message:
-    """Return the message that tells that an epoch has begun, before the edge of this ordinal; `body` is one without edges."""
+    """Return the message that announces an epoch, before the edge of this ordinal; `body` is one without edges."""
     first = MIN_EVENT_TIME
     begun = OrderedHeader(first, first, records=0, ordinal=ordinal, watermark=first, unit=unit, epoch=epoch, number=number)
     return encode(topic, begun, body)

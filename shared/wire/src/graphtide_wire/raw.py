@@ -65,7 +65,7 @@ _CLOUD_EVENTS: Final = "application/cloudevents+json"
 _BINARY_MODE: Final = "ce_specversion"
 _EVENT_TYPE: Final = "ce_type"
 _TELLING: Final = frozenset({"src", "dst", "label", "type"})
-"""Fields of which an edge or event has some by itself."""
+"""Fields that mark an object as an edge or event."""
 
 
 _MOST_REMEMBERED_BYTES: Final = 1024
@@ -312,7 +312,7 @@ def _data(value: bytes) -> bytes:
 
 
 def _typed(value: bytes, event: str | None) -> bytes:
-    """Return a JSON object with the type of its CloudEvent, unless it tells by itself what it is."""
+    """Return a JSON object with the type of its CloudEvent, unless its fields show what it is."""
     if not event:
         return value
     try:

@@ -22,7 +22,7 @@ Streams = Annotated[tuple[Name, ...], Meta(min_length=1)]
 class LookbackForm(msgspec.Struct, frozen=True):
     """A `Lookback`. It keeps the unit it was written in: how long a tick is, only the stream knows.
 
-    Where so many `edges` are read, the length is 0; where the reach is a time, the field is not there. `rounded_up` is true
+    Where so many `edges` are read, the length is 0; if the lookback is a time, the field is absent. `rounded_up` is true
     where a part of a tick counts as a whole one, and not there elsewhere.
     """
 

@@ -1,4 +1,4 @@
-"""Snapshots of statistics: the core's JSON, with the stream, its number and the drift beside the figures."""
+"""Snapshots of statistics: the core's JSON, with the stream, its number and the drift."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class StatisticsRecord:
     Attributes:
         stream: its name.
         snapshot_version: number of the snapshot among those that were published.
-        snapshot: the figures.
+        snapshot: the statistics.
         drift: see above.
         attributes: names of the attributes that edges of the window had; None where nobody looked, or they are too many.
         labels: of edges and vertices that snapshots of the stream ever had, with this one; the first where they are many.
@@ -83,7 +83,7 @@ def decode_statistics(value: bytes | None) -> StatisticsRecord:
     """Return the record.
 
     Raises:
-        PoisonRecordError: the value is none, or its figures contradict each other.
+        PoisonRecordError: the value is none, or its counts contradict each other.
     """
     form = decode(value, StatisticsForm, "snapshot of statistics")
     try:

@@ -120,7 +120,7 @@ Operator = ScanOperator | UnionOperator | JoinOperator | PathOperator
 
 @dataclass(frozen=True, slots=True)
 class TracedPath:
-    """Where the path that is told with a result is found.
+    """Where the path that is reported with a result is found.
 
     Attributes:
         operator: whose tuple it is; a PATH, or what else gives edges.
@@ -137,7 +137,7 @@ class TracedPath:
 
 @dataclass(frozen=True, slots=True)
 class ReportedOperator:
-    """An output of the query: the operator whose tuples are told, and the ways to their paths, if those are told."""
+    """An output of the query: the operator whose tuples are emitted, and the ways to their paths, if those are reported."""
 
     operator: OperatorIndex
     paths: tuple[TracedPath, ...] = ()
@@ -200,7 +200,7 @@ class JoinSteps:
 
 @dataclass(frozen=True, slots=True)
 class Derivation(AssignedPlan):
-    """How a plan follows from its query, so that whoever has the query can make that very plan.
+    """How a plan follows from its query: with the query, a process can make exactly that plan.
 
     Invariant: whatever it says, the plan that follows answers the query, for it is made by rules that keep its meaning.
 
@@ -263,7 +263,7 @@ class GraphPlan:
         query: the query.
         physical: what is computed, and by which engine.
         considered: what could be computed, cheapest first; none where that was not searched.
-        engines: what could run it, cheapest first; none where one was wished.
+        engines: what could run it, cheapest first; none if one was requested.
         derivation: how it follows from the query, if that is known.
     """
 

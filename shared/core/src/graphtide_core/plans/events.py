@@ -65,7 +65,7 @@ class SubPattern:
 
     Attributes:
         slots: in a fixed order.
-        order: pairs of slots of which the first is no later than the second; closed under transitivity.
+        order: pairs of slots, the first no later than the second; closed under transitivity.
         within: longest time from the first to the last event.
         predicates: over the slots, all true; those that read `n<i>` say which events absence i speaks of.
         absences: what must not come.
@@ -152,7 +152,7 @@ class EventRates:
 
 @dataclass(frozen=True, slots=True)
 class Grouping(AssignedPlan):
-    """How an event pattern is matched where whoever matches it makes the units: by a plan that a builder makes for all there.
+    """How an event pattern is matched if its host makes the units: by a plan that a builder makes for all of them.
 
     Attributes:
         builder: of the plan; `auto` is the one estimated best.

@@ -1,4 +1,4 @@
-"""The plans of subgraph isomorphism: what each of its engines is told of one pattern.
+"""The plans of subgraph isomorphism: what each of its engines gets for one pattern.
 
 A plan names query edges by their position in the pattern, so that it means the same to every engine and to EXPLAIN.
 """

@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class GroupedPlan:
-    """An event pattern and how it is to be matched; what it is matched with is for whoever matches it to say."""
+    """An event pattern and how it is matched; its host decides what it is matched with."""
 
     pattern: EventPattern
     physical: Grouping

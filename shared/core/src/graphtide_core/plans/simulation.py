@@ -1,4 +1,4 @@
-"""The plans of dual simulation: what each of its engines is told of one pattern."""
+"""The plans of dual simulation: what each of its engines gets for one pattern."""
 
 from __future__ import annotations
 

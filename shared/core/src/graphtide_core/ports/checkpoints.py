@@ -1,4 +1,4 @@
-"""Where the state of a pass is kept, for whoever goes on after a crash.
+"""Stores the state of a pass, so that a process can continue after a crash.
 
 A checkpoint is a manifest and the segments it names. Segments never change: a new checkpoint adds some, keeps some and drops
 the rest. The manifest is replaced in one step with its segments, so that a reader sees the one checkpoint or the other, never

@@ -1,4 +1,4 @@
-"""The wall clock, for whoever must not ask for it: timeouts and stamps, never event time."""
+"""The wall clock as a port: for timeouts and stamps, never for event time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Clock(Protocol):
-    """Tells the time and lets it pass."""
+    """Returns the time and sleeps."""
 
     def now(self) -> datetime:
         """Return the time of day, in UTC."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A record that was put aside: its 1-based position in the input, why, and its bytes as they came."""
+    """A rejected record: its 1-based position in the input, why, and its bytes as they came."""
 
     line: int
     reason: str

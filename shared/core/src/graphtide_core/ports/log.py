@@ -90,7 +90,7 @@ class TopicSpec:
 
 
 class LogReader(Protocol):
-    """Reads committed records of partitions it is told, as many as it is asked for; it takes part in no balancing of groups."""
+    """Reads committed records of assigned partitions, as many as requested; takes no part in group balancing."""
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions, each from the offset given, and no others; none is paused any more.
@@ -116,8 +116,8 @@ class LogReader(Protocol):
     def at_end(self) -> bool:
         """Return whether the last `poll` gave the last record there was of every partition assigned.
 
-        Offsets do not tell: past the last record there may be some that are none. An empty list of a `poll` does not, either.
-        That may have been a while ago: whoever knows of an offset that can be read asks `ended_at`.
+        Offsets do not say: the last record may be followed by offsets without one. An empty list of a `poll` does not, either.
+        That may have been a while ago: a caller who knows an offset that can be read asks `ended_at`.
         """
         ...
 
@@ -254,7 +254,7 @@ class LogAdmin(Protocol):
     def delete(self, topics: Iterable[str]) -> None:
         """Delete topics with their records, and the positions that groups have in them; those that are not there stay so.
 
-        None is listed any more on return; positions may take a moment to go. Whoever reads or writes such a topic meanwhile
+        None is listed any more on return; positions may take a moment to go. A client that uses such a topic meanwhile
         fails sooner or later: have its work end before.
         """
         ...

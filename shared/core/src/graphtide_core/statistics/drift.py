@@ -65,7 +65,7 @@ class DriftPolicy:
 
 
 def drift(then: StatisticsSnapshot, now: StatisticsSnapshot) -> Drift:
-    """Measure the change. Complexity: O(k log k + c) for k kinds, up to `MOST_KINDS`, of which c pairs changed places."""
+    """Measure the change. Complexity: O(k log k + c) for k kinds, up to `MOST_KINDS`; c pairs changed places."""
     both = then.rate > 0 and now.rate > 0
     types = [(then.types.get(kind, 0), now.types.get(kind, 0)) for kind in {**then.types, **now.types}]
     paths = then.path_counts.beside(now.path_counts) if then.paths is not None and now.paths is not None else []

@@ -25,7 +25,7 @@ _Kind = TypeVar("_Kind")
 
 
 def merge(a: StatisticsSnapshot, b: StatisticsSnapshot) -> StatisticsSnapshot:
-    """Return the figures of both parts together; the version is the later one. Complexity: O(types + paths)."""
+    """Return the statistics of both parts together; the version is the later one. Complexity: O(types + paths)."""
     return StatisticsSnapshot(
         version=max(a.version, b.version),
         window=_hull(a.window, b.window),

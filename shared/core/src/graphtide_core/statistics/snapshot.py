@@ -46,7 +46,7 @@ class DegreeMoments:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsSnapshot:
-    """The figures of one window. One without edges means that nothing is known.
+    """The statistics of one window. One without edges means that nothing is known.
 
     Events count as edges of their type, without labels of ends; they have no vertices, paths and degrees.
 

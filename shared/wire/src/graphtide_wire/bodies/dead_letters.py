@@ -12,7 +12,7 @@ from graphtide_wire.bodies import MAY_BE_LEFT_OUT, TIME, Body
 class DeadLetter(Body, frozen=True):
     """A record that could not be used; `raw` where it is UTF-8, else `raw_base64`.
 
-    `place` is its own, `source_place` that of the raw record it came from, where it was put aside as the stream was ordered.
+    `place` is its own, `source_place` that of the raw record it came from, if it was rejected while the stream was ordered.
     """
 
     schema: ClassVar[str | None] = "DeadLetterOut"

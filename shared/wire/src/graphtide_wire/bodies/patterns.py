@@ -35,9 +35,7 @@ class PlanCounts(Body, frozen=True, kw_only=True):
     partial_matches: int
     state_bytes: int
     work: Annotated[int | None, Meta(description="steps of work")] = None
-    suppressed: Annotated[
-        int, Meta(description="matches that its host left untold since one of their key was told (ONE PER)")
-    ] = 0
+    suppressed: Annotated[int, Meta(description="matches suppressed because one of their key was emitted (ONE PER)")] = 0
     position: int | None
     at: datetime
 

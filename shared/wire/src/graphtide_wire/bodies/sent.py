@@ -8,7 +8,7 @@ from graphtide_wire.bodies import MAY_BE_LEFT_OUT, Body
 
 
 class RejectedEdge(Body, frozen=True):
-    """An edge that was put aside: its line in the body, or its place in a batch of events."""
+    """A rejected edge: its line in the body, or its place in a batch of events."""
 
     schema: ClassVar[str | None] = "RefusedEdge"
 
@@ -18,7 +18,7 @@ class RejectedEdge(Body, frozen=True):
 
 
 class SentPage(Body, frozen=True):
-    """How many edges the log keeps, how many were put aside, and the first of those.
+    """How many edges the log keeps, how many were rejected, and the first of those.
 
     `created` says that the stream was made for these edges; `similar` names streams that are called much the same.
     """

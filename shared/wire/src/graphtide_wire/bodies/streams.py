@@ -49,7 +49,7 @@ class StreamsPage(Body, frozen=True, kw_only=True):
 
 
 class StreamProgressOut(Body, frozen=True, kw_only=True):
-    """How far a stream was put in order: its epoch, its times, edges read in the epoch and those put aside for their times.
+    """How far a stream was put in order: its epoch, its times, edges read in the epoch and those rejected for their times.
 
     `lateness` is by how many ticks an edge may come later than a newer one; null where an older version wrote the position.
     `note` says what is odd, and what helps.
@@ -66,7 +66,7 @@ class StreamProgressOut(Body, frozen=True, kw_only=True):
 
 
 class StreamDetails(Stream, frozen=True, kw_only=True):
-    """A stream and how it stands; `standing` is null until a part of it was put in order."""
+    """A stream and its progress; `standing` is null until a part of it was put in order."""
 
     schema: ClassVar[str | None] = None
     examples: ClassVar[tuple[dict[str, Any], ...]] = ({**_STREAM, "standing": _PROGRESS},)
