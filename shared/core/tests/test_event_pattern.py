@@ -90,8 +90,8 @@ def deep(levels: int) -> Group:
     [
         (Seq(()), "at least one event"),
         (Seq((A, And(()))), "hold at least one part"),
-        (Seq((NO_C,)), "a NOT needs a part beside it"),
-        (Seq((A, And((NO_C, Not((D,)))))), "a NOT needs a part beside it"),
+        (Seq((NO_C,)), "a NOT needs another part beside it"),
+        (Seq((A, And((NO_C, Not((D,)))))), "a NOT needs another part beside it"),
         (Or((A, NO_C)), "cannot stand inside OR"),
         (Or((A, Seq((B, NO_C)))), "cannot stand inside OR"),
         (Seq((A, Not(()))), "names at least one event"),
