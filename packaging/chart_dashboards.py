@@ -22,7 +22,7 @@ _ROWS: Final = {
     "Control": ("graphtide.patterns", "graphtide.planner.", "graphtide.statistics."),
     "Processes": ("graphtide.worker.", "graphtide.log.", "http.", "messaging.", "process."),
 }
-"""Rows of the dashboard, each with what names of its figures begin with."""
+"""Rows of the dashboard, each with a prefix of its metrics."""
 
 _UNITS: Final = {"s": "s", "By": "bytes"}
 _WIDTH, _HEIGHT, _ACROSS = 8, 7, 3

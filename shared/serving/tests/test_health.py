@@ -66,7 +66,7 @@ def test_a_worker_is_ready_between_its_first_round_and_a_failure() -> None:
     reasons = [each.wrong for each in found]
     away = "the log is away (stands still since 2026-01-01T00:00:00+00:00)"
     assert reasons == ["it is not open yet", "it is not open yet", None, away, None]
-    assert pulse.ready().wrong == "it was told to end"
+    assert pulse.ready().wrong == "it was asked to end"
 
 
 def test_a_worker_that_fails_again_and_again_says_since_when_it_stands_still() -> None:

@@ -93,7 +93,7 @@ spec:
 {{- end }}
 
 {{/* Who may read figures, and nothing else, of a component: root, port; a JSON list of rules. */}}
-{{- define "graphtide.networkPolicy.figures" -}}
+{{- define "graphtide.networkPolicy.metrics" -}}
 {{- if .root.Values.networkPolicy.monitoring -}}
 {{- list (dict "from" .root.Values.networkPolicy.monitoring "ports" (list (dict "protocol" "TCP" "port" "http"))) | toJson -}}
 {{- else -}}

@@ -2,7 +2,7 @@
 
 A record with headers that cannot be read is skipped; the reader counts it.
 
-A follower keeps no values: whoever follows folds the changes into a state of its own, starting empty at every opening.
+A follower keeps no values: its owner folds the changes into a state of its own, empty at every opening.
 
 A transaction that is open hides what others wrote after it, though that be committed, until it ends. Where several write to a
 topic, all that there is has been read only when every transaction that was open has ended: else a host that comes back would

@@ -38,7 +38,7 @@ class RegisteredLookbacks:
         self._fold(self._follower.poll())
 
     def longest(self, stream: StreamName, unit: TimeUnit) -> tuple[int, int]:
-        """Return the ticks of the longest reach into a stream, and the most edges that one counts; 0 where there is none."""
+        """Return the ticks of the longest lookback of a stream, and the most edges that one counts; 0 without one."""
         return self._lookbacks.longest(stream, unit), self._lookbacks.most_edges(stream)
 
     def attributes(self, stream: StreamName) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 Ordered records stand in the order of their epochs, and within each of their edges' times, so the first one that a window
 reaches is found by bisection. No window reaches behind the beginning of its epoch.
-Whoever looked leaves the reader without a partition: one that is assigned is fetched ahead, whether anybody polls or not.
+After a look the reader has no partition: an assigned one is fetched ahead, polled or not.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def first_since(reader: LogReader, partition: TopicPartition, instant: Instant, 
 def last_numbered(reader: LogReader, partition: TopicPartition, number: int, start: int, end: int) -> int:
     """Return the offset of the last record from `start` to below `end` whose first edge has at most this number, else `start`.
 
-    Records that do not tell their number come before those that do. Complexity: O(log(end - start)) reads.
+    Records without a number come before those with one. Complexity: O(log(end - start)) reads.
     """
     low, high, last = start, end, start
     with _given_back(reader):
@@ -95,7 +95,7 @@ def edges_between(reader: LogReader, partition: TopicPartition, start: int, end:
 def between(
     reader: LogReader, partition: TopicPartition, start: int, end: int, most: int = _MOST
 ) -> Generator[Record, None, None]:
-    """Yield the records from offset `start` to below `end`, of which `most` are read at once; the reader reads nothing else.
+    """Yield the records from offset `start` to below `end`, `most` at once; the reader reads nothing else.
 
     The log could be read to `end` before; a broker that comes back may show less of it for a moment.
 

@@ -45,7 +45,7 @@ def letter(
 
 
 def letter_of(topic: str, rejected: RejectedPart, clock: Clock) -> Message:
-    """Return the message of what was put aside of a raw record."""
+    """Return the message for a rejected part of a raw record."""
     record, origin = rejected.piece.record, rejected.piece.origin
     return letter(
         topic,

@@ -1,8 +1,8 @@
-"""A heartbeat is an ordered record without edges that tells how far the watermark is while no edge goes out that would tell it.
+"""A heartbeat is an ordered record without edges: it carries the watermark while no edge does.
 
-So readers learn that time has passed where nothing came, or nothing that anybody wants, and tell what follows from time alone,
+So readers learn that time has passed without edges, or without wanted edges, and emit what follows from time alone,
 as that something left its component, then and not with the next edge.
-Invariant: a heartbeat tells more than the record before it, which was written so many seconds before at least. It carries the
+Invariant: a heartbeat has a later watermark than the record before it, written at least the interval before. It carries the
 time of the newest edge before it, so what readers know of edges, and where windows begin, is as it would be without heartbeats.
 An epoch has none before its first edge: nothing is there to leave.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from graphtide_ordering.ordered_records import Packing
 
 DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
-"""How long a stream may be quiet before its readers are told what time it is."""
+"""How long a stream may be quiet before its readers get a heartbeat."""
 
 
 class LastRecord(msgspec.Struct, frozen=True):
-    """What the last ordered record told of time.
+    """The times of the last ordered record.
 
     Attributes:
         epoch: of the stream.
@@ -42,7 +42,7 @@ class LastRecord(msgspec.Struct, frozen=True):
 
     @classmethod
     def by(cls, header: OrderedHeader) -> LastRecord:
-        """Return what a record told. A watermark past the record's edges is told again by a heartbeat."""
+        """Return the times of a record. A heartbeat repeats a watermark past the record's edges."""
         return cls(header.epoch, header.last_ts, header.last_ts if header.records else header.watermark)
 
 
@@ -71,7 +71,7 @@ class Passing(Protocol):
 
 
 class Heartbeats:
-    """When a stream's readers are told of time.
+    """Decides when a stream's readers get a heartbeat.
 
     Attributes:
         last_record: what they know; None before the first record.
@@ -79,14 +79,14 @@ class Heartbeats:
     """
 
     def __init__(self, packing: Packing, seconds: float, last_record: LastRecord | None, at: float) -> None:
-        """Go on from what was told last."""
+        """Continue from the last record."""
         self._packing = packing
         self._seconds = seconds
         self.last_record = last_record
         self.at = at
 
     def is_due(self, stream: Passing, now: float) -> bool:
-        """Whether readers are to be told of the watermark, if nothing else goes out."""
+        """Whether a heartbeat is due, if nothing else goes out."""
         last_record, watermark = self.last_record, stream.watermark
         if last_record is None or watermark is None or now - self.at < self._seconds:
             return False

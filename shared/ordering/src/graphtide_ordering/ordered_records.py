@@ -1,9 +1,9 @@
-"""Batches in order as ordered records: no more edges and bytes in one than told, and none with edges of two epochs.
+"""Batches in order as ordered records: bounded in edges and bytes, and none with edges of two epochs.
 
 Edges are numbered as they come, deletions not. Where preprocessing left some of a stretch out that nobody wants, those count as
 having come after the others.
 An epoch other than the first begins with a record without edges, so that who reads learns of it before there is an edge.
-Another tells the watermark while no edge goes out (`graphtide_ordering.heartbeats`).
+A heartbeat carries the watermark while no edge goes out (`graphtide_ordering.heartbeats`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphtide_ordering.tracing import Onward
 
 _Rejected = TypeVar("_Rejected")
-"""What is put aside."""
+"""A rejected record."""
 
 DEFAULT_MOST_EDGES: Final = 8_192
 """Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""
@@ -92,7 +92,7 @@ class Packing:
         unit: what their times count.
         most_edges: edges of one record.
         most_bytes: bytes of one record's value; an edge that is larger by itself is given back.
-        source_epoch: of the stream that the edges follow from, where they are what a view tells.
+        source_epoch: of the stream that the edges follow from, if they are results of a view.
     """
 
     topic: str
@@ -119,7 +119,7 @@ class Packing:
         return messages, packed, too_large
 
     def heartbeat(self, last_record: LastRecord, watermark: int, ordinal: int, number: int) -> Message:
-        """Return the message that tells how far the watermark is, before an edge of this ordinal and number."""
+        """Return a heartbeat message with the watermark, before an edge of this ordinal and number."""
         newest = EventTime(last_record.newest)
         header = OrderedHeader(
             newest,
@@ -138,7 +138,7 @@ class Packing:
         return ordered.encode_beginning(self.topic, stretch.epoch, ordinal, self.unit, _no_edges(), number=stretch.number)
 
     def _packed(self, stretch: Stretch, ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
-        """Do as `pack` with one stretch, but for what tells of its beginning."""
+        """Do as `pack` with one stretch, without announcing its beginning."""
         messages: list[Message] = []
         too_large: list[bytes] = []
         packed, number = 0, stretch.number

@@ -1,6 +1,6 @@
 """Where to go on in each partition after a crash, and what has to be known there.
 
-The position of a partition is that of its oldest record of which an edge still waits, or the next one to read. An edge waits if
+The position of a partition is that of its oldest record with a waiting edge, or the next one to read. An edge waits if
 and only if its time is past the watermark: late ones are not past it, and what the watermark reached has gone. So with the
 watermark it is known of every edge between the position and the next offset what became of it.
 
@@ -97,7 +97,7 @@ class PartitionPosition:
         self.ordinal += ordinals
 
     def forget(self, watermark: int | None) -> None:
-        """Forget the records of which no edge waits any more, now that the watermark is there."""
+        """Drop the records without a waiting edge, at this watermark."""
         while self._waiting and watermark is not None and self._waiting[0].newest <= watermark:
             self._waiting.popleft()
 

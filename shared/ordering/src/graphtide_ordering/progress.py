@@ -1,7 +1,7 @@
 """How far the sources of a stream have come, and what time that leaves the watermark.
 
 A source is a producer that names itself, or else a partition. The watermark waits for the slowest source that is not idle. It
-waits, too, for a partition of which records are known to be there and none was read yet. Cost: O(sources) a record where there
+waits, too, for a partition with known records of which none was read yet. Cost: O(sources) a record where there
 are several.
 """
 

@@ -1,4 +1,4 @@
-"""How a stream stands, as whoever puts it in order committed it last: for those who look from outside.
+"""Read the progress of a stream, as its sequencer committed it last, for observers.
 
 The built-in sequencer keeps it beside its positions, the job on Spark in the mark of its last turn. A stream has one or the
 other.
@@ -44,7 +44,7 @@ def micro_batches_of(topics: Topics, stream: StreamName) -> str:
 def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress | None:
     """Return how a stream stands; None if nobody has put any of it in order. What cannot be read counts as not there.
 
-    A merged stream is told of by the streams that it consists of, of which each stands for itself: None.
+    A merged stream has the progress of each of its sources instead: None.
 
     Raises:
         TransientError: the log does not answer.

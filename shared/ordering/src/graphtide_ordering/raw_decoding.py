@@ -2,7 +2,7 @@
 
 Invariant: what comes of a record depends on the record and its first ordinal alone, not on those that it is read with; but for
 attributes past the limit that no pattern reads. So a record that is read again gives the same edges with the same ids. Edges
-that were put aside on their way into the log have left substitutes: they count, so that ids made of ordinals are those of the
+that were rejected on their way into the log have left substitutes: they count, so that ids made of ordinals are those of the
 text as its sender wrote it.
 
 Attributes are found as they come up; those that patterns read are there from the start. The list only grows, so an older batch
@@ -55,7 +55,7 @@ class Ahead:
     """How far ahead of the clock an edge may be.
 
     One edge in the far future would take the watermark along, and every edge after it would be late for good. The clock is the
-    time at which the log took the raw record: whoever reads the record again decides alike.
+    time at which the log took the raw record, so every reader of the record decides alike.
 
     Attributes:
         unit: what a tick of the stream's time is.
@@ -135,7 +135,7 @@ class RawDecoder:
     """
 
     def __init__(self, ahead: Ahead | None = None) -> None:
-        """Start with no attribute known; put aside what is further ahead of its record than told."""
+        """Start with no attribute known; reject what is further ahead of its record than the bound."""
         self._ahead = ahead
         self._symbols = Symbols()
         self._attributes: dict[str, None] = {}
@@ -159,7 +159,7 @@ class RawDecoder:
         return list(self._attributes)
 
     def decode(self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int) -> Decoded:
-        """Read records of which the first edge has this ordinal."""
+        """Read records; their first edge has this ordinal."""
         if isinstance(group, ResetRecord):
             return Decoded([Piece(group.record, None, ())], ends_epoch=group.reset.ends)
         if isinstance(group, UnreadableRecord):
@@ -240,7 +240,7 @@ class RawDecoder:
         types = types_of(origin.types)
         asked = Decoding(self._symbols, types=types, keep_raw=True, substitutes=True)
         if not origin.format.has_header:
-            # What is judged is not discovered.
+            # A declared attribute is not discovered.
             self._learn(list(types))
             return decoder_of(origin.format, replace(asked, attributes=list(self._attributes), discover=True))
         # A header has to be read to know its names; a decoder that is asked for none reads it.

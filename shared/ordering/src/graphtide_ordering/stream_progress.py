@@ -15,7 +15,7 @@ RECENT: Final = 4096
 """Edges that count as the last ones; those before count half as much, and so on."""
 
 _MOST: Final = 0.9
-"""Share of the last edges that may be put aside for their times without a word."""
+"""Share of the last edges that may be rejected for their times without a note."""
 
 _Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]

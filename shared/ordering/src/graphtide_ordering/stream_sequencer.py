@@ -8,7 +8,7 @@ Why no edge is lost and none goes twice:
 
 1. What is committed together is a list of edges that go out, dead letters, and for each partition a position with what
    `Remembered` holds. So the state after a crash is that after some commit, and what was read since then did not happen.
-2. At a commit with watermark W, an edge read before has gone out, was dropped as a duplicate or was put aside if its time is
+2. At a commit with watermark W, an edge read before has gone out, was dropped as a duplicate or was rejected if its time is
    at most W, and waits if it is greater. For the watermark alone lets edges go, all of one time together, and an edge is late
    only if it is before the watermark, which never goes back. The cases in which it goes further by itself are no exception:
    they move the watermark first.
@@ -211,7 +211,7 @@ class StreamSequencer:
 
     @property
     def ordered(self) -> int:
-        """Edges that went out so far, as told by `count_out`."""
+        """Edges that went out so far, by `count_out`."""
         return self._ordered
 
     @property
@@ -289,7 +289,7 @@ class StreamSequencer:
         self._sequencer.lay_out(attributes)
 
     def take_decoded(self, decoded: Decoded, now: float) -> None:
-        """Do as `take` with records that were decoded before, from the ordinal on that `ordinal_of` told."""
+        """Do as `take` with records that were decoded before, from the ordinal of `ordinal_of` on."""
         rejected = [RejectedPart(piece, refused) for piece in decoded.pieces for refused in piece.refused]
         read = sum(piece.ordinals for piece in decoded.pieces)
         self._output.records += len(decoded.pieces)
@@ -311,7 +311,7 @@ class StreamSequencer:
         self._output.rejected += sorted(rejected, key=lambda each: each.piece.record.offset)
 
     def look_around(self, as_of: float, *, at_end: bool) -> None:
-        """Let time pass: forget idle sources; `at_end` tells that all that was there at `as_of` has been read.
+        """Let time pass: forget idle sources; `at_end` says that everything up to `as_of` has been read.
 
         Before that, a source may have spoken and not been heard, because the sequencer was slow; so it gets more time.
         """
@@ -367,7 +367,7 @@ class StreamSequencer:
     def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
         """Become, from the start, who was frozen: as if there had been no break.
 
-        `waiting` are the edges of all records, in the order in which they were taken, of which edges wait.
+        `waiting` are the edges of all records, in the order in which they were taken, with waiting edges.
         """
         self._start(frozen.epoch)
         self._output.stretches = [Stretch(frozen.epoch)]

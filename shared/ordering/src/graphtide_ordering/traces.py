@@ -1,6 +1,6 @@
 """Which edges of a stream belong to traces that are sampled, from when they are read until they have gone out.
 
-Edges of one raw record have ordinals in a row, so a record is a range of ordinals, and whoever holds a batch knows by its
+Edges of one raw record have ordinals in a row, so a record is a range of ordinals, and a holder of a batch knows by its
 ordinals which of its edges are traced. Without traces that are sampled nothing is kept and nothing is asked.
 Cost: O(edges of a batch) while there are some.
 """
@@ -63,7 +63,7 @@ class Traces:
         self._records = tuple(each._replace(newest=MIN_EVENT_TIME) for each in self._records)
 
     def forget(self, watermark: int | None) -> None:
-        """Forget the records of which nothing waits any more: all that is not after the watermark went out, or was dropped."""
+        """Drop the records without a waiting edge: all that is not after the watermark went out, or was dropped."""
         if self._records and watermark is not None:
             self._records = tuple(each for each in self._records if each.newest > watermark)
 

@@ -1,4 +1,4 @@
-"""The routes of health and figures for a process that has no other HTTP, in a thread of their own."""
+"""Serve health and metrics for a process without other HTTP, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATIENCE: Final = 5.0
 
 
 class HealthSettings(BaseModel):
-    """Where a process tells how it is.
+    """Where a process serves its health.
 
     Attributes:
         enabled: whether it does.

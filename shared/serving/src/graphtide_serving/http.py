@@ -1,4 +1,4 @@
-"""What every HTTP service does alike: errors as problem documents (RFC 9457), routes of health and figures, who may call.
+"""What all HTTP services share: errors as problem documents (RFC 9457), routes of health and metrics, access.
 
 A problem has `type`, `title`, `status`, `detail` and `code`, a short name for programs; some have more members.
 """
@@ -190,7 +190,7 @@ def health_routes(alive: Look, ready: Look) -> APIRouter:
         return _found("ready", await looking())
 
     @router.get("/metrics")
-    async def figures() -> Response:
+    async def metrics() -> Response:
         return Response(await counting(), media_type=CONTENT_TYPE)
 
     return router

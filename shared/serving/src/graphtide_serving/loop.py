@@ -99,7 +99,7 @@ class Patience:
 
 
 def run(worker: Worker, stop: Event, patience: Patience | None = None, pulse: Pulse | None = None) -> None:
-    """Do rounds until `stop` is set, opening the worker again whatever ended it. `pulse` is told of every round."""
+    """Do rounds until `stop` is set, opening the worker again whatever ended it. `pulse` gets a beat for every round."""
     heart = pulse or Pulse(worker.name, SystemClock())
     CURRENT.set(heart)
     log = _LOG.bind(worker=worker.name)
@@ -119,12 +119,12 @@ def run(worker: Worker, stop: Event, patience: Patience | None = None, pulse: Pu
         add(metrics.WORKER_FAILURES, 1, {key.WORKER: worker.name})
         foreseen = isinstance(error.cause, GraphtideError)
         trace = None if foreseen else error.cause
-        tell = log.warning if foreseen else log.error
-        tell(events.WORK_FAILED, error=reason, failures=failures, retry_in=round(pause, 3), exc_info=trace)
+        report = log.warning if foreseen else log.error
+        report(events.WORK_FAILED, error=reason, failures=failures, retry_in=round(pause, 3), exc_info=trace)
         del error, trace
         _collect_failed()
         _wait(stop, pause, heart)
-    heart.end("it was told to end")
+    heart.end("it was asked to end")
     log.info(events.WORK_ENDED)
 
 
@@ -137,7 +137,7 @@ class _End:
 
 
 def _live(worker: Worker, stop: Event, heart: Pulse) -> _End | None:
-    """Let a worker do rounds until it fails, or is told to end: None."""
+    """Let a worker do rounds until it fails, or is asked to end: None."""
     did_rounds, clock = False, SystemClock()
     try:
         worker.open()
@@ -172,7 +172,7 @@ def _collect_failed() -> None:
 
 
 def _close(worker: Worker) -> None:
-    """Close a worker; what goes wrong with that is told and in nobody's way."""
+    """Close a worker; an error of that is logged and stops nothing."""
     try:
         worker.close()
     except Exception as error:

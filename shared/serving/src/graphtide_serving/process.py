@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Workers:
-    """Workers in threads, each of which is opened again whatever ends it."""
+    """Workers in threads; each is opened again whatever ends it."""
 
     def __init__(self, workers: Iterable[Worker], stop: Event | None = None, *, stuck_seconds: float = STUCK_SECONDS) -> None:
         """Prepare; nothing runs yet. A worker without a sign of life for so many seconds counts as stuck."""
@@ -53,11 +53,11 @@ class Workers:
 
 
 def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], None]) -> None:
-    """Let workers work until SIGTERM or SIGINT, and tell over HTTP how they are; call it from the main thread.
+    """Run workers until SIGTERM or SIGINT, and serve their health over HTTP; call it from the main thread.
 
     Args:
         workers: all of the process.
-        health: where that is told.
+        health: where health is served.
         ping: raises a `GraphtideError` while the log does not answer.
 
     Raises:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 JSON: Final = "application/json"
 
 SERVERS: Final[list[dict[str, Any]]] = [
-    {"url": "/", "description": "Whoever serves this description."},
+    {"url": "/", "description": "The server of this description."},
     {"url": "http://localhost:8080", "description": "`graphtide dev up`, which serves all routes; or the control plane alone."},
     {"url": "http://localhost:8081", "description": "Ingestion alone."},
 ]
-"""Where the routes are, as descriptions tell it."""
+"""Where the routes are, for descriptions."""
 
 _AS_RETURNED: Final = Default(None)
 
@@ -155,7 +155,7 @@ def has_body(request: Request) -> bool:
 
 
 def declared_type(request: Request) -> tuple[str, str]:
-    """Return the type that a request declares, in lower case without parameters, and the character set: UTF-8 unless told."""
+    """Return the type that a request declares, in lower case without parameters, and the character set: UTF-8 by default."""
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     named = (parameter.partition("=") for parameter in parameters.split(";"))
     charset = next((value for name, _, value in named if name.strip().lower() == "charset"), "utf-8")

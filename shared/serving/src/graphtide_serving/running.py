@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _GRACE_SECONDS: Final = 5
 
 _END_SECONDS: Final = 25.0
-"""After so long the process ends whatever still runs in it: whoever sent the signal kills it soon anyway."""
+"""After this time the process ends whatever still runs in it: the sender of the signal kills it soon anyway."""
 
 _NOT_STARTED: Final = 3
 
@@ -65,7 +65,7 @@ class _Server(uvicorn.Server):
     """A server that a signal ends, even where a thread of its process never comes back."""
 
     def __init__(self, config: uvicorn.Config, end_seconds: float, on_started: Callable[[], None]) -> None:
-        """End the process so many seconds after a signal at the latest; `on_started` is told when requests are answered."""
+        """End the process so many seconds after a signal at the latest; `on_started` is called when requests are answered."""
         super().__init__(config)
         self._end_seconds = end_seconds
         self._on_started = on_started
@@ -85,7 +85,7 @@ class _Server(uvicorn.Server):
             last.start()
         self.ended_by = sig
         super().handle_exit(sig, frame)
-        # Uvicorn would send itself the signal again at its end, of which the process would die; but it has ended as it should.
+        # Uvicorn would send itself the signal again at its end and die of it; but the process has ended as it should.
         self._captured_signals.clear()
 
 

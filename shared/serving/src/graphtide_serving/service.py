@@ -1,4 +1,4 @@
-"""A service without HTTP of its own: what it is told, and running it on Kafka."""
+"""Run a service without HTTP of its own on Kafka, and its settings."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class ServiceSettings(BaseSettings):
-    """What every such service is told.
+    """Settings of every such service.
 
     Attributes:
         kafka: where the log is.
         prefix: what names of topics, groups and keys begin with.
-        health: where it tells how it is.
-        telemetry: what is told to whom.
+        health: where its health is served.
+        telemetry: what goes where.
     """
 
     kafka: KafkaSettings = Field(default_factory=KafkaSettings)

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def end_at_once() -> None:
-    """Let SIGINT and SIGTERM end the process until whoever serves takes them; call it before anything long is imported.
+    """Let SIGINT and SIGTERM end the process until the server handles them; call it before any long import.
 
-    What the parent told to be ignored stays ignored.
+    Signals that the parent ignores stay ignored.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:

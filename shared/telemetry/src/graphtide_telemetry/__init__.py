@@ -1,1 +1,1 @@
-"""Traces, figures and logs of every service; all their names stand in `attributes`, `spans`, `metrics` and `events`."""
+"""Traces, metrics and logs of every service; all their names are in `attributes`, `spans`, `metrics` and `events`."""

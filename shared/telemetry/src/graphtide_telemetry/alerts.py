@@ -1,4 +1,4 @@
-"""Alerts, made of the registry's figures. The chart makes its `PrometheusRule` of them, the documentation its table.
+"""Alerts on the registry's metrics. The chart makes its `PrometheusRule` of them, the documentation its table.
 
 Each has a page in `docs/runbooks`.
 """
@@ -27,9 +27,9 @@ SERVICE_DOWN = Alert(
     5,
     "up{%HERE%} == 0",
     (),
-    "Prometheus cannot read the figures of a process",
-    "{{ $labels.pod }} does not tell how it is",
-    "Prometheus has had no figures of {{ $labels.pod }} ({{ $labels.service }}) for five minutes.",
+    "Prometheus cannot read the metrics of a process",
+    "{{ $labels.pod }} does not report its health",
+    "Prometheus has had no metrics of {{ $labels.pod }} ({{ $labels.service }}) for five minutes.",
 )
 WORKER_FAILS = Alert(
     "GraphtideWorkerFails",
@@ -126,5 +126,5 @@ REQUESTS_REFUSED = Alert(
     (metrics.REFUSED_REQUESTS,),
     "ingestion refused requests, for it held all that it may",
     "{{ $labels.pod }} takes less than senders have",
-    'Senders are told to come back: {{ $value | printf "%.2f" }} requests a second.',
+    'Senders are asked to retry: {{ $value | printf "%.2f" }} requests a second.',
 )

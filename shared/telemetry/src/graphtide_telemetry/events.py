@@ -6,7 +6,7 @@ from graphtide_telemetry.names import Name
 
 # Every process.
 AUTHENTICATION_OFF = Name("authentication.off", "nobody is asked who they are")
-HEALTH_LISTENING = Name("health.listening", "the routes of health and figures are served")
+HEALTH_LISTENING = Name("health.listening", "health and metrics are served")
 REQUEST_FAILED = Name("request.failed", "a request ended in an error that is the service's own")
 WORK_OPENED = Name("work.opened", "a worker is open: it has its state and does rounds")
 WORK_FAILED = Name("work.failed", "a worker failed; it is opened again after a while")
@@ -19,8 +19,10 @@ POSITIONS_BELIEVED = Name(
     "positions.believed",
     "positions contradict what their group wrote, time and again; they are believed, so records may repeat",
 )
-COMMITS_UNREADABLE = Name("commits.unreadable", "records of commits cannot be read; positions in doubt are refused at first")
-WORK_ENDED = Name("work.ended", "a worker was told to end, and did")
+COMMITS_UNREADABLE = Name(
+    "commits.unreadable", "records of commits cannot be read; contradictory positions are refused at first"
+)
+WORK_ENDED = Name("work.ended", "a worker ended on request")
 
 # Records.
 MATCH_UNREADABLE = Name("match.unreadable", "a record of the topic of matches is none; it is passed over")
@@ -49,7 +51,7 @@ MERGED_GAP = Name(
 )
 RESET_REQUESTED = Name("reset.requested", "somebody asked to end an epoch of a stream; the raw topic keeps who and when")
 SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")
-SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not tell which streams there are; asked again soon")
+SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not list its streams; asked again soon")
 
 # Matchers.
 PATTERN_FAILED = Name("pattern.failed", "a pattern failed on a record, and stopped; the others of its stream go on")
@@ -70,5 +72,5 @@ LEASE_NOT_RENEWED = Name("lease.not_renewed", "the lease of the leader could not
 REPLICAS_CHANGED = Name("replicas.changed", "the orchestrator was asked for another number of replicas")
 REPLICAS_DECIDED = Name("replicas.decided", "another decision on replicas, or for another reason")
 REPLICAS_NOT_CHANGED = Name("replicas.not_changed", "somebody else changed the replicas meanwhile; decided anew soon")
-REPLICAS_UNFOLLOWED = Name("replicas.unfollowed", "the orchestrator does not tell of replicas any more; asked again soon")
+REPLICAS_UNFOLLOWED = Name("replicas.unfollowed", "the orchestrator no longer reports replicas; asked again soon")
 PLAN_STRANGE = Name("plan.strange", "somebody else wrote a plan; what held is published again")

@@ -1,4 +1,4 @@
-"""Names under which Prometheus reads the figures of the registry; a test compares with what its exporter writes."""
+"""Names under which Prometheus reads the metrics of the registry; a test compares with what its exporter writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a process tells whether it lives and can do its work.
+"""Whether a process lives and can do its work.
 
 It lives while every loop of it makes rounds: one that has not for long hangs, and only a new process helps. It is ready when
 every worker is open, so that it has its state, and the log answers. What fails in passing makes it unready, never dead.

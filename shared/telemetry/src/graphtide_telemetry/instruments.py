@@ -1,4 +1,4 @@
-"""Counting: figures of the registry on their way to OpenTelemetry.
+"""Record metrics of the registry with OpenTelemetry.
 
 Instruments are the process's. Before `set_up` they count nothing; those made before count from then on. A call costs about a
 microsecond, so it is made for batches, never for edges.
@@ -87,18 +87,18 @@ def observe(metric: Metric, values: Observe) -> Callable[[], None]:
 
 
 class Gauges:
-    """Gauges that are told of together, until they are closed."""
+    """Gauges that are reported together, until they are closed."""
 
     def __init__(self) -> None:
-        """Tell of none."""
+        """Report none."""
         self._ends: list[Callable[[], None]] = []
 
     def add(self, metric: Metric, values: Observe) -> None:
-        """Tell of this one, too."""
+        """Report this one, too."""
         self._ends.append(observe(metric, values))
 
     def close(self) -> None:
-        """Tell of none any more."""
+        """Report none any more."""
         for end in self._ends:
             end()
         self._ends.clear()

@@ -1,4 +1,4 @@
-"""Names of figures. Prometheus reads them with underscores for dots, the unit at the end, and `_total` after counters."""
+"""Names of metrics. Prometheus reads them with underscores for dots, the unit at the end, and `_total` after counters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ RECEIVED_EDGES = Metric(
     (key.STREAM, key.OUTCOME),
 )
 REFUSED_REQUESTS = Metric(
-    "graphtide.ingestion.refused_requests", Kind.COUNTER, "{request}", "Requests told to come back: too much was under way."
+    "graphtide.ingestion.refused_requests", Kind.COUNTER, "{request}", "Requests refused for now: too much was under way."
 )
 IN_FLIGHT = Metric("graphtide.ingestion.in_flight", Kind.GAUGE, "By", "Bytes of requests that are under way.")
 SEQUENCERS = Metric("graphtide.ingestion.sequencers", Kind.GAUGE, "{stream}", "Streams that are put in order.")
@@ -115,7 +115,7 @@ BATCH_STATE_ENTRIES = Metric(
     "graphtide.preprocess.state.entries", Kind.GAUGE, "{entry}", "Entries of the state store.", (key.WORKER,)
 )
 
-# Whoever reads a stream.
+# Readers of a stream.
 LAG = Metric(
     "graphtide.consumer.lag",
     Kind.GAUGE,

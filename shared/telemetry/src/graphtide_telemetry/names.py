@@ -86,7 +86,7 @@ class SpanName:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What somebody is told of when figures say so.
+    """A condition on metrics that somebody is alerted to.
 
     Attributes:
         name: as Prometheus has it; the page of that name in `docs/runbooks` says what to do.
@@ -94,7 +94,7 @@ class Alert:
         minutes: how long it has to last.
         expression: of Prometheus, with words that the chart replaces: `%HERE%` selects series of the release, `%HTTP%` those of
             its users' requests, `%SEQUENCER%` those of its sequencer, and `%THRESHOLD%` is the value of `threshold`.
-        figures: that the expression asks for; none asks whether figures come at all.
+        metrics: that the expression reads; empty for one on whether metrics come at all.
         when: what holds then, in words.
         summary: in a few words, with the labels that Prometheus puts in.
         description: in one sentence, likewise.
@@ -106,7 +106,7 @@ class Alert:
     severity: str
     minutes: int
     expression: str
-    figures: tuple[Metric, ...]
+    metrics: tuple[Metric, ...]
     when: str
     summary: str
     description: str

@@ -1,4 +1,4 @@
-"""What every HTTP service tells of its requests: FastAPI's own spans and figures, which go on with the caller's trace.
+"""Telemetry of requests in every HTTP service: FastAPI's own spans and metrics, which continue the caller's trace.
 
 They follow the conventions of OpenTelemetry; their names are in the registry for the documentation's sake.
 """
@@ -21,4 +21,4 @@ def _is_health(scope: Mapping[str, object]) -> bool:
 
 
 REQUESTS: Final[TelemetryConfig] = {"operation_spans": False, "logs": False, "exclude": _is_health}
-"""What an application is to tell: a span and its time for each request, no spans within, no logs, which are ours to write."""
+"""Telemetry of an application: a span and its time for each request, no spans within, and no logs, which are ours."""

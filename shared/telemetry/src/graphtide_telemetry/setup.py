@@ -1,4 +1,4 @@
-"""Setting telemetry up, once for a process: figures to be read by Prometheus, and everything by OTLP where that is asked for.
+"""Set telemetry up, once for a process: metrics for Prometheus, and everything by OTLP if configured.
 
 Nothing goes over the network unless `OTEL_EXPORTER_OTLP_ENDPOINT`, or the variable of a signal, names an endpoint. Without one
 no span is recorded: traces go through this process as they came.
@@ -42,7 +42,7 @@ _DONE = threading.Event()
 
 
 def set_up(service: str, settings: TelemetrySettings) -> None:
-    """Let figures, traces and logs of this process go where the environment says; called by who starts it, and done once.
+    """Send metrics, traces and logs of this process where the environment says; call it once at the start.
 
     Args:
         service: name of the process, `graphtide-planner`; `OTEL_SERVICE_NAME` takes its place.
@@ -71,7 +71,7 @@ def set_up(service: str, settings: TelemetrySettings) -> None:
 
 
 def exposition() -> bytes:
-    """Return the figures of this process in the text form that Prometheus reads; none before `set_up`."""
+    """Return the metrics of this process in Prometheus' text form; none before `set_up`."""
     return generate_latest(_METRICS)
 
 

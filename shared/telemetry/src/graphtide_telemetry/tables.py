@@ -31,7 +31,7 @@ def tables() -> dict[str, str]:
             ),
         ),
         "alerts": _table(
-            ("alert", "severity", "when", "for", "threshold", "figures"),
+            ("alert", "severity", "when", "for", "threshold", "metrics"),
             (
                 (
                     f"[`{each.name}`](../runbooks/{each.name}.md)",
@@ -39,7 +39,7 @@ def tables() -> dict[str, str]:
                     each.when,
                     f"{each.minutes} min",
                     "" if each.threshold is None else f"`monitoring.rules.{each.threshold}`",
-                    _listed(figure.name for figure in each.figures),
+                    _listed(metric.name for metric in each.metrics),
                 )
                 for each in entries(vars(alerts), Alert)
             ),

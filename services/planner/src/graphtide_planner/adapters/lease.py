@@ -1,6 +1,6 @@
 """The right to lead as a Lease of `coordination.k8s.io/v1`, by the rules of `client-go`'s leader election.
 
-A Lease names its holder and is renewed by it. Whoever finds one that did not change for its duration takes it; changes are
+A Lease names its holder and is renewed by it. A process that finds one unchanged for its duration takes it; changes are
 timed by our own monotonic clock from when we saw them, so that clocks need not agree. Every write names the version that was
 read: of two that write at once, one gets 409 Conflict. A holder that could not renew stops leading before others may take it.
 

@@ -2,7 +2,7 @@
 
 The watch runs in a thread of its own. It begins where the list ended; bookmarks bring it forward where nothing happens, so that
 it can go on there when the server ends it, which it does again and again. Where the server has forgotten that place (410 Gone),
-all are listed anew. Whatever else ends it is told to whoever asks what was seen, and the owner opens anew.
+all are listed anew. Whatever else ends it is raised to the next reader, and the owner opens anew.
 
 To scale is a merge patch of `spec.replicas` that names the version of what was seen: if anything has changed since, the API
 refuses it (409 Conflict) and nothing is lost but a moment.
@@ -164,7 +164,7 @@ class StatefulSets:
             self._seen[service] = Replicas(each.spec.replicas, each.status.ready_replicas, each.metadata.resource_version)
 
     def _follow(self, version: str, stop: Event) -> None:
-        """Watch until `stop`; what ends it is kept for whoever asks. `version` is where to begin."""
+        """Watch until `stop`; what ends it is kept for the next reader. `version` is where to begin."""
         failures = 0
         while not stop.is_set():
             try:
@@ -185,7 +185,7 @@ class StatefulSets:
                 return
 
     def _anew(self, version: str, stop: Event) -> str:
-        """List what there is, as the server forgot where we were; keep the old place where that fails, and be told so again."""
+        """List what there is, as the server forgot where we were; keep the old place if that fails, and get the error again."""
         try:
             return self._listed()
         except ThrottledError as error:
@@ -204,7 +204,7 @@ class StatefulSets:
             self._trouble = error if foreseen else FatalError(f"watching StatefulSets ended in {error!r}")
 
     def _watched(self, version: str, stop: Event) -> Iterator[str]:
-        """Take what the server tells until it ends the watch; yield the version after each.
+        """Take the server's events until it ends the watch; yield the version after each.
 
         Raises:
             GoneError: it does not know the version any more.

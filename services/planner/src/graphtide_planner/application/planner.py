@@ -138,7 +138,7 @@ class Planner:
             self._clock.sleep(self._rounds.linger_seconds)
             return
         messages = [self._settled(decision) for decision in decisions]
-        # Sorted, so that the least loaded shard is the same one whoever asks.
+        # Sorted, so that the least loaded shard is the same for every caller.
         for name in sorted(self._due)[: self._rounds.most_patterns]:
             self._due.discard(name)
             messages += [self._settled(decision) for decision in self._decided(name)]

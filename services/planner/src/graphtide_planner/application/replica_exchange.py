@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
 
 class ReplicaExchange:
-    """What the two told each other last; safe for threads."""
+    """The last messages of both sides; safe for threads."""
 
     def __init__(self, shard_counts: Mapping[str, ShardCount]) -> None:
         """Begin with what holds before anybody has looked."""

@@ -106,7 +106,7 @@ class Scaler:
         self._replica_exchange = neighbours.replica_exchange
         self._plan = plan
         self._opened: _Opened | None = None
-        self._figures: dict[HostId, hosts.HostRecord] = {}
+        self._host_records: dict[HostId, hosts.HostRecord] = {}
         self._histories: dict[str, History] = {}
         self._decisions: dict[str, hosts.ScalingRecord] = {}
         self._due = 0.0
@@ -128,7 +128,7 @@ class Scaler:
         """
         self._log.admin().ensure(self._topics.of_deployment())
         self._opened = opened = _Opened(Follower(self._log, self._topics.hosts), self._log.reader(None), self._log.writer())
-        self._figures, self._decisions = {}, {}
+        self._host_records, self._decisions = {}, {}
         self._take(opened.follower.to_the_end())
         self._cluster.open()
         begun = History(changed_at=self._clock.monotonic())
@@ -189,7 +189,7 @@ class Scaler:
         for record in records:
             if record.value is None:
                 # Its replica was taken away, or nobody needs it any more.
-                self._figures = {host: said for host, said in self._figures.items() if hosts.host_key(said) != record.key}
+                self._host_records = {host: said for host, said in self._host_records.items() if hosts.host_key(said) != record.key}
                 continue
             try:
                 found = hosts.decode_hosts(record.key, record.value)
@@ -197,7 +197,7 @@ class Scaler:
                 _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
                 continue
             if isinstance(found, hosts.HostRecord):
-                self._figures[HostId(found.service, found.shard)] = found
+                self._host_records[HostId(found.service, found.shard)] = found
 
     def _shard_counts(self, seen: Mapping[str, Replicas]) -> dict[str, ShardCount]:
         """Return the shards that plans may be given to: those that are ready, and none that is to go."""
@@ -232,14 +232,14 @@ class Scaler:
     ) -> Situation:
         held = answer.held
         shards = range(max([replicas.asked, *(host.shard + 1 for host in held.waiting if host.service == service)]))
-        figures = tuple(self._of_host(HostId(service, shard), held.running[HostId(service, shard)], ends) for shard in shards)
+        loads = tuple(self._of_host(HostId(service, shard), held.running[HostId(service, shard)], ends) for shard in shards)
         stranded = max((shard + 1 for shard in shards[replicas.asked :] if held.waiting[HostId(service, shard)]), default=0)
         return Situation(
-            service, self._clock.monotonic(), replicas.asked, replicas.ready, bounds, figures[: replicas.asked], stranded
+            service, self._clock.monotonic(), replicas.asked, replicas.ready, bounds, loads[: replicas.asked], stranded
         )
 
     def _of_host(self, host: HostId, patterns: int, ends: Mapping[str, int]) -> HostLoad:
-        said = self._figures.get(host)
+        said = self._host_records.get(host)
         if said is None or not patterns:
             # A host without patterns says nothing.
             return HostLoad(host.shard, 0.0 if not patterns else float("inf"), 0.0, 0.0, 0, 0, patterns)
@@ -252,7 +252,7 @@ class Scaler:
         """Return where the ordered streams end that hosts are in."""
         if self._opened is None:
             return {}
-        streams = {each.stream for said in self._figures.values() for each in said.streams}
+        streams = {each.stream for said in self._host_records.values() for each in said.streams}
         topics: dict[str, str] = {}
         for stream in sorted(streams):
             with suppress(InvalidQueryError):
@@ -286,7 +286,7 @@ class Scaler:
 
     def _forget(self, service: str, wanted: int) -> None:
         """Delete what hosts said that are gone now."""
-        gone = [said for host, said in self._figures.items() if host.service == service and host.shard >= wanted]
+        gone = [said for host, said in self._host_records.items() if host.service == service and host.shard >= wanted]
         if self._opened is not None and gone:
             self._opened.writer.write([Message(self._topics.hosts, hosts.host_key(said), None) for said in gone])
 
@@ -302,7 +302,7 @@ class Scaler:
         )
 
     def _tell(self, service: str, replicas: Replicas, decision: Decision) -> None:
-        """Say what was decided, in the topic and in figures."""
+        """Report the decision, in the topic and in metrics."""
         bounds, wanted = self._plan.bounds[service], decision.wanted
         outcome = "more" if wanted > replicas.asked else "fewer" if wanted < replicas.asked else "as many"
         add(metrics.SCALING_DECISIONS, 1, {key.OUTCOME: outcome, key.SERVICE_OF_PLANS: service})

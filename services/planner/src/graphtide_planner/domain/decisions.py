@@ -70,7 +70,7 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """A pattern cannot be planned, and its user is to be told why."""
+    """A pattern cannot be planned; its user gets the reason."""
 
     name: str
     version: int
@@ -113,7 +113,7 @@ def _change(record: PatternRecord, running: PlanRecord | None, known: Known, pol
     if running is None:
         return None if record.state == "paused" else _begun(record, known, policy)
     if record.registration != running.registration:
-        # Whoever was asked about the other one need not answer: what was deleted owes nothing.
+        # The host of the other one need not answer: a deleted plan owes nothing.
         return _first(record, record.start, known, policy)
     plan_status = known.plan_status(running)
     answered = plan_status is not None and plan_status.epoch == running.epoch and plan_status.state in _ENDED
@@ -266,7 +266,7 @@ def _host(plan: PlanRecord) -> HostName:
 
 
 def _assigned(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:
-    """Return the same plan with another wish."""
+    """Return the same plan with another desired state."""
     return replace(_next(running, known), desired=desired)
 
 
@@ -295,6 +295,6 @@ def _forgiven(name: str, known: Known) -> list[Decision]:
 
 
 def refusal(name: str, version: int, reason: str, known: Known) -> list[Decision]:
-    """Return what tells users why a pattern is not planned; nothing if that was said."""
+    """Return the report on why a pattern is not planned; nothing if it was reported."""
     said = known.refusals.get(name)
     return [] if said is not None and (said.version, said.reason) == (version, reason) else [Refuse(name, version, reason)]

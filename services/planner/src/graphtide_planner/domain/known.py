@@ -1,6 +1,6 @@
 """What the planner knows: the last that every topic says of every name.
 
-It is a fold of the topics and nothing else, so whoever reads them anew knows the same.
+It is a fold of the topics and nothing else, so reading them again gives the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLANNER: Final = "planner"
 """The service that statuses name which the planner itself gives."""
 
 MOST_EPOCH: Final = 2**53
-"""An epoch that no plan comes to: whoever speaks of a greater one answers to no plan of ours."""
+"""An epoch that no plan reaches: a report with a greater one is for no plan of ours."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class Known:
         self.damaged.add(name)
 
     def take_status(self, status: StatusRecord) -> bool:
-        """Take what a host says; return whether it says more than figures, which no decision is made from."""
+        """Take a host's report; return whether it has more than metrics, which no decision uses."""
         if status.epoch > MOST_EPOCH:
             return False
         said, host = self.said.setdefault(status.name, {}), HostId(status.service, status.shard)

@@ -1,7 +1,7 @@
 """Whose plans a new snapshot may change.
 
 Those of a label that came, went, or is twice or half as frequent as when plans were looked at last; all where the stream has
-drifted (`graphtide_core.statistics.drift`), which also tells what labels by themselves do not. Snapshots come every few seconds
+drifted (`graphtide_core.statistics.drift`), which also shows what labels alone do not. Snapshots come every few seconds
 and mostly say the same, and to plan a pattern takes milliseconds.
 Cost: O(types of edges) a snapshot.
 """
@@ -44,7 +44,7 @@ class Movement:
 
     @classmethod
     def begin(cls, policy: DriftPolicy) -> Movement:
-        """Return that of a stream of which nothing is known."""
+        """Return that of an unknown stream."""
         return cls(policy, StatisticsSnapshot(), {})
 
     def take(self, now: StatisticsSnapshot) -> frozenset[str] | None:

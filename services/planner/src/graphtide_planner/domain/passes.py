@@ -80,7 +80,7 @@ class Passes:
                 del self._alike[at]
 
     def engine_load(self, name: str, at: PassId, engine: str) -> EngineLoad:
-        """Return the company that a pattern has, or would have, by an engine in a pass. Complexity: O(engines)."""
+        """Return the co-located load of a pattern by an engine in a pass, current or hypothetical. Complexity: O(engines)."""
         there = self._alike.get(at, {})
         is_in, by, _ = self._places.get(name, (None, "", None))
         others = sum(len(alike.units) for alike in there.values()) - (is_in == at)
@@ -88,6 +88,6 @@ class Passes:
         return EngineLoad(others + 1, alike + 1)
 
     def regrown(self) -> set[str]:
-        """Return the patterns whose company has grown to twice what it was, each time once."""
+        """Return the patterns whose co-located load has doubled, once for each doubling."""
         found, self._regrown = self._regrown, set()
         return found

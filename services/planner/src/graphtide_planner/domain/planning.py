@@ -131,7 +131,7 @@ def _is_served(engine: str, policy: PlanningPolicy) -> bool:
 
 
 def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
-    """Return the running plan that a pattern is to have, too: that of the first like it, of which the same was asked.
+    """Return the running plan that a pattern is to have, too: that of the first equal one with the same options.
 
     Returns:
         None if there is none before it.
@@ -169,7 +169,7 @@ def _context(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> Plann
 
 
 def colocated_load_of(pattern: AnyPattern, known: Known, policy: PlanningPolicy) -> ColocatedLoad:
-    """Return the company of a pattern by each engine of its family: where it runs, else at the least loaded shard."""
+    """Return the co-located load of a pattern by each engine of its family: where it runs, else at the least loaded shard."""
     running = known.plans.get(pattern.name)
     found, stream = {}, ordered_stream(pattern)
     for engine in family_of(pattern).names:

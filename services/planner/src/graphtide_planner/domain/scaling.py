@@ -6,7 +6,7 @@ What it keeps to:
 * At constant load it comes to rest. Replicas are taken away only where the rest would carry all that was measured, the share
   that every host pays for reading the stream counted again for each. A number that was once left because it did not suffice is
   not gone back to before the load is clearly less than it was then, however unevenly patterns spread.
-* Nothing is decided while replicas are not ready, while figures are missing for fewer replicas, or soon after a change.
+* Nothing is decided while replicas are not ready, while loads are missing for fewer replicas, or soon after a change.
 * Fewer replicas are wanted long before there are fewer: patterns leave the last shards first. Load that comes back meanwhile
   ends that.
 
@@ -55,7 +55,7 @@ class Aims:
         out_after_seconds: how long a host has too much before there are more.
         in_after_seconds: how long fewer would do before there are fewer.
         rest_seconds: how long nothing is decided after a change.
-        figures_seconds: age from which on a host's figures tell nothing.
+        figures_seconds: age from which on a host's load is ignored.
         drain_seconds: how long patterns may take to leave before that is given up.
         step_out: replicas that are added at once at most.
         step_in: replicas that are taken away at once at most.
@@ -95,7 +95,7 @@ class HostLoad:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """One matcher service at one moment; shards without patterns need not have figures."""
+    """One matcher service at one moment; shards without patterns need not report loads."""
 
     service: str
     at: float
@@ -198,7 +198,7 @@ def _out_of_bounds(now: Situation, history: History) -> Decision | None:
 
 
 def _hot(now: Situation, history: History, aims: Aims) -> _Hot | None:
-    """Return what is too much for some host, by figures that are new enough."""
+    """Return what is too much for some host, by recent loads."""
     before = {shard: (seconds, records) for shard, seconds, records in history.lags}
     for host in now.hosts:
         if host.age_seconds > aims.figures_seconds or not host.patterns:

@@ -1,7 +1,7 @@
 """Which running patterns are equal but for their names: a host matches those of one plan by one engine, once for all.
 
 So they are placed together, and have one plan: that of the first of them, by name. They cost their host what one of them costs.
-Whoever has the plan of another is to be looked at again when that one has another plan.
+A pattern with the plan of another is examined again when that one gets another plan.
 Cost: O(text) for each text once; to ask for those that are equal, and to add or remove one, in proportion to how many they are.
 """
 

@@ -45,7 +45,7 @@ class Held:
     """What holds shards, and what runs on them.
 
     Attributes:
-        waiting: plans of each host of which the host has not said that they ended: it has to be there.
+        waiting: plans of each host that have not ended by its reports: it must stay.
         running: plans of each host that are to run.
     """
 

@@ -35,7 +35,7 @@ _MOST_RECORDS: Final = 5_000
 _MOST_UNCOMMITTED: Final = 100_000
 
 MOST_VERSIONS: Final = 1_000
-"""Versions of a name of which counts are kept apart; the oldest are put together beyond."""
+"""Versions of a name with separate counts; beyond it the oldest are added up."""
 
 
 @dataclass(slots=True)

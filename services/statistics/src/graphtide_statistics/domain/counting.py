@@ -21,7 +21,7 @@ _NO_ATTRIBUTES: Final = RECORD_FIELDS | MARKS | {"op"}
 """Columns of ordered edges that are none."""
 
 _MOST_CHARACTERS: Final = 64 * 1024
-"""Of all names of attributes that a snapshot tells: a stream may have a thousand."""
+"""The most attribute names in a snapshot: a stream may have a thousand."""
 
 
 def _labels(before: StatisticsRecord | None, snapshot: StatisticsSnapshot) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ class DeletionsBeganError(Exception):
 
 
 class Counting:
-    """Counts ordered edges, and tells how far the stream has moved since it was published last."""
+    """Counts ordered edges, and measures how far the stream has moved since its last publication."""
 
     def __init__(self, stream: StreamName, ticks: int, unit: TimeUnit, *, epoch: int = 0, deletions: bool = False) -> None:
         """Start with nothing seen.
@@ -52,7 +52,7 @@ class Counting:
             stream: its name.
             ticks: length of the window.
             unit: what a tick is.
-            epoch: of the stream: edges of another have no part in the figures.
+            epoch: of the stream: edges of another are not counted.
             deletions: whether the stream deletes edges; if not, no ids are kept.
         """
         self.stream = stream
@@ -73,7 +73,7 @@ class Counting:
         return Counting(self.stream, self.ticks, self.unit, epoch=epoch, deletions=self._deletions)
 
     def take(self, body: bytes, last_ts: int) -> None:
-        """Count the edges of an ordered record, the last of which has this time.
+        """Count the edges of an ordered record; the last one has this time.
 
         Raises:
             UnreadableStreamError: it is not what an ordered record must be.

@@ -1,4 +1,4 @@
-"""How long a window of each stream is counted: the longest reach of a pattern on it, up to a bound.
+"""How long a window of each stream is counted: the longest lookback of a pattern on it, up to a bound.
 
 Where all patterns count edges, no time is asked for, and the bound is taken: labels are as frequent there as anywhere.
 """

@@ -1,7 +1,7 @@
 """Checkpoints in Redis: one key a manifest, one hash of segments beside it, replaced in one transaction.
 
 Both keys carry the checkpoint's key as hash tag, so that a Redis Cluster keeps them in one slot, and every call is of one slot.
-Redis is not asked to keep anything for ever: whoever finds no checkpoint reads the log instead. A key of another type than ours
+Redis need not keep anything for ever: a host without a checkpoint reads the log instead. A key of another type than ours
 is somebody else's: it counts as none, and the next save takes its place.
 """
 

@@ -1,7 +1,7 @@
 """Clients of Redis by the scheme of a URL: one server, a cluster, or a primary that sentinels name.
 
   redis://[user:password@]host[:port][/database]        one server; also `rediss://` with TLS, and `unix://path`
-  redis+cluster://[user:password@]host[:port],…         a Redis Cluster, of which some nodes are named
+  redis+cluster://[user:password@]host[:port],…         a Redis Cluster, by some of its nodes
   redis+sentinel://[user:password@]host[:port],…/name[/database]   the primary `name` of these sentinels
 
 `rediss+cluster://` and `rediss+sentinel://` speak TLS. Options of redis-py for connections may follow as `?name=value`.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _ANY_TIME = str(2**63 - 1)
 _ROLLED_AFTER_MS = str(10 * 60_000)
-"""Kafka compacts what it does not write to any more. Whoever opens reads such a topic whole, and hosts write all the time: left
+"""Kafka compacts segments that it no longer writes to. An opening reads such a topic whole, and hosts write all the time: left
 to a gigabyte or a week, as Kafka has it, each opening would take longer and more memory than the one before."""
 _BETWEEN_LOOKS = 0.05
 _CLIENT_SECONDS = 5.0

@@ -4,7 +4,7 @@ A coordinator keeps positions in memory. One that loads while a lone broker come
 and go on doing so until the broker restarts (seen on Kafka 4.0.2: the snapshot after the first 16,384 records of its
 partition). The records themselves are right: each commit is one, in the transaction that it belongs to.
 
-Cost: reads one partition of the topic, which is compacted, from its beginning; for positions in doubt, not for every opening.
+Cost: reads one partition of the topic, which is compacted, from its beginning; only for positions that contradict others.
 Reference: Kafka's `OffsetCommitKey` versions 0 and 1, `OffsetCommitValue` versions 0 to 4.
 """
 

@@ -1,4 +1,4 @@
-"""How to reach a Kafka cluster, and how much to hold in memory for it. Nothing here is read from the environment."""
+"""Connect to a Kafka cluster with bounded memory. Nothing here is read from the environment."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class KafkaConnection:
         return int(self.request_seconds * 1000)
 
     def common(self) -> Config:
-        """Return what every client is told."""
+        """Return the settings of every client."""
         config: Config = {
             "bootstrap.servers": self.bootstrap,
             "client.id": self.client_id,
@@ -97,7 +97,7 @@ class KafkaConnection:
         return config
 
     def reading(self, group: str) -> Config:
-        """Return what a reader is told: committed records alone, no jump to another offset, no commits of its own."""
+        """Return the settings of a reader: committed records alone, no jump to another offset, no commits of its own."""
         return self.common() | {
             "group.id": group,
             "isolation.level": "read_committed",
@@ -117,7 +117,7 @@ class KafkaConnection:
         }
 
     def writing(self) -> Config:
-        """Return what a writer is told: all replicas, each message once and in order, kept until the cluster has it.
+        """Return the settings of a writer: all replicas, each message once and in order, kept until the cluster has it.
 
         Keys choose partitions as the Java client does, so that producers of both kinds agree.
         """
@@ -135,9 +135,9 @@ class KafkaConnection:
         }
 
     def transacting(self, id: str) -> Config:
-        """Return what a transactor is told.
+        """Return the settings of a transactor.
 
-        A transaction that begins while the end of the last is still being written is told to try again. So the time until then
+        A transaction that begins while the end of the last is still being written must be tried again. So the time until then
         counts in every transaction of a busy transactor: librdkafka's own 100 ms would be most of it.
         """
         milliseconds = int(self.transaction_seconds * 1000)

@@ -90,7 +90,7 @@ _LOUD: Final = {
     KafkaError.SASL_AUTHENTICATION_FAILED,
     KafkaError._SSL,
 }
-"""What happens beside any call, and whoever reads or writes must hear of."""
+"""Errors outside of any call that readers and writers must raise."""
 
 
 def translate(error: KafkaError, doing: str) -> GraphtideError:

@@ -24,7 +24,7 @@ class KafkaLog:
     """A `Log` on a Kafka cluster. Every reader, writer and transactor has its own connections and threads."""
 
     def __init__(self, connection: KafkaConnection) -> None:
-        """Reach the cluster this way."""
+        """Connect to the cluster with these settings."""
         self._connection = connection
 
     def reader(self, group: str | None) -> LogReader:

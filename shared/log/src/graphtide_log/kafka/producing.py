@@ -33,7 +33,7 @@ class Producing:
         self._beside = Beside("writing")
         self._refused: GraphtideError | None = None
         self._end: FatalError | None = None
-        """What stopped the producer; librdkafka tells it once."""
+        """What stopped the producer; librdkafka reports it once."""
         self._closed = False
         self._idle_poll = Lock()
         """Held while another thread polls: `close` waits for that."""
@@ -71,7 +71,7 @@ class Producing:
         return left
 
     def take_id(self, timeout: float) -> None:
-        """Take the producer's id for transactions from whoever has it."""
+        """Take the producer's transactional id from its holder."""
         self.producer.init_transactions(timeout)
 
     def begin(self, _timeout: float) -> None:
@@ -119,7 +119,7 @@ class Producing:
         """Throw away what was not delivered, and the producer; nothing but another `close` may follow.
 
         The producer is let go here and not when this object is: an error that somebody keeps holds the frames it came through,
-        and a producer that could not take its id goes on trying, and fences whoever has the id by then.
+        and a producer that could not take its id goes on trying, and fences the later holder of the id.
 
         Once the producer was fenced, confluent-kafka answers `flush` with a result and an error at once, a `SystemError`.
         """

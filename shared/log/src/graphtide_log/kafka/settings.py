@@ -1,4 +1,4 @@
-"""How a process is told where its log is."""
+"""Settings of the log of a process."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class KafkaTransactor:
         """When the transaction began that is under way."""
 
     def open(self) -> None:
-        """Take the id from whoever has it."""
+        """Take the id from its holder."""
         self.close()
         self._groups.clear()
         self._began = None
@@ -94,7 +94,7 @@ class KafkaTransactor:
 
     @contextmanager
     def _ended_by_time(self) -> Iterator[None]:
-        """Tell a transaction that Kafka ended because it took too long from one that a successor ended: Kafka answers alike.
+        """Distinguish a transaction that took too long from one that a successor ended: Kafka answers alike.
 
         Raises:
             TransientError: it took longer than Kafka lets a transaction take; the id is still this process's to take.
@@ -185,6 +185,6 @@ def _outcome(act: Callable[[], object]) -> BaseException | None:
     """Do the act; return what it raises."""
     try:
         act()
-    except BaseException as error:  # Whoever asked for the act raises it again.
+    except BaseException as error:  # The caller raises it again.
         return error
     return None

@@ -42,7 +42,7 @@ class _Topic:
 
 
 class State:
-    """The log itself. Every method but `changed` is to be called with `changed` held; whoever waits for news waits on it."""
+    """The log itself. Call every method but `changed` with `changed` held; readers wait on it."""
 
     def __init__(self, most_bytes: int | None) -> None:
         """Start without topics; `most_bytes` bounds each partition that is not compacted."""
@@ -125,7 +125,7 @@ class State:
         return self._open.get(id)
 
     def end(self, id: str, outcome: Outcome) -> None:
-        """End the id's transaction, if there is one, and tell readers."""
+        """End the id's transaction, if there is one, and notify readers."""
         transaction = self._open.pop(id, None)
         if transaction is not None:
             transaction.end(outcome)

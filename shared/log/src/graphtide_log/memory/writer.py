@@ -49,7 +49,7 @@ class MemoryTransactor:
         self._epoch = 0
 
     def open(self) -> None:
-        """Take the id from whoever has it."""
+        """Take the id from its holder."""
         with self._state.changed:
             self._epoch = self._state.take(self._id)
 

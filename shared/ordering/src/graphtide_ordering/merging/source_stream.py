@@ -186,7 +186,7 @@ class SourceStream:
         return rejected
 
     def go_on(self, place: int) -> list[RejectedRecord]:
-        """Let the edges before a place go; return what of their record was put aside, if they were the last."""
+        """Release the edges before a place; return the rejected part of their record, if they were the last."""
         self.place = place
         return self._let_go() if place == len(self.times) else []
 
@@ -237,7 +237,7 @@ class SourceStream:
         return late
 
     def _let_go(self) -> list[RejectedRecord]:
-        """Let the first record go; return what of it was put aside."""
+        """Release the first record; return its rejected part."""
         first = self._waiting.popleft()
         self._bytes -= first.size
         self._edges -= 0 if first.header is None else first.header.records

@@ -1,7 +1,7 @@
 """One stream out of several that are in order each: their edges by (epoch, time, name of the stream), then as each has them.
 
 That order follows from the streams alone, whatever of them was read first. An edge goes out when every other stream is known to
-be past it. A stream tells how far it is by its next edge, or else by the watermark of its last record, edge or heartbeat: what
+be past it. A stream's progress is its next edge, or else the watermark of its last record, edge or heartbeat: what
 comes next is no earlier. So at a time T of a stream that is waited for, edges before T go out, and those at T of streams whose
 names sort before. A stream in a later epoch is past all edges of the earlier one; so an epoch begins when all have begun it.
 
@@ -9,8 +9,8 @@ Why no edge is lost and none goes twice: what goes out is a prefix of that order
 is in it, an offset and how many edges of the record there. Reading from there gives the rest in the same order. How far a
 stream said that it was is committed too, since its heartbeats are not read again.
 
-Nothing that is earlier than what went out, or than the watermark that was told, goes out later: a stream that goes back, as one
-that was deleted and made again does, has such edges put aside as late.
+Nothing earlier than the output, or than the published watermark, goes out later: a stream that goes back, as one
+that was deleted and made again, has such edges rejected as late.
 
 Cost: an edge is decoded once, compared once with each stream and copied once. Memory: what waits of streams that are ahead,
 which the caller bounds by reading no more of those that `is_full` names.
@@ -73,7 +73,7 @@ class StreamMerger:
         self.resume(Instant(*found.passed), found.ordered, found.numbered)
 
     def start_at(self, stream: StreamName, offset: int) -> None:
-        """Read a stream, of which nothing was ever committed, from an offset on."""
+        """Read a stream without a committed position from an offset on."""
         self._sources[stream].start_at(offset)
 
     def resume(self, passed: Instant, ordered: int, numbered: int) -> None:
@@ -113,7 +113,7 @@ class StreamMerger:
 
     @property
     def ordered(self) -> int:
-        """Edges that went out so far, as told by `count_out`."""
+        """Edges that went out so far, by `count_out`."""
         return self._ordered
 
     @property

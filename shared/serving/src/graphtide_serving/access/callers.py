@@ -26,13 +26,13 @@ class Caller:
 
 
 class Authentication(Protocol):
-    """Tells who calls from what the caller shows."""
+    """Identifies a caller by its credentials."""
 
     def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:
         """Return who calls; None if what is shown proves nothing. Without a bearer token it asks nobody, and returns at once.
 
         Raises:
-            TransientError: whoever knows does not answer.
+            TransientError: the identity provider does not answer.
         """
         ...
 

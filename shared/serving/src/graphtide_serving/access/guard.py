@@ -52,7 +52,7 @@ class Guard:
 
         Raises:
             ProblemError: nobody knows who calls, or the caller calls too often.
-            TransientError: whoever knows does not answer.
+            TransientError: the identity provider does not answer.
         """
         kind, _, token = headers.get("authorization", "").partition(" ")
         bearer = token.strip() if kind.lower() == "bearer" and token.strip() else None
@@ -95,7 +95,7 @@ class Guard:
 
 
 class Admission:
-    """An application that only known callers reach, but for the open paths; `caller_of` a request says who it is."""
+    """An application for known callers, except for its open paths; `caller_of` identifies the caller of a request."""
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
         """Let this guard decide."""

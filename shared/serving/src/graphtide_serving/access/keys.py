@@ -1,4 +1,4 @@
-"""API keys: random texts of which only hashes are kept.
+"""API keys: random texts; only their hashes are kept.
 
 A key has 256 random bits, so a plain hash keeps it as well as a slow one would.
 """

@@ -53,7 +53,7 @@ class OidcSettings(BaseModel):
 
 
 class AccessSettings(BaseSettings):
-    """Settings of a service over HTTP: who may call, and what it tells of itself.
+    """Settings of a service over HTTP: who may call, and its health and telemetry.
 
     Attributes:
         api_keys: callers by keys, as a JSON list.
@@ -65,7 +65,7 @@ class AccessSettings(BaseSettings):
         cors_origins: sites whose pages may call from browsers, such as `https://ui.example`.
         ticket_secret: what tickets are signed with, the same for all processes of an API; by default one of each process.
         most_bytes_in_flight: of bodies that are held at once; a caller may hold half of them.
-        telemetry: what is told to whom.
+        telemetry: what goes where.
         stuck_seconds: a worker that is silent for so long hangs.
     """
 
@@ -93,7 +93,7 @@ class AccessSettings(BaseSettings):
         return Protection(guard, Hosts(self.hosts, self.cors_origins), self.most_bytes_in_flight, most_held_bytes)
 
     def authentication(self) -> Authentication:
-        """Return who tells who calls.
+        """Return what identifies callers.
 
         Raises:
             FatalError: nobody could call, or a key has a scope that there is not.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ALGORITHMS: Final = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
-"""Those with a public key alone: whoever reads the keys of the provider must not be able to sign."""
+"""Only those with a public key: a reader of the provider's keys must not be able to sign."""
 
 _LEEWAY_SECONDS: Final = 30
 

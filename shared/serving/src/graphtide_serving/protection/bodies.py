@@ -1,4 +1,4 @@
-"""Bodies of requests, read within bounds: what is there takes room, and who sends too slowly is told so."""
+"""Read bodies of requests within bounds: bytes count against the admission limit, and slow senders get an error."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Connections of HTTP that cost no more than they should, whatever the other side sends or does not read.
 
-A connection without a request under way has seconds to send one: whoever says nothing, or sends headers byte by byte, or the
+A connection without a request has seconds to send one: a client that is silent, or sends headers byte by byte, or the
 rest of a body that was answered already, is cut off. So is who does not read what is sent. At the bound on connections the one
 that has had no request under way for longest gives way to a new one, so silence shuts nobody out. Cost: a timer a request; at
 the bound, a look at all connections.

@@ -59,7 +59,7 @@ class Hosts:
     """The names under which a service is called."""
 
     def __init__(self, names: Iterable[str], origins: Iterable[str] = ()) -> None:
-        """Know these names beside those that need not be told, `*` is any; pages of these other sites may call."""
+        """Accept these host names beside the implied ones, `*` is any; pages of these other sites may call."""
         self._names = frozenset(name.lower().removesuffix(".") for name in names)
         self.origins = frozenset(origins)
 
@@ -100,7 +100,7 @@ def checked_origin(origin: str) -> str:
     """Return an origin as browsers write it: scheme and host in lower case, a port that is not the scheme's own.
 
     Raises:
-        ValueError: it is none, or `*`: pages of any site would call in the name of whoever opens them.
+        ValueError: it is none, or `*`: pages of any site would call in the name of their visitors.
     """
     parts = urlsplit(origin)
     scheme = parts.scheme.lower()
@@ -112,7 +112,7 @@ def checked_origin(origin: str) -> str:
 
 
 class KnownHosts:
-    """An application that only requests meant for it reach."""
+    """An application that gets only requests meant for it."""
 
     def __init__(self, app: ASGIApp, hosts: Hosts) -> None:
         """Serve an application under its names."""
