@@ -189,7 +189,8 @@ class Scaler:
         for record in records:
             if record.value is None:
                 # Its replica was taken away, or nobody needs it any more.
-                self._host_records = {host: said for host, said in self._host_records.items() if hosts.host_key(said) != record.key}
+                kept = {host: said for host, said in self._host_records.items() if hosts.host_key(said) != record.key}
+                self._host_records = kept
                 continue
             try:
                 found = hosts.decode_hosts(record.key, record.value)
