@@ -69,11 +69,11 @@ PRINT_CHOICES = """
 import random
 from graphtide_query.families.algebra.derivation import derived
 from graphtide_query.families.algebra.planning import chosen
-from graphtide_query.families.planner_options import Wish
+from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 for seed in range(25):
     query = random_graph_query(random.Random(seed), GraphQueryShape())
-    plan = chosen(query, Wish())
+    plan = chosen(query, PlannerOptions())
     print(plan.physical, [each.physical for each in plan.considered], derived(query, plan.physical))
 """
 

@@ -1,4 +1,4 @@
-"""The program `graphtide-ingestion`: serves over Kafka until it is told to end, or makes topics."""
+"""The program `graphtide-ingestion`: serves over Kafka until it is asked to end, or makes topics."""
 
 # ruff: noqa: E402 - what is imported may start threads, which are to have no arenas of their own, and takes its time
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _make_topics() -> None:
-    """Make them; status 1 where the log does not answer: whoever called tries again."""
+    """Make them; status 1 if the log does not answer: the caller tries again."""
     settings = Settings()
     log = KafkaLog(settings.kafka.connection("graphtide-make-topics"))
     try:

@@ -107,7 +107,7 @@ class Ingestion:
         return [*self.followers.ready(), *self.sequencers.ready(), *unmade, checked("log", self.log.ping)]
 
     def paths(self) -> list[str]:
-        """Return the paths of its API: whoever serves it beside another has to lead them here."""
+        """Return the paths of its API, for a server that routes them here."""
         return list(self.app.openapi()["paths"])
 
     def close(self) -> None:
@@ -243,7 +243,7 @@ def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
 
 
 def _heartbeat_seconds(settings: Settings, streams: Iterable[StreamName]) -> float:
-    """Return how long a stream that follows from these may be quiet: what waits for a bound is to be told within a second."""
+    """Return how long a stream that follows from these may be quiet: what waits for a bound is emitted within a second."""
     is_live = any(_is_live(settings, stream) for stream in streams)
     return min(settings.heartbeat_seconds, _LIVE_SECONDS) if is_live else settings.heartbeat_seconds
 

@@ -36,7 +36,7 @@ class Settings(AccessSettings):
         lateness: ticks by which an edge may come later than one that is newer; not set is one second, and 0 with the profile
             `low-latency`.
         idle_seconds: a producer that is silent for so long is not waited for.
-        heartbeat_seconds: how long a stream may be quiet before matchers are told that its time has passed; `inf` is for ever.
+        heartbeat_seconds: how long a stream may be quiet before matchers get a heartbeat; `inf` is for ever.
         most_pending: edges of a stream that may wait.
         clock: what lets the time of streams pass: `data` alone, or where all producers are idle also the `live` clock.
         clock_of: the same for single streams.

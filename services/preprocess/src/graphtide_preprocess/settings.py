@@ -19,12 +19,12 @@ class Settings(ServiceSettings):
     Attributes:
         streams: that are put in order; each is a query of its own.
         checkpoint: folder of the checkpoints, of any file system that Spark knows (`file:`, `s3a:`, `hdfs:`).
-        master: Spark's master; not set takes what `spark-submit` was told.
+        master: Spark's master; unset takes that of `spark-submit`.
         spark: more settings of Spark.
         unit: what one tick of a time counts.
         lateness: ticks by which an edge may come later than one that is newer; not set is one second.
         idle_seconds: a producer that is silent for so long is not waited for.
-        heartbeat_seconds: how long a stream may be quiet before matchers are told that its time has passed; `inf` is for ever.
+        heartbeat_seconds: how long a stream may be quiet before matchers get a heartbeat; `inf` is for ever.
         most_pending: edges of a stream that may wait.
         max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
         max_ahead_seconds_of: the same for single streams.

@@ -1,6 +1,6 @@
 """Parquet and Arrow files as history: pieces of about a million rows, read as the columns that are wanted.
 
-A Parquet piece is a run of row groups, of which the footer tells how many rows come before; an Arrow file is one piece.
+A Parquet piece is a run of row groups; the footer says how many rows come before. An Arrow file is one piece.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _decoded(
     types: Mapping[str, str],
     reading: Reading,
 ) -> Generator[EdgeBatch, None, PieceFacts]:
-    """Yield the batches of tables, and return what is told of them."""
+    """Yield the batches of tables, and return their facts."""
     ticks = ticks_per_second(reading.unit)
     decoder = ArrowDecoder(reading.symbols, reading.attributes, dict(columns), ticks, types=types)
     decoder.start_at(reading.ordinal)

@@ -60,7 +60,7 @@ class Counted(TypedDict):
 
 
 def counted_by_time(results: ResultFolder, slices: Iterable[int], ticks: int) -> list[Counted]:
-    """Return what was told of each pattern in each stretch of `ticks` in which something was, by time."""
+    """Return the counts of each pattern in each stretch of `ticks` with a match, by time."""
     parts = []
     for batch in _batches(results, slices):
         times = batch.column("detected_at")

@@ -1,4 +1,4 @@
-"""A backfill from history to matches: count, cut, find duplicates, match what is not finished, tell how far it is."""
+"""Run a backfill from history to matches: count, cut, find duplicates, match unfinished slices, report progress."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Backfill:
             cluster: where work is done.
             results: where what is found is kept; a run that was begun there goes on.
             asked: what is asked for beside the patterns.
-            on_progress: told now and then.
+            on_progress: called now and then.
             is_wanted: asked now and then; False cancels the run.
             cut_before: gives the bounds of the run's slices if some of them are published, though the results know of none.
         """
@@ -151,7 +151,7 @@ class Backfill:
         self._duplicates = 0
 
     def also(self, work: Callable[[], None]) -> None:
-        """Do this, too, whenever progress is told."""
+        """Do this, too, whenever progress is reported."""
         self._also = work
 
     def prepare(self) -> Prepared:
@@ -266,7 +266,7 @@ class Backfill:
 
 
 def refuse_missing_attributes(task: Task, history: History) -> None:
-    """Refuse patterns that read an attribute of which no column of history can be; looks at headers until all were seen.
+    """Refuse patterns that read an attribute that no column of history can be; looks at headers until all were seen.
 
     Raises:
         InvalidPatternError: a pattern can never match for that.

@@ -35,7 +35,7 @@ class Reading(NamedTuple):
 
 
 class PieceFacts(NamedTuple):
-    """What a piece tells of itself when it was read: records with the bad ones, bad ones, whether it gives ids, deletions."""
+    """Facts of a piece that was read: records with the bad ones, bad ones, whether it gives ids, deletions."""
 
     records: int
     rejected: int
@@ -76,7 +76,7 @@ class History(Protocol):
         ...
 
     def headers(self) -> Iterator[Sequence[str]] | None:
-        """Yield the names of columns of each part of history; None where only records tell which attributes they have.
+        """Yield the names of columns of each part of history; None if only records show which attributes they have.
 
         Raises:
             UnreadableStreamError: a part cannot be read.

@@ -3,7 +3,7 @@
 The matches of a slice and a marker that they are there are written in one transaction. Who opens the run's transactional id
 shuts out who had it, writes a record that it did, and reads the markers up to that record: so a slice that is tried again, by
 whomever, is not written twice. Reading to the end would not do: it ends where a transaction of somebody else is open. Where the
-run is cut is written before its first slice, so that a slice of a number is the same one to whoever goes on.
+run is cut is written before its first slice, so that a slice of a number is the same one for a process that continues.
 """
 
 from __future__ import annotations

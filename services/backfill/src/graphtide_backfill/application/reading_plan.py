@@ -1,4 +1,4 @@
-"""What the first pass over history tells about reading it again: ordinals, places, and what is settled when."""
+"""What the first pass over history finds for reading it again: ordinals, places, and what is settled when."""
 
 from __future__ import annotations
 

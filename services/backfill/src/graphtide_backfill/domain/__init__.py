@@ -1,1 +1,1 @@
-"""What is true of slices whoever runs them: cutting, matching, duplicates, sizes."""
+"""Slices, without their execution: cutting, matching, duplicates, sizes."""

@@ -1,6 +1,6 @@
 """How to cut history: slices of about equal numbers of edges, long against the window, several for each core.
 
-Cost of n slices on c cores, for N edges of which a window holds w in the mean: the work is N + n * w edges, and the cores take
+Cost of n slices on c cores, for N edges and w edges in a window in the mean: the work is N + n * w edges, and the cores take
 ceil(n / c) rounds of N / n + w each. More slices even out the cores and lose less when one fails; longer ones repeat less.
 Memory does not ask for short slices: an executor holds what is in the window, however long the slice is; only history out of
 order makes it hold what waits.

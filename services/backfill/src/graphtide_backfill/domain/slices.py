@@ -9,22 +9,22 @@ every match, extension and retraction is reported by one slice alone:
   window, hence later than a - window.
 * A deletion at d in [a, b) retracts the matches that hold the edge and whose edges are all in the window at d: all are later
   than d - window >= a - window, so the slice finds the match itself, though an earlier slice reported it. One window is enough
-  for retractions, too: a match of which an edge is older is never retracted.
+  for retractions, too: a match with an older edge is never retracted.
 * Whether a match is the first of its key follows from the interval that it was detected in; so does whether its retraction is
-  told.
+  emitted.
 * A record that deletes one of these edges comes after it, so it is later than a - window as well. What was deleted for an
   earlier slice is deleted for this one.
 * What time alone brings about, since something did not come, is detected at its bound. A slice lets time come to a and forgets
   what that settles, then takes its records and lets time come to b. The last slice of history lets all time pass at its end.
-* What a graph query tells at d follows from the results that are valid at d, with their ends, and from those that were told to
-  last until d or longer: they tell a `match` from an `extend`, and say what is withdrawn. An edge at t is valid until
+* What a graph query emits at d follows from the results that are valid at d, with their ends, and from those reported to
+  last until d or longer: they separate a `match` from an `extend`, and say what is withdrawn. An edge at t is valid until
   floor(t / SLIDE) * SLIDE + WINDOW <= t + WINDOW at most, so what is valid at d rests on edges later than d - WINDOW. What was
-  told to last until d or longer was valid one tick before d, by derivations whose edges all end at d or later: they are not
+  reported to last until d or longer was valid one tick before d, by derivations whose edges all end at d or later: they are not
   earlier than d - WINDOW. Each such derivation is there from its last edge on, without a break, with or without older ones
-  beside it, and its end says until when the result was told to last. So a slice that reads the edges later than
-  a - WINDOW - 1 tells of a result what one pass tells; that tick is what graph queries need beyond their longest window.
-  Results that ended before a may differ, and have no say. Nothing is told of when a result began, nor of its end as time alone
-  brings it about: a result that is valid across slices is told where it begins, extended and withdrawn where that happens.
+  beside it, and its end says until when the result was reported to last. So a slice that reads the edges later than
+  a - WINDOW - 1 reports a result as one pass does; that tick is what graph queries need beyond their longest window.
+  Results that ended before a may differ, and have no effect. Reports have no beginning of a result, nor its end if time alone
+  brings it about: a result that is valid across slices is reported where it begins, extended and withdrawn where that happens.
 * What REPORT INSTANCES and REPORT CHANGES report follows from all they reported before, so with such a pattern there is one
   slice. Where it has a window before it, the pattern begins at its start as one that is registered there does.
 * Slices are cut between times, never between records of one time. So ties fall into one slice, and in their order.

@@ -39,7 +39,7 @@ class Task:
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
-        """Refuse what slices of history cannot tell apart.
+        """Refuse what slices of history cannot distinguish.
 
         Raises:
             InvalidQueryError: a window counts edges, a query reads more than one stream or a view of these patterns, or the
@@ -62,7 +62,7 @@ class Task:
 
     @property
     def lookback(self) -> int:
-        """Ticks in which an id that comes again is a duplicate: those of the longest reach."""
+        """Ticks in which an id that comes again is a duplicate: those of the longest lookback."""
         return min(LONGEST, max(pattern.lookback(self.unit) for pattern in self.patterns))
 
     @property

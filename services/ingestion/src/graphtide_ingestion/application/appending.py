@@ -1,7 +1,7 @@
 """Appending to the log for many at once: one thread owns the writer, and one flush answers all who wait.
 
 While the log acknowledges what was handed over, more gathers for the next flush. So many small requests cost the log few
-flushes. Whoever hands over bounds the bytes that wait.
+flushes. The caller bounds the bytes that wait.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Appender:
         going_on = True
         while going_on:
             taken, going_on = self._gather()
-            # Whoever gave up waiting has got no answer, and need not be written; from here on nobody can give up.
+            # A sender that gave up got no answer, and need not be written; from here on nobody can give up.
             waiting = [handed for handed in taken if handed.done.set_running_or_notify_cancel()]
             try:
                 writer = writer or self._log.writer()
@@ -103,7 +103,7 @@ class Appender:
 
 
 def _reported(error: Exception) -> GraphtideError:
-    """Return what those who wait are told."""
+    """Return the error for those who wait."""
     if isinstance(error, GraphtideError):
         return error
     _LOG.error(events.APPENDING_FAILED, error=repr(error), exc_info=error)

@@ -26,7 +26,7 @@ _ATTEMPTS: Final = 40
 
 
 def known_duplicates(reader: LogReader, place: TopicPartition, windows: tuple[int, int], edges: int, epoch: int) -> Duplicates:
-    """Return a filter that has seen so many ticks and edges of the end of an epoch of a stream, of which `edges` went out.
+    """Return a filter that has seen the last ticks and edges of an epoch of a stream; `edges` went out in it.
 
     The reader reads something else afterwards: assign it anew.
 
@@ -73,7 +73,7 @@ def _start(reader: LogReader, place: TopicPartition, windows: tuple[int, int], l
 def _tail(reader: LogReader, place: TopicPartition, start: int, edges: int) -> Iterator[Record]:
     """Yield the records from an offset to the one that makes the stream's edges so many.
 
-    That tells the end, because what was just committed may take a moment to show.
+    That shows the end, because a new commit may take a moment to be visible.
     """
     reader.assign({place: start})
     reached = 0

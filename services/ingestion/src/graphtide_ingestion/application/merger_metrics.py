@@ -1,4 +1,4 @@
-"""What a merger tells of itself: edges by what became of them, what waits, how far it is behind."""
+"""Metrics of a merger: edges by outcome, what waits, and how far it is behind."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 class MergerMetrics:
-    """The figures of one merged stream."""
+    """The metrics of one merged stream."""
 
     def __init__(self, worker: str, stream: StreamName, unit: TimeUnit) -> None:
-        """Tell nothing before `follow`."""
+        """Report nothing before `follow`."""
         self._of = {key.STREAM: str(stream)}
         self._ticks_per_second = 1_000_000_000 / unit.nanoseconds
         self._lag = Lag({key.WORKER: worker, key.STREAM: str(stream)})
         self._gauges = Gauges()
 
     def follow(self, merger: StreamMerger) -> None:
-        """Tell how this merger stands, and no other."""
+        """Report the state of this merger, and no other."""
         self._gauges.close()
         self._gauges.add(metrics.PENDING_EDGES, lambda: [(merger.pending, self._of)])
         self._gauges.add(metrics.WATERMARK_LAG, lambda: self._watermark_lag(merger))
@@ -51,7 +51,7 @@ class MergerMetrics:
             add(metrics.SEQUENCED_EDGES, edges, {**self._of, key.OUTCOME: outcome})
 
     def close(self) -> None:
-        """Tell nothing more."""
+        """Report nothing more."""
         self._gauges.close()
 
     def _watermark_lag(self, merger: StreamMerger) -> Iterator[Observed]:

@@ -68,7 +68,7 @@ class Merging:
     Attributes:
         unit: what their times count.
         linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
-        heartbeat_seconds: how long the stream may be quiet before its readers are told of a watermark that they do not know.
+        heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
         most_edges: edges of one ordered record.
         most_bytes: bytes of one ordered record.
         most_records: ordered records read at once.
@@ -114,7 +114,7 @@ class MergingWorker:
 
     @property
     def merger(self) -> StreamMerger:
-        """What decides, for its figures."""
+        """The merger, for its metrics."""
         return self._merger
 
     def open(self) -> None:
@@ -175,7 +175,7 @@ class MergingWorker:
         self._figures.close()
 
     def _restore(self, reader: LogReader, transactor: LogTransactor, last: OrderedHeader | None) -> None:
-        """Bring the merger to the last commit, of which the last merged record tells."""
+        """Bring the merger to the last commit, by the last merged record."""
         committed = self._committed(reader, last, transactor)
         found = {name: _known(committed[place]) for name, place in self._places.items()}
         known = {name: each for name, each in found.items() if each is not None}
@@ -207,7 +207,7 @@ class MergingWorker:
         return self._committed_offset_check.settled(reader, list(self._places.values()), contradiction, transactor)
 
     def _begin(self, reader: LogReader, last: OrderedHeader | None) -> None:
-        """Begin where nothing was ever committed: a reach of the patterns before they came, or where the merged stream ends.
+        """Begin without a commit: one lookback of the patterns before they came, or where the merged stream ends.
 
         What came since the first of them was registered is merged, however late this is.
         """
@@ -224,7 +224,7 @@ class MergingWorker:
             self._merger.start_at(name, 0 if instant is None else first_since(reader, place, instant, ends[name]))
 
     def _lookback_begins(self, reader: LogReader, ends: Mapping[StreamName, int], lookback: int) -> Instant | None:
-        """Return where a reach begins that ends where the stream ends that is least far; None if all are empty so far."""
+        """Return where a lookback begins that ends at the end of the slowest stream; None if all are empty so far."""
         found = (newest_before(reader, self._places[name], end) for name, end in ends.items())
         newest = min((each for each in found if each is not None), default=None)
         return None if newest is None else newest.back(lookback)
@@ -243,7 +243,7 @@ class MergingWorker:
         return opened(self._reader, self.name), self._merger
 
     def _read_those_behind(self, reader: LogReader) -> None:
-        """Read no more of streams of which enough waits."""
+        """Read no more of streams with enough waiting."""
         full = {name for name in self._places if self._merger.is_full(name)}
         if full != self._paused:
             reader.pause([self._places[name] for name in full - self._paused])

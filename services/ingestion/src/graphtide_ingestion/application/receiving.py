@@ -1,4 +1,4 @@
-"""A body of edges on its way to the log: what to write, and what to tell the sender."""
+"""A body of edges on its way to the log: what to write, and what to answer the sender."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_EDGE: Final = {"src is missing", "dst is missing", "label is missing"}
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sends a body, for what stream, whether that is to be made for it, and as part of which trace; events or edges."""
+    """The sender of a body, its stream, whether the stream may be made, its trace, and whether it has events or edges."""
 
     stream: StreamName
     content_type: str
@@ -67,7 +67,7 @@ class Reception:
     Edges of a producer go to one partition, so that they keep their order; those without go to the first.
 
     Attributes:
-        rejected: edges put aside so far.
+        rejected: edges rejected so far.
         errors: the first of them.
     """
 

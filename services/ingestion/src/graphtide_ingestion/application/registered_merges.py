@@ -37,7 +37,7 @@ def readers_of(log: Log, topics: Topics, stream: StreamName) -> list[PatternReco
 
 
 class RegisteredMerges:
-    """Follows the registered patterns, of which one that cannot be read counts as none."""
+    """Follows the registered patterns; an unreadable one counts as none."""
 
     def __init__(self, log: Log, topics: Topics) -> None:
         """Prepare; the patterns are read at the first look."""

@@ -1,4 +1,4 @@
-"""What a sequencer tells of itself: edges by what became of them, what waits, how far it is behind."""
+"""Metrics of a sequencer: edges by outcome, what waits, and how far it is behind."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _LOG = structlog.get_logger()
 
 
 class SequencerMetrics:
-    """The figures of one stream's sequencer."""
+    """The metrics of one stream's sequencer."""
 
     def __init__(self, worker: str, stream: StreamName, unit: TimeUnit) -> None:
-        """Tell nothing before `follow`."""
+        """Report nothing before `follow`."""
         self._of = {key.STREAM: str(stream)}
         self._ticks_per_second = 1_000_000_000 / unit.nanoseconds
         self._lag = Lag({key.WORKER: worker, key.STREAM: str(stream)})
@@ -40,7 +40,7 @@ class SequencerMetrics:
         self._is_full = False
 
     def follow(self, sequencer: StreamSequencer) -> None:
-        """Tell how this sequencer stands, and no other."""
+        """Report the state of this sequencer, and no other."""
         self._gauges.close()
         note(sequencer.stream_progress.note(self._stream))
         self._gauges.add(metrics.PENDING_EDGES, lambda: [(sequencer.pending, self._of)])
@@ -70,7 +70,7 @@ class SequencerMetrics:
         self._is_full = lately > 0
 
     def close(self) -> None:
-        """Tell nothing more."""
+        """Report nothing more."""
         self._gauges.close()
 
     def _watermark_lag(self, sequencer: StreamSequencer) -> Iterator[Observed]:

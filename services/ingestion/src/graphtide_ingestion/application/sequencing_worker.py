@@ -63,7 +63,7 @@ class Sequencing:
         unit: what its times count.
         ordering: how long to wait for whom.
         linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
-        heartbeat_seconds: how long the stream may be quiet before its readers are told of a watermark that they do not know.
+        heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
         most_edges: edges of one ordered record.
         most_records: raw records read at once.
         most_raw_bytes: bytes of raw records behind one transaction.
@@ -113,7 +113,7 @@ class SequencingWorker:
 
     @property
     def sequencer(self) -> StreamSequencer:
-        """What decides, for its figures."""
+        """The sequencer, for its metrics."""
         return self._stream_sequencer
 
     def open(self) -> None:

@@ -33,7 +33,7 @@ _WAIT_SECONDS: Final = 0.2
 class StreamSchemas:
     """A `Worker` that knows what attributes of streams are; safe for threads.
 
-    Whoever asks before all that was there was read hears that it is not known yet: edges must not slip past a declaration.
+    Until all earlier records were read the answer is "not known yet": edges must not slip past a declaration.
     """
 
     def __init__(self, log: Log, topics: Topics) -> None:

@@ -1,9 +1,9 @@
 """A body of edges, read block by block: good edges to pass on, bad ones for the dead letters.
 
 Good edges keep their bytes, lines and ordinals. A passage goes on as a batch, so that the sequencer need not decode it again,
-or as text where a batch is of no use: it has few edges, of which a batch is larger than the text; it shows attributes that were
+or as text if a batch is of no use: it has few edges, whose batch is larger than the text; it shows attributes that were
 not decoded; or its values would take too much memory. Text goes on as it came, but for a header line, which gets the canonical
-names, and for a substitute on the line of each edge that was rejected: whoever reads the text counts it.
+names, and for a substitute on the line of each edge that was rejected: a reader of the text counts it.
 Cost: one pass of the decoder.
 """
 
@@ -102,8 +102,8 @@ class BodyReader:
         Args:
             format: how it is written.
             columns: the body's own names of fields by canonical names (`ts`, `src`, …); those left out are canonical.
-            most_bytes: bytes of a passage's text, about; an edge that is larger is put aside.
-            substitutes: whether it may have substitutes already, for edges that were put aside before.
+            most_bytes: bytes of a passage's text, about; a larger edge is rejected.
+            substitutes: whether it may have substitutes already, for edges that were rejected before.
             types: what is known of the stream's attributes.
             least_batch: edges of a passage from which on it is a batch; None passes all on as text.
 
@@ -130,7 +130,7 @@ class BodyReader:
         self._held_bytes = 0
 
     def push(self, block: bytes) -> tuple[list[Passage], list[Refused]]:
-        """Take a block; return what is ready to be passed on, and what was put aside.
+        """Take a block; return what is ready to be passed on, and what was rejected.
 
         Raises:
             UnreadableStreamError: the body as a whole is not what it claims to be.
@@ -220,7 +220,7 @@ class BodyReader:
         """Find out what the attributes are."""
         if not self._format.has_header:
             self.seen = seen_in_json(beginning, self._types.read)
-            # What is judged is not discovered.
+            # A declared attribute is not discovered.
             self._ask_for({**self._types.refusing, **self.seen})
             return
         header = decoder_of(self._format, Decoding(columns=self._names))
@@ -250,7 +250,7 @@ class BodyReader:
         return decoder_of(self._format, asked)
 
     def _taken(self, batch: EdgeBatch, *, is_whole: bool) -> tuple[list[Passage], list[Refused]]:
-        """Return passages of what was decoded, which is all that the text has if it `is_whole`, and what was put aside."""
+        """Return passages of what was decoded, which is all that the text has if it `is_whole`, and what was rejected."""
         letters = take_dead_letters(self._decoder)
         rejected = deque(each.line for each in letters)
         refused = [
@@ -287,7 +287,7 @@ class BodyReader:
         return len(part) == 1 and part.raw_bytes - 1 > self._most_bytes
 
     def _too_large(self, part: EdgeBatch) -> Refused:
-        """Return the only edge of a part as what is put aside."""
+        """Return the only edge of a part as a rejected one."""
         text = part.raw_text(self._line)
         line = self._line + len(text) - len(text.lstrip(b"\n"))
         return Refused(ErrorCode.TOO_LARGE, f"the edge is longer than {self._most_bytes} bytes", text.strip(b"\n"), line)
@@ -302,7 +302,7 @@ class BodyReader:
         yield from self._parts(batch.part(middle, len(batch)))
 
     def _passage(self, part: EdgeBatch, rejected: list[int], end: int, *, is_whole: bool) -> list[Passage]:
-        """Return the lines from where the last passage ended to before `end`, if there are any: edges, and those put aside."""
+        """Return the lines from where the last passage ended to before `end`, if there are any: edges, and rejected ones."""
         edges, line, ordinal = len(part), self._line, self._ordinal
         self._line, self._ordinal = end, ordinal + edges + len(rejected)
         self.accepted += edges
@@ -315,7 +315,7 @@ class BodyReader:
 
 
 def _with_substitutes(text: bytes, first: int, rejected: list[int], end: int) -> bytes:
-    """Return the text, which begins with a line, with substitutes for what was put aside, as far as the last of its lines."""
+    """Return the text, which begins with a line, with substitutes for rejected edges, as far as the last of its lines."""
     if not rejected:
         return text
     text += b"\n" * (end - first - text.count(b"\n"))

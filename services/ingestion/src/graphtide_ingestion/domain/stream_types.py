@@ -1,7 +1,7 @@
 """Types of a stream's attributes: what holds for a body of edges, and what its beginning shows.
 
 What was declared holds for every edge. What edges showed before holds for CSV alone, which has no types: a column of texts
-stays one. The rest is told to whoever asks, and refuses nothing. Cost: the first edges of a body are read twice.
+stays one. The rest is for information, and refuses nothing. Cost: the first edges of a body are read twice.
 """
 
 from __future__ import annotations

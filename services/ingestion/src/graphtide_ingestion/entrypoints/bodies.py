@@ -47,7 +47,7 @@ def with_columns() -> list[str]:
 
 
 def declared_size(request: Request) -> int | None:
-    """Return the size of the body in bytes, if the request tells it."""
+    """Return the size of the body in bytes, if the request has it."""
     declared = request.headers.get("content-length", "")
     return int(declared) if declared.isascii() and declared.isdigit() else None
 

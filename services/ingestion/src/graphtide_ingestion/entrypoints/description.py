@@ -37,7 +37,7 @@ TAGS: Final = [
     {"name": "edges", "description": "Edges come in: as JSON, CSV or CloudEvents, and as dead letters that are sent again."},
     {
         "name": "streams",
-        "description": "Where edges come from: how far they were put in order, what was counted and put aside.",
+        "description": "Where edges come from: how far they were put in order, what was counted and rejected.",
     },
 ]
 
@@ -85,7 +85,7 @@ EDGES: Final[dict[str, Any]] = {
         "required": True,
         "description": (
             "Edges. One that is none becomes a dead letter, and costs no other. "
-            "With the header Idempotency-Key of a request that was answered with 202, or whose edges were all put aside, "
+            "With the header Idempotency-Key of a request that was answered with 202, or whose edges were all rejected, "
             "the answer is that one again."
         ),
         "content": {

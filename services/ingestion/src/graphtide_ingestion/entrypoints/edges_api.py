@@ -79,11 +79,11 @@ class HttpLimits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is told to a sender whose body was read: the document of status 202, or that no edge of it could be used.
+    """The answer to a sender whose body was read: the document of status 202, or that no edge of it could be used.
 
     Attributes:
         accepted: edges that the log keeps.
-        rejected: edges that were put aside.
+        rejected: edges that were rejected.
         errors: the first of those.
         new: the stream, if it is made for these edges.
     """
@@ -141,7 +141,7 @@ class EdgesApi:
         A stream that is not there is made with the first edge that can be used, if edges make streams.
 
         Raises:
-            ProblemError: why not, or why not all of them; `accepted` tells how many of the first were.
+            ProblemError: why not, or why not all of them; `accepted` is how many of the first were.
         """
         kind = bodies.content_type(request)
         named, key = bodies.producer(request), bodies.idempotency_key(request)
@@ -159,7 +159,7 @@ class EdgesApi:
             error.more |= reported(new)
             raise
         except TransientError:
-            # It may have been deleted: whoever sends next looks.
+            # It may have been deleted: the next sender looks.
             self._streams.forget(stream)
             raise
 

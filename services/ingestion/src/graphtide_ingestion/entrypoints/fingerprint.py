@@ -1,4 +1,4 @@
-"""What tells two requests with one idempotency key apart: a digest of the body and of the headers that say what it means."""
+"""Distinguish two requests with one idempotency key: a digest of the body and of the headers that give it a meaning."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class ResetsApi:
         caller = caller_of(request.scope)
         whose = caller.name if caller is not None else ""
         key = bodies.idempotency_key(request)
-        standing = await asyncio.to_thread(progress_of, self._log, self._topics, stream)
-        current = 0 if standing is None else standing.epoch
+        progress = await asyncio.to_thread(progress_of, self._log, self._topics, stream)
+        current = 0 if progress is None else progress.epoch
         ends = current if epoch is None else epoch
         if ends > current:
             detail = f"stream {stream} is in epoch {current}: it has no epoch {ends} to end"
@@ -89,7 +89,7 @@ class ResetsApi:
             try:
                 await self._write(stream, Reset(ends, whose[:_LONGEST_NAME] or None))
             except TransientError:
-                # It may have been deleted: whoever asks next looks.
+                # It may have been deleted: the next caller looks.
                 self._streams.forget(stream)
                 raise
         return EndedEpoch(stream=stream, ended=ends)

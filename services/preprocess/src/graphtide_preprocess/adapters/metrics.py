@@ -1,4 +1,4 @@
-"""What batches tell of themselves."""
+"""Metrics of batches."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class BatchMetrics(StreamingQueryListener):
-    """Tells of every batch; a query has the name of its worker."""
+    """Reports every batch; a query has the name of its worker."""
 
     def __init__(self) -> None:
-        """Tell of none."""
+        """Report none."""
         self._states: dict[Metric, dict[str, int]] = {metrics.BATCH_STATE_SIZE: {}, metrics.BATCH_STATE_ENTRIES: {}}
         for metric in self._states:
             observe(metric, partial(self._observed, metric))
@@ -48,7 +48,7 @@ class BatchMetrics(StreamingQueryListener):
         """Do nothing."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Do nothing: the worker's loop tells of failures."""
+        """Do nothing: the worker's loop reports failures."""
 
     def _observed(self, metric: Metric) -> Iterator[Observed]:
         for query, value in list(self._states[metric].items()):

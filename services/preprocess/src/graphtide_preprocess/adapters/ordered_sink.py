@@ -1,4 +1,4 @@
-"""The sink: the one task that has a batch's turn commits it to the log, in an executor."""
+"""The sink: the one task that has a batch's messages commits it to the log, in an executor."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _WRITERS: dict[Writing, MicroBatchWriter] = {}
 
 
 class OrderedWriter(DataSourceStreamArrowWriter):
-    """Commits turns."""
+    """Commits micro-batches."""
 
     def __init__(self, writing: Writing) -> None:
         """Open nothing: this travels to executors."""
         self._writing = writing
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Commit the turn, if the task was given one."""
+        """Commit the micro-batch, if the task was given one."""
         writing = self._writing
         texts = (text.as_py() for batch in iterator for text in batch.column("text"))
         given = rows.micro_batch_of(texts)
@@ -57,7 +57,7 @@ class OrderedWriter(DataSourceStreamArrowWriter):
         """Do nothing: the log has committed."""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        """Do nothing: a turn is there or not."""
+        """Do nothing: a micro-batch is there or not."""
 
 
 class OrderedSink(DataSource):

@@ -1,4 +1,4 @@
-"""The stateful operator: takes a turn in every batch, its state in Spark's state store.
+"""The stateful operator: handles every micro-batch, its state in Spark's state store.
 
 Spark gives a key's rows to one task. Its process keeps a copy of the state in memory from batch to batch (`StreamOrder`); where
 the next batch comes to another process, that one reads the state store.
@@ -77,7 +77,7 @@ class OrderingOperator(StatefulProcessor):
         self._kept = _Kept(handle)
 
     def handleInputRows(self, key: object, rows_of_key: Iterable[Row], timer_values: TimerValues) -> Iterator[Row]:  # noqa: ARG002 - Spark's name
-        """Take the turn of a batch."""
+        """Take the micro-batch of a batch."""
         order = _ORDERS.setdefault(self._task, StreamOrder(self._task))
         given = order.micro_batch(self._kept, _arrived(rows_of_key))
         if given is not None:

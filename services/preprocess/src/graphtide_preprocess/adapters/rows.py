@@ -19,7 +19,7 @@ READ: Final = "stream string, kind int, place int, head binary, body binary"
 """What the source gives: blocks, patterns, and one instant a batch."""
 
 WRITTEN: Final = "place int, text binary"
-"""What the operator gives: a turn, then its messages in their order."""
+"""What the operator gives: a micro-batch, then its messages in their order."""
 
 BLOCK: Final = 0
 PATTERN: Final = 1
@@ -77,14 +77,14 @@ def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:
 
 
 def written(micro_batch: MicroBatch, messages: Iterable[Message]) -> Iterator[tuple[int, bytes]]:
-    """Yield the rows of a turn."""
+    """Yield the rows of a micro-batch."""
     yield 0, msgspec.msgpack.encode(micro_batch)
     for place, message in enumerate(messages, 1):
         yield place, msgspec.msgpack.encode(message)
 
 
 def micro_batch_of(texts: Iterable[bytes]) -> tuple[MicroBatch, list[Message]] | None:
-    """Return the turn that rows hold, in their order; None of no rows."""
+    """Return the micro-batch that rows hold, in their order; None of no rows."""
     rows = iter(texts)
     first = next(rows, None)
     if first is None:

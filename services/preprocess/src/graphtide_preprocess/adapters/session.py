@@ -27,7 +27,7 @@ RELIED_ON: Final = {
 
 
 def session(master: str | None, more: Mapping[str, str]) -> SparkSession:
-    """Return the session; `master` None takes what `spark-submit` was told."""
+    """Return the session; `master` None takes that of `spark-submit`."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("graphtide-preprocess")
     if master is not None:

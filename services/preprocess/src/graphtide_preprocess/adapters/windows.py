@@ -1,6 +1,6 @@
-"""Windows of a DataFrame of edges, for notebooks: which windows an edge is in, and figures of each window by `groupBy`.
+"""Windows of a DataFrame of edges, for notebooks: which windows an edge is in, and statistics of each window by `groupBy`.
 
-The figures are those of `graphtide_native.statistics` over tumbling windows: types of edges, pairs of edges that meet at a
+The statistics are those of `graphtide_native.statistics` over tumbling windows: types of edges, pairs of edges that meet at a
 vertex, and rates. They are counted in parallel, so edges need not be in order.
 
 ```python

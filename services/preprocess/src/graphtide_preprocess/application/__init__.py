@@ -1,1 +1,1 @@
-"""What the job does, over ports: planning what to read, putting a turn in order, committing it."""
+"""What the job does, over ports: planning what to read, putting a micro-batch in order, committing it."""

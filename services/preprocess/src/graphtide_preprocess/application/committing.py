@@ -1,11 +1,11 @@
-"""Turns to the log: each in one transaction together with its mark, so that each is there once.
+"""Micro-batches to the log: each in one transaction together with its mark, so that each is there once.
 
-Why no turn is missing and none is there twice. The mark is a position of the job's group in the ordered topic; it names the
-last turn that was committed. Every turn names the one before it. So who is to commit a turn reads the mark and finds one of
-three:
+Why no micro-batch is missing and none is there twice. The mark is a position of the job's group in the ordered topic; it names
+the last micro-batch that was committed. Every micro-batch names the one before it. So its writer reads the mark
+and finds one of three:
 
-1. the turn before: nothing of this one is there, and all of it is written now, with its mark, or nothing;
-2. this turn, with the same counts: it was committed, and the job was killed before it noted that; nothing is written;
+1. the micro-batch before: nothing of this one is there, and all of it is written now, with its mark, or nothing;
+2. this micro-batch, with the same counts: it was committed, and the job was killed before it noted that; nothing is written;
 3. anything else: the checkpoint and the log do not belong together, and nothing is written.
 
 That a mark is read anew after every change of writers follows from the transactional id: who opens it shuts the writer before
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class MicroBatchWriter:
-    """Writes the turns of one stream."""
+    """Writes the micro-batches of one stream."""
 
     def __init__(self, log: Log, topics: Topics, stream: StreamName) -> None:
         """Write nothing yet."""
@@ -46,11 +46,11 @@ class MicroBatchWriter:
         self._last: int | None = None
 
     def commit(self, micro_batch: MicroBatch, messages: Iterable[Message]) -> bool:
-        """Write a turn, unless it is there already; return whether it was written.
+        """Write a micro-batch, unless it is there already; return whether it was written.
 
         Raises:
             FatalError: the checkpoint and the log do not belong together.
-            TransientError: the log does not answer; whether the turn is there is known when it is committed again.
+            TransientError: the log does not answer; whether the micro-batch is there is known when it is committed again.
         """
         given = list(messages)
         if self._transactor is not None and self._last == micro_batch.previous:

@@ -1,4 +1,7 @@
-"""What the job keeps from turn to turn: a head, and blocks by number. What is put counts once the turn is over."""
+"""What the job keeps from one micro-batch to the next: a head, and blocks by number.
+
+What is put counts once the micro-batch is over.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,8 @@ class Kept(Protocol):
     """The state of one stream.
 
     Attributes:
-        waiting: blocks of which edges wait, by the order of their arrival.
-        sent: edges that went out, by turn.
+        waiting: blocks with waiting edges, in the order of their arrival.
+        sent: edges that went out, by micro-batch.
     """
 
     @property
@@ -45,7 +48,7 @@ class Kept(Protocol):
     def sent(self) -> KeptBlocks: ...  # noqa: D102 - said above
 
     def head(self) -> bytes | None:
-        """Return the head; None before the first turn."""
+        """Return the head; None before the first micro-batch."""
         ...
 
     def keep_head(self, head: bytes) -> None:
@@ -66,14 +69,14 @@ FORM = 1
 
 
 class WaitingBlock(msgspec.Struct, frozen=True, array_like=True):
-    """A block of which edges wait: the greatest time in it tells how long."""
+    """A block with waiting edges: its greatest time says how long."""
 
     arrival: int
     newest: int
 
 
 class SentBlock(msgspec.Struct, frozen=True, array_like=True):
-    """The edges of a turn: the time of the last tells when they have left the window, and the number of the edge after it."""
+    """The edges of a micro-batch: the time of the last says when they leave the window, and the number of the edge after it."""
 
     micro_batch: int
     last_ts: int
@@ -103,20 +106,20 @@ class Head(
     """Everything but the blocks.
 
     Attributes:
-        identity: made at the first turn; copies in memory are known by it.
-        micro_batch: number of the last turn.
-        written: number of the last turn that wrote something.
+        identity: made at the first micro-batch; copies in memory are known by it.
+        micro_batch: number of the last micro-batch.
+        written: number of the last micro-batch that wrote something.
         written_at: when, in milliseconds.
         sequencer: how far the stream is.
         attributes: of the stream, in the order in which they were found.
-        left_out: names of attributes that found no room in the last turn.
+        left_out: names of attributes that found no room in the last micro-batch.
         registrations: of the registered patterns, by name.
         arrivals: blocks taken so far.
-        waiting: blocks of which edges wait.
-        sent: turns whose edges are in the window.
+        waiting: blocks with waiting edges.
+        sent: micro-batches whose edges are in the window.
         published_at: when statistics were published last, in milliseconds.
         is_counted: whether edges went out since.
-        last_record: what the last ordered record told of time; None before the first.
+        last_record: the times of the last ordered record; None before the first.
         last_record_at: when, in milliseconds.
         form: see `FORM`.
     """
@@ -140,5 +143,5 @@ class Head(
 
 
 def later(blocks: KeptBlocks, sent: list[SentBlock], micro_batch: int) -> Iterator[tuple[int, bytes]]:
-    """Yield what went out after a turn, in its order."""
+    """Yield what went out after a micro-batch, in its order."""
     return ((each.micro_batch, blocks.get(each.micro_batch)) for each in sent if each.micro_batch > micro_batch)

@@ -1,4 +1,4 @@
-"""Dead letters of a turn."""
+"""Dead letters of a micro-batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Instant:
-    """A clock that stands still at the instant of a turn."""
+    """A clock that stands still at the instant of a micro-batch."""
 
     def __init__(self, milliseconds: int) -> None:
         self._milliseconds = milliseconds
@@ -35,7 +35,7 @@ class _Instant:
 
 
 class Letters:
-    """Makes the letters of one turn, which are written at its instant."""
+    """Makes the letters of one micro-batch, which are written at its instant."""
 
     def __init__(self, topics: Topics, stream: StreamName, at: int) -> None:
         """Write for a stream; `at` is in milliseconds."""
@@ -43,7 +43,7 @@ class Letters:
         self._clock = _Instant(at)
 
     def rejected(self, parts: Iterable[RejectedPart]) -> list[Message]:
-        """Return letters of what was put aside of raw records."""
+        """Return letters for rejected parts of raw records."""
         return [letter_of(self._topic, each, self._clock) for each in parts]
 
     def too_large(self, edges: Iterable[bytes], most_bytes: int) -> list[Message]:

@@ -1,8 +1,8 @@
-"""One turn: blocks in, what is to go out in order, and what has to be kept until the next.
+"""One micro-batch: blocks in, what is to go out in order, and what has to be kept until the next.
 
-The job may be killed between any two steps, and a turn is then taken again from the state before it, maybe in another
-process. So what a turn gives must depend on what was kept, on its blocks and on its instants alone. What is in memory is a copy
-of what is kept: `StreamOrder` uses it if it is the one of the turn before, and makes it anew otherwise, to the same effect.
+The job may be killed between any two steps, and a micro-batch is then taken again from the state before it, maybe in another
+process. So the output of a micro-batch must depend only on what was kept, on its blocks and on its instants. Memory has a copy
+of what is kept: `StreamOrder` uses it if it is that of the micro-batch before, and rebuilds it otherwise, to the same effect.
 
 Decisions about order, lateness and duplicates are those of `graphtide_ordering`, as in the built-in sequencer.
 """
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from graphtide_preprocess.domain.registered import Registration
 
 _REMINDER_MILLISECONDS: Final = 24 * 3600 * 1000
-"""How often a turn is marked in the log while nothing goes out: a log forgets what was marked long ago."""
+"""How often a micro-batch is marked in the log while nothing goes out: a log forgets what was marked long ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Task:
         stream: its name.
         unit: what its times count.
         ordering: how long to wait for whom.
-        heartbeat_seconds: how long the stream may be quiet before its readers are told of a watermark that they do not know.
+        heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
         remember: ticks for which ids are remembered at least.
         most_edges: edges of one ordered record.
         projects: whether only labels and attributes that patterns use go out.
@@ -96,11 +96,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """What a turn is given.
+    """What a micro-batch is given.
 
     Attributes:
         at: when it was begun, in milliseconds; as the next, the same when it is taken again.
-        as_of: an instant of which all that was in the log has been read with it; None if the turn before knew as much.
+        as_of: an instant up to which the whole log has been read with it; None if the micro-batch before knew as much.
         blocks: of raw records, in any order.
         patterns: changes of registrations: names and values, in their order.
     """
@@ -112,14 +112,14 @@ class Arrived:
 
 
 class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figures"}):
-    """What is committed with the messages of a turn, so that the next writer knows it.
+    """What is committed with the messages of a micro-batch, so that the next writer knows it.
 
     Attributes:
-        number: of the turn.
-        previous: of the last turn that was committed before.
+        number: of the micro-batch.
+        previous: of the last micro-batch that was committed before.
         before: edges in the ordered stream before it.
         ordered: edges in the ordered stream after it.
-        read: sum of the offsets read next, by which turns of one number are told apart.
+        read: sum of the offsets read next, which distinguishes micro-batches of one number.
         stream_progress: how the stream stands after it.
     """
 
@@ -132,7 +132,7 @@ class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figure
 
 
 class StreamOrder:
-    """One stream's order, from turn to turn."""
+    """One stream's order, from one micro-batch to the next."""
 
     def __init__(self, task: Task) -> None:
         """Start with nothing in memory."""
@@ -145,7 +145,7 @@ class StreamOrder:
         self._micro_batch = -1
 
     def micro_batch(self, kept: Kept, arrived: Arrived) -> tuple[MicroBatch, list[Message]] | None:
-        """Take a turn, and keep what the next needs; return what to commit, None if there is nothing.
+        """Take a micro-batch, and keep what the next needs; return what to commit, None if there is nothing.
 
         Raises:
             FatalError: another version kept what is kept.
@@ -173,7 +173,7 @@ class StreamOrder:
         return None if micro_batch is None else (micro_batch, messages)
 
     def _turn_back_on(self, head: Head, kept: Kept) -> None:
-        """Have in memory what was there after the turn before."""
+        """Have in memory what was there after the micro-batch before."""
         if (self._identity, self._micro_batch) == (head.identity, head.micro_batch - 1):
             return
         epoch = head.sequencer.epoch
@@ -190,7 +190,7 @@ class StreamOrder:
         self._sequencer.filter_with(self._history.duplicates, self._history.window, self._history.edges)
 
     def _keep_what_is_read(self, head: Head) -> None:
-        """Have a place for each attribute that patterns read; begin the list anew if the last turn left names out."""
+        """Have a place for each attribute that patterns read; begin the list anew if the last micro-batch left names out."""
         read = used_attributes(head.registrations.values())
         if head.left_out:
             head.attributes, head.left_out = sorted(read), 0
@@ -235,7 +235,7 @@ class StreamOrder:
         head.waiting = []
 
     def _keep_waiting(self, head: Head, kept: Kept, taken: Iterable[tuple[WaitingBlock, KeptWaiting]]) -> None:
-        """Keep the blocks of which edges wait, and those alone."""
+        """Keep only the blocks with waiting edges."""
         watermark = self._sequencer.watermark
         for gone in [each for each in head.waiting if watermark is not None and each.newest <= watermark]:
             kept.waiting.remove(gone.arrival)
@@ -265,7 +265,7 @@ class StreamOrder:
         return [batch for batch in narrow if len(batch)]
 
     def _forget_sent(self, head: Head, kept: Kept) -> None:
-        """Keep nothing that went out before this turn: an epoch is over."""
+        """Keep nothing that went out before this micro-batch: an epoch is over."""
         for gone in head.sent:
             kept.sent.remove(gone.micro_batch)
         head.sent, head.is_counted = [], False

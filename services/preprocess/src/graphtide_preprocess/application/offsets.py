@@ -30,7 +30,7 @@ class Offsets(msgspec.Struct, frozen=True):
         raw: the offset to read next in each partition of the raw topic.
         patterns: the offset to read next of the registered patterns.
         at: when the batch was begun, in milliseconds of the wall clock.
-        as_of: the latest instant known of which all that was there has been read: the clock of the log.
+        as_of: the latest known instant up to which everything has been read, by the clock of the log.
         heard: `at` of the last batch that had records.
         target: ends that are to be reached before that clock goes on; empty once they are.
         target_at: when they were looked up.

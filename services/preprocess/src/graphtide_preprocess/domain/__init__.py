@@ -1,1 +1,1 @@
-"""What the job knows by itself: blocks of records, patterns' wishes, what went out lately. No input or output."""
+"""What the job knows by itself: blocks of records, registrations, recent output. No input or output."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from graphtide_ordering.raw_groups import RawGroup, ResetRecord, UnreadableRecord
 
 _MOST_RECORDS: Final = 4_096
-"""Of a block: those of several partitions take turns by blocks."""
+"""Of a block: those of several partitions alternate by blocks."""
 
 
 class RefusedForm(msgspec.Struct, frozen=True, array_like=True):
@@ -57,7 +57,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
         sent: in pairs, each once, the line of the first edge in what the sender sent, and the trace.
         origins: places in `sent`.
         refused: the parts that cannot be used, by the places of their records.
-        is_readable: whether the records could be read as edges, of which there may be none.
+        is_readable: whether the records could be read as edges, maybe none.
         ends_epoch: the epoch of the stream that the one record there is wants to end; None where records have edges.
     """
 
@@ -129,7 +129,7 @@ class BlockReader:
     """Reads the records of one partition; what it gives depends on them alone, and on what patterns read of them."""
 
     def __init__(self, ahead: Ahead | None = None, read: Callable[[], Iterable[str]] = tuple) -> None:
-        """Start with no attribute known; put aside what is further ahead of its record than told.
+        """Start with no attribute known; reject what is further ahead of its record than the bound.
 
         `read` returns the attributes that patterns read; it is called once there are more than are kept.
         """

@@ -1,7 +1,7 @@
-"""What went out within the window: which ids are known, and the figures of the stream.
+"""What went out within the window: which ids are known, and the statistics of the stream.
 
-It is made of the edges that went out, turn by turn, without attributes. So it can be made again from what was kept of them, and
-one that stopped at an earlier turn can catch up. It is of one epoch of the stream. Memory: O(edges of the window).
+It is made of the edges that went out, micro-batch by micro-batch, without attributes. So it can be rebuilt from what was kept
+of them, and one that stopped at an earlier micro-batch can catch up. It is of one epoch. Memory: O(edges of the window).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class History:
     """The stream's recent past.
 
     Attributes:
-        micro_batch: the last turn that it knows.
+        micro_batch: the last micro-batch that it knows.
         window: ticks for which ids are remembered.
         edges: of the stream for which they are remembered, too.
         counted: ticks of the window that is counted; 0 if nothing is.
@@ -31,7 +31,7 @@ class History:
     """
 
     def __init__(self, symbols: Symbols, window: int, counted: int, epoch: int = 0, edges: int = 0) -> None:
-        """Start before the first turn."""
+        """Start before the first micro-batch."""
         self.micro_batch = 0
         self.epoch = epoch
         self.window = window
@@ -48,7 +48,7 @@ class History:
         self._statistics = self._none_counted()
 
     def catch_up(self, kept: Iterable[tuple[int, bytes]]) -> None:
-        """Learn what went out in later turns, of which each has its number and its packed edges."""
+        """Learn what went out in later micro-batches; each has its number and its packed edges."""
         for micro_batch, block in kept:
             batch = EdgeBatch.unpack(block, self._symbols, [], 0)
             self.duplicates.filter(batch)
@@ -65,5 +65,5 @@ class History:
         return StreamStatistics(self._symbols, self.counted, deletions=True) if self.counted else None
 
     def snapshot(self) -> StatisticsSnapshot | None:
-        """Return the figures of the window; None if nothing is counted."""
+        """Return the statistics of the window; None if nothing is counted."""
         return None if self._statistics is None else self._statistics.snapshot()

@@ -21,8 +21,8 @@ class Registration(msgspec.Struct, frozen=True):
     """What one pattern asks for.
 
     Attributes:
-        window: its reach in ticks.
-        edges: of its reach, where it counts them; else 0.
+        window: its lookback in ticks.
+        edges: of its lookback, if it counts them; else 0.
         labels: of the edges it uses; None if it uses those of every label.
         attributes: that its conditions read.
     """

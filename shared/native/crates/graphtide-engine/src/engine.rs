@@ -85,6 +85,9 @@ pub trait Engine: Explained {
         false
     }
 
+    /// Ends time: reports what expires after the greatest time, at that time.
+    fn end_time(&mut self, _found: &mut Rows, _meter: &mut Meter<'_>) {}
+
     /// When it is due without an edge of its own, on the clock of its window.
     #[inline]
     fn next_expiry(&self) -> Option<i64> {

@@ -216,6 +216,14 @@ impl Engine for Simulated {
         Usage { live: self.engine.live(), peak: self.engine.peak(), bytes: self.engine.bytes() }
     }
 
+    fn end_time(&mut self, rows: &mut Rows, meter: &mut Meter<'_>) {
+        // Edges that are counted expire by another that comes.
+        if matches!(self.clock, Clock::Time) {
+            self.engine.end_time(&mut self.found, meter);
+            self.hand_over(rows);
+        }
+    }
+
     /// Also when edges expire, if it reports changes.
     fn emits_expiry(&self) -> bool {
         self.report == Report::Changes

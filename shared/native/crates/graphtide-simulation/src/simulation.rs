@@ -109,6 +109,13 @@ impl Simulation {
         self.emit(found, meter, |this, found, meter| this.expire(at, detected_at, found, meter));
     }
 
+    /// Ends time. Under [`Report::Changes`] expires every edge, at the greatest time; else no report follows from it.
+    pub fn end_time(&mut self, found: &mut Found, meter: &mut Meter<'_>) {
+        if self.report == Report::Changes {
+            self.emit(found, meter, |this, found, meter| this.expire_while(|_| true, Time::MAX, found, meter));
+        }
+    }
+
     /// Deletes an edge. Retracts the component it was in, or, under [`Report::Changes`], what leaves the match graph with it.
     pub fn delete(&mut self, edge: EdgeRef, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         self.emit(found, meter, |this, found, meter| {
@@ -273,8 +280,13 @@ impl Simulation {
     /// Expires the edges that are too old for a record at `at`, those of one `at` together.
     fn expire(&mut self, at: i64, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         let from = clock::subtract(at, self.pattern.window);
+        self.expire_while(|oldest| oldest < from, detected_at, found, meter);
+    }
+
+    /// Expires the oldest edges for as long as `is_over` holds of their instant.
+    fn expire_while(&mut self, is_over: impl Fn(i64) -> bool, detected_at: Time, found: &mut Found, meter: &mut Meter<'_>) {
         while let Some((number, &oldest)) = self.window.oldest()
-            && oldest.at < from
+            && is_over(oldest.at)
         {
             if self.report == Report::Changes {
                 let together = self.window.iter().take_while(|(_, held)| held.at == oldest.at);

@@ -168,6 +168,10 @@ impl Engine for AnyEngine {
         each!(self, engine => engine.emits_expiry())
     }
 
+    fn end_time(&mut self, found: &mut Rows, meter: &mut Meter<'_>) {
+        each!(self, engine => engine.end_time(found, meter));
+    }
+
     #[inline]
     fn next_expiry(&self) -> Option<i64> {
         each!(self, engine => engine.next_expiry())

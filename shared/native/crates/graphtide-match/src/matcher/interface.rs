@@ -105,6 +105,7 @@ impl Matcher {
     /// What does not follow from time alone stays as it is: partial matches of the window are alive.
     pub fn finish(&mut self, meter: &mut Meter<'_>) -> Progress {
         let now = Now { ts: Time::MAX, ..self.window.clocks.now() };
+        self.subgraphs.finish(now, &mut self.output.rows, meter);
         self.report_expiry(now, meter, |events, _, pass, meter| events.finish(pass, meter))
     }
 

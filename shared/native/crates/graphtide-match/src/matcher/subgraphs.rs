@@ -273,6 +273,17 @@ impl Subgraphs {
         }
     }
 
+    /// Lets units report what follows once all time has passed, until `now` and beyond.
+    #[cold]
+    pub fn finish(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
+        self.advance(now, rows, meter);
+        for unit in self.units.iter_mut().filter(|unit| unit.engine.emits_expiry()) {
+            let before = unit.engine.live();
+            unit.engine.end_time(rows, meter);
+            self.live = self.live + unit.engine.live() - before;
+        }
+    }
+
     /// Expires what no edge has touched for a window, so that quiet patterns hold nothing for ever.
     pub fn sweep(&mut self, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         self.live = 0;
