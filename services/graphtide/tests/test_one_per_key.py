@@ -72,8 +72,8 @@ def test_the_summary_counts_what_was_not_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("report", "wrong"),
     [
-        ("INSTANCES ONE PER min(a.id) EVERY 1m", "REPORT INSTANCES tells everything"),
-        ("CHANGES ONE PER min(a.id) EVERY 1m", "REPORT CHANGES tells everything"),
+        ("INSTANCES ONE PER min(a.id) EVERY 1m", "REPORT INSTANCES emits everything"),
+        ("CHANGES ONE PER min(a.id) EVERY 1m", "REPORT CHANGES emits everything"),
     ],
 )
 def test_reports_that_follow_from_each_other_are_not_left_out(report: str, wrong: str) -> None:

@@ -59,7 +59,10 @@ def test_parts_are_found_by_name() -> None:
     ("wrong", "reason"),
     [
         ({"edges": "", "vertices": ""}, "a pattern needs at least one edge"),
-        ({"edges": " ".join(f"e{n}:v>w" for n in range(MAX_EDGES + 1))}, "a pattern may have 64 edges, this one has 65"),
+        (
+            {"edges": " ".join(f"e{n}:v>w" for n in range(MAX_EDGES + 1))},
+            "a pattern may have at most 64 edges; this one has 65",
+        ),
         ({"edges": "a:v>w a:w>x"}, "'a' names two parts of the pattern"),
         ({"edges": "v:v>w b:w>x"}, "'v' names two parts of the pattern"),
         ({"edges": "a:v>w b:w>y"}, "the pattern has no 'y'"),

@@ -205,7 +205,7 @@ def test_json_of_another_form_is_refused(change: dict[str, object], reason: str)
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
 def test_what_is_no_snapshot_is_refused(text: str) -> None:
-    with pytest.raises(PoisonRecordError, match="no "):
+    with pytest.raises(PoisonRecordError, match="not "):
         from_json(text)
 
 

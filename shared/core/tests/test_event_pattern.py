@@ -89,7 +89,7 @@ def deep(levels: int) -> Group:
     ("root", "reason"),
     [
         (Seq(()), "at least one event"),
-        (Seq((A, And(()))), "hold at least one part"),
+        (Seq((A, And(()))), "need at least one part"),
         (Seq((NO_C,)), "a NOT needs another part beside it"),
         (Seq((A, And((NO_C, Not((D,)))))), "a NOT needs another part beside it"),
         (Or((A, NO_C)), "cannot stand inside OR"),
@@ -100,7 +100,7 @@ def deep(levels: int) -> Group:
         (Seq((A, Not((A,)))), "'a' names two events"),
         (Seq((QueryEvent("a", "A", Repeat(0)),)), "at least one event"),
         (Seq((QueryEvent("a", "A", Repeat(5, 2)),)), "at least 5 cannot have at most 2"),
-        (And(tuple(QueryEvent(f"a{number}") for number in range(65))), "64 events; this is one more"),
+        (And(tuple(QueryEvent(f"a{number}") for number in range(65))), "at most 64 events"),
         (deep(66), "more than 64 levels deep"),
         (deep(5_000), "more than 64 levels deep"),
     ],

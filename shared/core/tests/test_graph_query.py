@@ -48,30 +48,30 @@ def deep() -> PathExpression:
     [
         ((Rule("near", ("x", "y"), ()),), "no body"),
         ((Rule("near", (), (EDGE,)),), "no column"),
-        ((Rule("near", ("x", "z"), (EDGE,)),), "'z' stands in the head of a rule and in no atom"),
-        ((Rule("near", ("x", "y"), (EDGE,) * (MAX_ATOMS + 1)),), "may have 64 atoms, this one has 65"),
-        ((Rule("near", ("x",) * (MAX_ATOMS + 1), (EDGE,)),), "may have 64 columns, this one has 65"),
-        ((NEAR,) * (MAX_ATOMS + 1), "may have 64 rules, this one has 65"),
-        ((Rule("near", ("x", "y"), (Atom(Symbol("b"), X, Y),)),), "reads 'b', which neither"),
-        ((Rule("near", ("x", "y"), (EDGE, Atom(Symbol("near"), X, Y))),), "reads 'near', which neither"),
-        ((NEAR, Rule("far", ("x", "y"), (Atom(Symbol("near"), X, Y),)), NEAR), "'far' reads 'near', which neither"),
-        ((Rule("far", ("x", "y"), (Atom(Symbol("near"), X, Y),)), NEAR), "reads 'near', which neither"),
-        ((NEAR, Rule("near", ("x",), (EDGE,))), "differ in how many columns"),
+        ((Rule("near", ("x", "z"), (EDGE,)),), "'z' is in the head of a rule and in no atom"),
+        ((Rule("near", ("x", "y"), (EDGE,) * (MAX_ATOMS + 1)),), "may have at most 64 atoms; this one has 65"),
+        ((Rule("near", ("x",) * (MAX_ATOMS + 1), (EDGE,)),), "may have at most 64 columns; this one has 65"),
+        ((NEAR,) * (MAX_ATOMS + 1), "may have at most 64 rules; this one has 65"),
+        ((Rule("near", ("x", "y"), (Atom(Symbol("b"), X, Y),)),), "reads 'b', which is neither"),
+        ((Rule("near", ("x", "y"), (EDGE, Atom(Symbol("near"), X, Y))),), "reads 'near', which is neither"),
+        ((NEAR, Rule("far", ("x", "y"), (Atom(Symbol("near"), X, Y),)), NEAR), "'far' reads 'near', which is neither"),
+        ((Rule("far", ("x", "y"), (Atom(Symbol("near"), X, Y),)), NEAR), "reads 'near', which is neither"),
+        ((NEAR, Rule("near", ("x",), (EDGE,))), "have different numbers of columns"),
         ((Rule("a", ("x", "y"), (EDGE,)), NEAR), "the name of edges that are read, and of a rule"),
         ((Rule("one", ("x",), (EDGE,)), Rule("near", ("x", "y"), (Atom(Symbol("one"), X, Y),))), "'one' has 1 columns"),
-        ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), Z, Variable("w")))),), "fall apart: 'w', 'z' share no atom"),
-        ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), *(Constant(VertexId("k")),) * 2))),), "fall apart: constants"),
+        ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), Z, Variable("w")))),), "are not connected: 'w', 'z' share no atom"),
+        ((Rule("near", ("x",), (EDGE, Atom(Symbol("a"), *(Constant(VertexId("k")),) * 2))),), "are not connected: constants"),
         ((Rule("near", ("x", "y"), (replace(EDGE, name="p"), replace(EDGE, name="p"))),), "'p' names two paths"),
         (
             (Rule("near", ("x", "y"), (Atom(Concatenation((Symbol("a"),) * (MAX_SYMBOLS + 1)), X, Y),)),),
-            "256 labels, this one has 257",
+            "at most 256 labels; this one has 257",
         ),
         ((NEAR, Rule("near", ("x", "y"), (Atom(deep(), X, Y),))), "nested more than 100 levels"),
         ((Rule("near", ("x", "y"), (EDGE,), (over(Attribute("z", "id")),)),), "no atom has the vertex 'z'"),
-        ((Rule("near", ("x", "y"), (EDGE,), (over(Attribute("x", "age")),)),), "reads its id alone"),
+        ((Rule("near", ("x", "y"), (EDGE,), (over(Attribute("x", "age")),)),), "reads only its id"),
         (
             (Rule("near", ("x", "y"), (EDGE,), (Aggregate(Aggregation.COUNT, Attribute("x", "id")),)),),
-            "count is over many",
+            "count needs several values",
         ),
     ],
 )
@@ -111,11 +111,14 @@ def test_a_slide_in_ticks_is_not_compared_with_a_window_in_hours() -> None:
 @pytest.mark.parametrize(
     ("inputs", "reason"),
     [
-        ((), "reads at least one stream"),
+        ((), "needs at least one stream"),
         ((A, A), "'a' names two inputs"),
-        ((replace(A, conditions=(over(Attribute("x", "n")),)),), "reads the edge alone, not 'x'"),
-        ((replace(A, conditions=(Aggregate(Aggregation.SUM, Attribute("e", "n")),)),), "sum is over many"),
-        ((A, *(Input(f"a{number}", WINDOW, None) for number in range(MAX_ATOMS))), "may have 64 inputs, this one has 65"),
+        ((replace(A, conditions=(over(Attribute("x", "n")),)),), "reads only that edge, not 'x'"),
+        ((replace(A, conditions=(Aggregate(Aggregation.SUM, Attribute("e", "n")),)),), "sum needs several values"),
+        (
+            (A, *(Input(f"a{number}", WINDOW, None) for number in range(MAX_ATOMS))),
+            "may have at most 64 inputs; this one has 65",
+        ),
     ],
 )
 def test_inputs_that_no_plan_could_read_are_refused(inputs: tuple[Input, ...], reason: str) -> None:
@@ -126,12 +129,12 @@ def test_inputs_that_no_plan_could_read_are_refused(inputs: tuple[Input, ...], r
 @pytest.mark.parametrize(
     ("outputs", "reason"),
     [
-        ((), "reports something"),
-        ((replace(EMITTED, head="far"),), "no rule gives 'far'"),
+        ((), "and one result"),
+        ((replace(EMITTED, head="far"),), "no rule derives 'far'"),
         ((replace(EMITTED, columns=("x",)),), "need a name for each column"),
         ((replace(EMITTED, columns=("x", "x")),), "need a name for each column"),
         ((replace(EMITTED, path="p"),), "there is no path 'p' to return"),
-        ((EMITTED,) * (MAX_ATOMS + 1), "may have 64 outputs, this one has 65"),
+        ((EMITTED,) * (MAX_ATOMS + 1), "may have at most 64 outputs; this one has 65"),
     ],
 )
 def test_outputs_that_no_plan_could_give_are_refused(outputs: tuple[Output, ...], reason: str) -> None:

@@ -77,7 +77,7 @@ WRONG = {
     ("--type", "zip"): "'zip' is not NAME:TYPE, for example zip:string",
     ("--type", "zip:text"): "there is no type 'text' for 'zip', but string, integer, number, boolean",
     ("--type", "zip:strng"): "did you mean 'string'?",
-    ("--type", "src:string"): "'src' is no attribute",
+    ("--type", "src:string"): "'src' is not an attribute",
     ("--type", "zpi:string"): "s.csv: a type is declared of 'zpi', but there is no such column; did you mean 'zip'?",
     ("--schema", "none.json"): "none.json: no such file",
     ("--schema", "s.csv"): "s.csv: this is not a schema",

@@ -110,7 +110,9 @@ def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ..
             place = next((event.location for event in pattern.events), None)
             raise InvalidPatternError(message, place, hint=_HINT)
         if not isinstance(pattern, SubgraphPattern):
-            message = f"{show(pattern.name)} is no pattern of edges: it can be checked and printed, but nothing matches it here"
+            message = (
+                f"{show(pattern.name)} is not a pattern of edges: it can be checked and printed, but nothing matches it here"
+            )
             raise InvalidPatternError(message, hint=_HINT)
         found.append(pattern)
     return tuple(found)

@@ -35,7 +35,7 @@ def declared_types(names: Mapping[str, object]) -> dict[str, AttributeType]:
 
 def _declared(name: str, kind: object) -> AttributeType:
     if not name or name in RECORD_FIELDS or name == "op":
-        message = f"{name!r} is no attribute: a record's own fields have their types"
+        message = f"{name!r} is not an attribute: a record's own fields have fixed types"
         raise InvalidQueryError(message)
     known = [each.value for each in AttributeType]
     if kind not in known:

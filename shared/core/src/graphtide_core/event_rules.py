@@ -87,19 +87,19 @@ def _refuse_names(pattern: EventPattern) -> None:
     for event in events(pattern.root):
         if event.name in seen:
             message = f"{show(event.name)} names two events of the pattern"
-            raise InvalidPatternError(message, event.location, hint="every event is written once and has a name of its own")
+            raise InvalidPatternError(message, event.location, hint="write every event once, with its own name")
         seen.add(event.name)
         if len(seen) > MAX_EVENTS:
-            message = f"a pattern may name {MAX_EVENTS} events; this is one more"
+            message = f"a pattern may name at most {MAX_EVENTS} events"
             raise InvalidPatternError(message, event.location)
     if not seen:
-        message = "an event pattern needs at least one event that is to come"
+        message = "an event pattern needs at least one event that must come"
         raise InvalidPatternError(message)
 
 
 def _refuse_groups(group: Group, *, inside_or: bool) -> None:
     if not group.parts:
-        message = "SEQ, AND and OR hold at least one part"
+        message = "SEQ, AND and OR need at least one part"
         raise InvalidPatternError(message)
     chooses = inside_or or isinstance(group, Or)
     for part in group.parts:
@@ -156,16 +156,16 @@ class _Names:
         if len(absent) > 1:
             one, other = absent[:2]
             if self._absent[one] == self._absent[other]:
-                message = f"no event is both {show(one)} and {show(other)}, of which each must not come"
+                message = f"no event is both {show(one)} and {show(other)}, and neither may come"
             else:
                 message = f"a condition cannot relate {show(one)} to {show(other)}: both must not come"
-            hint = "write a condition for each, which may read events that are to come"
+            hint = "write a condition for each; it may read later events"
             raise InvalidPatternError(message, _where(predicate, absent[1:]), hint=hint)
         for branches in self._branches:
             taken = [sorted(names & read)[0] for names in branches if names & read]
             if len(taken) > 1:
                 message = f"{show(taken[0])} and {show(taken[1])} are in two branches of an OR: a match has one of them"
-                hint = "write a condition for each and join them by AND: one about a branch that was not taken holds"
+                hint = "write a condition for each and join them by AND: a condition on a branch that was not taken is true"
                 raise InvalidPatternError(message, _where(predicate, taken[1:]), hint=hint)
 
     def refuse_absent(self, value: Expression) -> None:
@@ -197,7 +197,7 @@ class _Names:
                 message = f"{show(read.variable)} must not come: there is nothing to compute over"
                 raise InvalidPatternError(message, read.location)
             if self._events[read.variable].repeat is None:
-                message = f"{show(read.variable)} is one event: {aggregate.function.value} is over the events of an iteration"
+                message = f"{show(read.variable)} is one event: {aggregate.function.value} needs an iteration"
                 hint = "read its attribute as it is, or repeat the event: a:A+"
                 raise InvalidPatternError(message, read.location, hint=hint)
 

@@ -40,11 +40,11 @@ _BINARY: Final = 2
 def refuse_unanswerable(query: GraphQuery) -> None:
     """Refuse what no plan could answer; for errors see `GraphQuery`."""
     if not query.inputs or not query.rules or not query.outputs:
-        message = "a query reads at least one stream, and reports something"
+        message = "a query needs at least one stream and one result"
         raise InvalidPatternError(message)
     for what, there in (("inputs", query.inputs), ("rules", query.rules), ("outputs", query.outputs)):
         if len(there) > MAX_ATOMS:
-            message = f"a query may have {MAX_ATOMS} {what}, this one has {len(there)}"
+            message = f"a query may have at most {MAX_ATOMS} {what}; this one has {len(there)}"
             raise InvalidPatternError(message)
     known = _refuse_inputs(query)
     arities: dict[str, int] = {}
@@ -54,14 +54,14 @@ def refuse_unanswerable(query: GraphQuery) -> None:
     for place, rule in enumerate(query.rules):
         _refuse_rule(rule, known | finished)
         if arities.setdefault(rule.head, len(rule.columns)) != len(rule.columns):
-            message = f"rules of {show(rule.head)} differ in how many columns they have"
+            message = f"rules of {show(rule.head)} have different numbers of columns"
             raise InvalidPatternError(message)
         if rule.head in known:
             message = f"{show(rule.head)} is the name of edges that are read, and of a rule"
             raise InvalidPatternError(message)
         read = {each.predicate for later in query.rules[place + 1 :] for each in _symbols(later.body)}
         if rule.head in read and len(rule.columns) != _BINARY:
-            message = f"{show(rule.head)} has {len(rule.columns)} columns, and what a rule reads has two"
+            message = f"{show(rule.head)} has {len(rule.columns)} columns, and a rule reads predicates of two columns"
             raise InvalidPatternError(message)
         if all(later.head != rule.head for later in query.rules[place + 1 :]):
             finished.add(rule.head)
@@ -80,7 +80,7 @@ def _refuse_written_out(query: GraphQuery) -> None:
             f"the rules read each other so often that they would have {written:,} labels if each was written out; "
             f"{MAX_WRITTEN_OUT:,} may be"
         )
-        raise InvalidPatternError(message, hint="write a closure, as r+(x, y), or give a rule's results by a view")
+        raise InvalidPatternError(message, hint="write a closure, as r+(x, y), or make the rule's results a view")
 
 
 def _symbols(body: Iterable[Atom]) -> Iterable[Symbol]:
@@ -99,7 +99,7 @@ def _refuse_inputs(query: GraphQuery) -> set[str]:
             _refuse_aggregates(condition)
             for read in attributes(condition):
                 if read.variable != EDGE:
-                    message = f"a condition on edges reads the edge alone, not {show(read.variable)}"
+                    message = f"a condition on an edge reads only that edge, not {show(read.variable)}"
                     raise InvalidPatternError(message, read.location)
     return names
 
@@ -112,7 +112,7 @@ def _refuse_window(each: Input, *, is_now: bool) -> None:
     if window.slide is None:
         return
     if is_now:
-        message = "NOW has no slide: an edge is valid in its own instant alone"
+        message = "NOW has no slide: an edge is valid only in its own instant"
         raise InvalidPatternError(message, window.location)
     if window.slide.amount == 0:
         message = "the slide must be longer than 0"
@@ -131,7 +131,7 @@ def _refuse_rule(rule: Rule, known: set[str]) -> None:
         message = f"a rule of {show(rule.head)} has no body"
         raise InvalidPatternError(message)
     if len(rule.body) > MAX_ATOMS:
-        message = f"a rule may have {MAX_ATOMS} atoms, this one has {len(rule.body)}"
+        message = f"a rule may have at most {MAX_ATOMS} atoms; this one has {len(rule.body)}"
         raise InvalidPatternError(message)
     _refuse_symbols(rule, known)
     bound = {term.name for atom in rule.body for term in (atom.source, atom.target) if isinstance(term, Variable)}
@@ -139,11 +139,11 @@ def _refuse_rule(rule: Rule, known: set[str]) -> None:
         message = f"a rule of {show(rule.head)} has no column"
         raise InvalidPatternError(message)
     if len(rule.columns) > MAX_ATOMS:
-        message = f"a rule may have {MAX_ATOMS} columns, this one has {len(rule.columns)}"
+        message = f"a rule may have at most {MAX_ATOMS} columns; this one has {len(rule.columns)}"
         raise InvalidPatternError(message)
     for column in rule.columns:
         if column not in bound:
-            message = f"{show(column)} stands in the head of a rule and in no atom of its body"
+            message = f"{show(column)} is in the head of a rule and in no atom of its body"
             raise InvalidPatternError(message, hint="every variable of a head must be an end of an atom")
     refuse_loose_parts(rule)
     _refuse_conditions(rule, bound)
@@ -164,11 +164,12 @@ def _refuse_symbols(rule: Rule, known: set[str]) -> None:
     for atom in rule.body:
         read = list(symbols(atom.expression))
         if len(read) > MAX_SYMBOLS:
-            message = f"a path expression may have {MAX_SYMBOLS} labels, this one has {len(read)}"
+            message = f"a path expression may have at most {MAX_SYMBOLS} labels; this one has {len(read)}"
             raise InvalidPatternError(message)
         for symbol in read:
             if symbol.predicate not in known:
-                message = f"{show(rule.head)} reads {show(symbol.predicate)}, which neither an input nor a rule before it gives"
+                read_name = show(symbol.predicate)
+                message = f"{show(rule.head)} reads {read_name}, which is neither an input nor the head of an earlier rule"
                 raise InvalidPatternError(message)
 
 
@@ -180,7 +181,7 @@ def _refuse_conditions(rule: Rule, bound: set[str]) -> None:
                 message = f"no atom has the vertex {show(attribute.variable)}"
                 raise InvalidPatternError(message, attribute.location)
             if attribute.name != "id":
-                message = f"{show(attribute.variable)} is a vertex, of which a condition reads its id alone"
+                message = f"{show(attribute.variable)} is a vertex: a condition reads only its id"
                 raise InvalidPatternError(message, attribute.location, hint=f"{attribute.variable}.id")
 
 
@@ -197,7 +198,7 @@ def refuse_loose_parts(rule: Rule) -> None:
         if not near:
             apart = sorted(set().union(*waiting))
             names = ", ".join(map(show, apart)) or "constants"
-            message = f"the atoms of {show(rule.head)} fall apart: {names} share no atom with the others"
+            message = f"the atoms of {show(rule.head)} are not connected: {names} share no atom with the others"
             raise InvalidPatternError(message, hint="join the parts by an edge or a path, or write two queries")
         waiting = [each for each in waiting if not each & joined]
         joined = joined.union(*near)
@@ -205,14 +206,14 @@ def refuse_loose_parts(rule: Rule) -> None:
 
 def _refuse_aggregates(condition: Expression) -> None:
     for aggregate in aggregates(condition):
-        message = f"{aggregate.function.value} is over many, and a condition of a graph query reads one"
+        message = f"{aggregate.function.value} needs several values, and a condition of a graph query reads one"
         raise InvalidPatternError(message, aggregate.operand.location)
 
 
 def _refuse_outputs(query: GraphQuery, arities: dict[str, int]) -> None:
     for output in query.outputs:
         if output.head not in arities:
-            message = f"no rule gives {show(output.head)}"
+            message = f"no rule derives {show(output.head)}"
             raise InvalidPatternError(message)
         if len(output.columns) != arities[output.head] or len(set(output.columns)) != len(output.columns):
             message = f"the results {show(output.label)} need a name for each column of {show(output.head)}"

@@ -148,7 +148,7 @@ class SubgraphPattern:
             message = "a pattern needs at least one edge"
             raise InvalidPatternError(message)
         if len(self.edges) > MAX_EDGES:
-            message = f"a pattern may have {MAX_EDGES} edges, this one has {len(self.edges)}"
+            message = f"a pattern may have at most {MAX_EDGES} edges; this one has {len(self.edges)}"
             raise InvalidPatternError(message)
         names = [vertex.name for vertex in self.vertices] + [edge.name for edge in self.edges]
         for name in names:
@@ -167,7 +167,7 @@ class SubgraphPattern:
             message = f"REPORT {self.report.value.upper()} is not for patterns UNDER {self.morphism.value.upper()}"
             raise InvalidPatternError(message)
         for aggregate in (each for predicate in self.predicates for each in aggregates(predicate)):
-            message = f"{aggregate.function.value} is over the events of an iteration, and edges are not repeated"
+            message = f"{aggregate.function.value} needs an iteration, and edges are not repeated"
             raise InvalidPatternError(message, aggregate.operand.location, hint="iterations are for event patterns: SEQ(a:A+)")
         if not self.morphism.is_mapping:
             self._refuse_far_predicates()
@@ -192,7 +192,7 @@ class SubgraphPattern:
             return
         refuse_empty(self.one_per)
         if self.report in (Report.INSTANCES, Report.CHANGES):
-            message = f"REPORT {self.report.value.upper()} tells everything, and ONE PER is told once in a while"
+            message = f"REPORT {self.report.value.upper()} emits everything, and ONE PER leaves matches out"
             raise InvalidPatternError(message, hint="write REPORT MAXIMAL ONE PER …, or leave ONE PER out")
         if isinstance(self.window, EdgeCount):
             message = "ONE PER counts time, and the window counts edges"
@@ -234,11 +234,11 @@ class SubgraphPattern:
         """Refuse what a match has no one value of."""
         if self.morphism.is_mapping:
             for aggregate in aggregates(value):
-                message = f"{aggregate.function.value} is over many, and a match has one edge of each name"
+                message = f"{aggregate.function.value} needs several edges, and a match has one edge of each name"
                 raise InvalidPatternError(message, aggregate.operand.location, hint="read its attribute as it is")
         else:
             for read in plain_attributes(value):
-                message = f"under dual simulation {show(read.variable)} is many, with a value for each"
+                message = f"under dual simulation {show(read.variable)} has several matches, with a value for each"
                 hint = "take one of them, or compute one: first(a.x), last(a.x), sum(a.x) and others"
                 raise InvalidPatternError(message, read.location, hint=hint)
 
@@ -311,7 +311,7 @@ class SubgraphPattern:
             InvalidPatternError: the window counts edges, so that no time bounds it.
         """
         if isinstance(self.window, EdgeCount):
-            message = f"pattern {self.name!r} has a window of edges, WINDOW {self.window}, which no time bounds"
+            message = f"pattern {self.name!r} has a window of edges, WINDOW {self.window}, which has no bound in time"
             raise InvalidPatternError(message, hint="give it a window of time")
         return self.window
 

@@ -53,7 +53,7 @@ def instant_of(text: str, unit: TimeUnit) -> EventTime:
     if nanoseconds is not None:
         found = nanoseconds / unit.nanoseconds
         if found.denominator != 1:
-            message = f"{text!r} is no whole number of {unit.value}, which the stream counts"
+            message = f"{text!r} is no whole number of {unit.value}, the unit of the stream"
             raise ValueError(message)
         ts = EventTime(int(found)) if MIN_EVENT_TIME <= found <= MAX_EVENT_TIME else None
     if ts is None:

@@ -61,10 +61,10 @@ def from_json(text: str | bytes) -> StatisticsSnapshot:
     try:
         record = json.loads(text)
     except ValueError as error:
-        message = f"no JSON: {error}"
+        message = f"not JSON: {error}"
         raise PoisonRecordError(message, raw) from error
     if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        message = f"no snapshot of statistics of schema {SCHEMA}"
+        message = f"not a snapshot of statistics of schema {SCHEMA}"
         raise PoisonRecordError(message, raw)
     try:
         return _snapshot(record)

@@ -1,9 +1,8 @@
-"""The pattern language: text to patterns and back.
+"""The pattern language: parse text into patterns, and print patterns as text.
 
 `parser` runs the grammar, which families may extend by a `dialect`; `builder` makes the nodes of `ast`, `binder` turns those
-into patterns of `graphtide_core`, printers go the other way, and `diagnostics` words the errors. What is of event patterns
-alone is in modules called after them, what is of streaming graph queries alone in those called after graphs, and after their
-two forms: G-CORE, and the rules of Datalog.
+into patterns of `graphtide_core`, printers go the other way, and `diagnostics` words the errors. Modules named `event_…` serve
+only event patterns; those named `graph_…` only streaming graph queries, with `gcore_…` and `datalog_…` for their two forms.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ _PARSED: Final = ParsedTexts()
 
 
 def parse(text: str) -> tuple[AnyPattern, ...]:
-    """Return the patterns of a text, of whichever family, in its order.
+    """Return the patterns of a text, of any family, in its order.
 
     Unnamed edges and vertices get the names e1, e2, … and v1, v2, …, unnamed events e1, e2, …; the braces of an edge or event
     and the conjuncts of WHERE become `predicates`, in the order of the text.
 
     Raises:
         InvalidPatternError: the text is not valid; with line, column, the line itself, what was expected and a hint.
-    Complexity: linear in the text; a few hundred kilobytes a second, or nothing where the text was parsed before.
+    Complexity: linear in the text; a few hundred kilobytes a second, or nothing if the text was parsed before.
     """
-    # Families print by the modules of this package; and who reads no text does without the grammar's library.
+    # Families print by the modules of this package; and callers that read no text do not load the grammar's library.
     from graphtide_query.families import FAMILIES  # noqa: PLC0415
     from graphtide_query.language.parser import parse_text  # noqa: PLC0415
 
@@ -63,7 +62,7 @@ def print_pattern(pattern: AnyPattern) -> str:
 
 
 def parse_subgraphs(text: str) -> tuple[SubgraphPattern, ...]:
-    """Return the patterns of a text, as `parse`, for what works on subgraphs alone.
+    """Return the patterns of a text, as `parse`, for callers that work only on subgraphs.
 
     Raises:
         InvalidPatternError: as `parse`, or one is of another family; with its place.

@@ -1,6 +1,6 @@
-"""What the parser makes of a text: nodes that know where they stand.
+"""The nodes of a parsed text, each with its place.
 
-Nothing is resolved here: names may be unknown, clauses missing or stated twice. The binder decides.
+Nothing is resolved here: names may be unknown, clauses missing or stated twice. The binder checks them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Vertex:
 class Edge:
     """An edge between the vertices written to its left and right; `forward` if it points to the right one.
 
-    `times` is how many parallel edges it stands for, if that is said.
+    `times` is the stated number of parallel edges, if any.
     """
 
     name: Name | None
@@ -69,7 +69,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class PathEdge:
-    """Paths of a regular expression in the place of an edge, of streaming graph queries alone."""
+    """Paths of a regular expression in the place of an edge; only in streaming graph queries."""
 
     name: Name | None
     expression: PathNode
@@ -79,7 +79,7 @@ class PathEdge:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A vertex, and steps over an edge to the next vertex; without steps, a vertex alone."""
+    """A vertex, and steps over an edge to the next vertex; without steps, only a vertex."""
 
     start: Vertex
     steps: tuple[tuple[Edge | PathEdge, Vertex], ...]
@@ -127,7 +127,7 @@ class OnePer:
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """`REPORT DISTINCT what ONE PER …`, of which any part may be missing."""
+    """`REPORT DISTINCT what ONE PER …`; any part may be missing."""
 
     report: Report | None
     is_distinct: bool
@@ -180,7 +180,7 @@ Clause = Where | Order | Under | Reporting | Returning | On | Window
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One pattern of a file; the clauses stand as they were written."""
+    """One pattern of a file, with its clauses in the order of the text."""
 
     name: Name
     paths: tuple[Path, ...]
@@ -207,7 +207,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class BareName:
-    """A name where a value is needed: always an error, worded by the binder, which knows the edges."""
+    """A name where a value is needed: always an error, which the binder words because it knows the edges."""
 
     name: Name
 
@@ -220,7 +220,7 @@ class Group:
 
 
 Expression = Union[Constant, Attribute, Aggregate, BareName, Group, "Operator[Expression, Constant]"]
-"""What a text computes: the operators of predicates, over leaves that know where they stand."""
+"""An expression of the text: the operators of predicates, over leaves with their places."""
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:

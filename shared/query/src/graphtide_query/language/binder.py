@@ -1,6 +1,6 @@
-"""Nodes to patterns: every name resolved, every rule of the language checked at its place.
+"""Bind nodes to patterns: resolve every name and check every rule of the language at its place.
 
-What `SubgraphPattern` refuses without a place is refused here first, with one.
+Errors that `SubgraphPattern` raises without a place are raised here first, with a place.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.window import MOST_EDGES, EdgeCount
 
 from graphtide_query.language import ast
-from graphtide_query.language.clauses import bind_time, clause, placed, require_text, required
+from graphtide_query.language.clauses import bind_time, find_clause, place_errors, require_clause, require_text
 from graphtide_query.language.edge_names import EdgeNames, FieldNames
 from graphtide_query.language.expressions import bind_expression
 from graphtide_query.language.graph import Graph, bind_graph
 from graphtide_query.language.reporting import bind_one_per
 from graphtide_query.language.returning import bind_returns
-from graphtide_query.language.spelling import listed
+from graphtide_query.language.spelling import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,39 +45,39 @@ def refuse_duplicates(patterns: Iterable[tuple[ast.Name, AnyPattern]]) -> None:
     for name, pattern in patterns:
         if name.text in seen:
             message = f"the text has two patterns named {show(name.text)}"
-            hint = "give each pattern a name of its own"
-            # The language is below the families; of its forms, a graph query alone may come without a name.
+            hint = "give each pattern its own name"
+            # The language is below the families; only a graph query may have no stated name.
             if isinstance(pattern, GraphQuery):
-                hint += ": QUERY name stands before a streaming graph query, which else is called as its results are"
+                hint += ": write QUERY name before a streaming graph query, which otherwise takes the name of its results"
             raise InvalidPatternError(message, name.location, hint=hint)
         seen.add(name.text)
 
 
 def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
-    """Return the pattern the nodes mean.
+    """Return the pattern that the nodes describe.
 
     Raises:
         InvalidPatternError: a name is unknown or stated twice, a clause is missing or stated twice, the graph is not connected,
             the order has a cycle, or a value is out of range; with its place.
-    Complexity: linear in the nodes, but for a pattern's edges and order, which are bounded.
+    Complexity: linear in the nodes, except for a pattern's edges and order, which are bounded.
     """
     require_text(pattern.name)
     clauses = pattern.clauses
-    where = clause(clauses, ast.Where, "WHERE", "join the conditions by AND")
-    order = clause(clauses, ast.Order, "ORDER", "separate chains by commas: ORDER a < b, a < c")
-    under = clause(clauses, ast.Under, "UNDER")
+    where = find_clause(clauses, ast.Where, "WHERE", "join the conditions by AND")
+    order = find_clause(clauses, ast.Order, "ORDER", "separate chains by commas: ORDER a < b, a < c")
+    under = find_clause(clauses, ast.Under, "UNDER")
     morphism = Morphism.ISOMORPHISM if under is None else under.morphism
-    reporting = clause(clauses, ast.Reporting, "REPORT")
-    stream = clause(clauses, ast.On, "ON", "a pattern reads one stream")
-    stream = required(stream, pattern.name, "ON", "name the stream it reads: ON flows")
-    window = clause(clauses, ast.Window, "WINDOW")
-    window = required(window, pattern.name, "WINDOW", "say how long a match may last: WINDOW 10m")
+    reporting = find_clause(clauses, ast.Reporting, "REPORT")
+    stream = find_clause(clauses, ast.On, "ON", "a pattern reads one stream")
+    stream = require_clause(stream, pattern.name, "ON", "name the stream it reads: ON flows")
+    window = find_clause(clauses, ast.Window, "WINDOW")
+    window = require_clause(window, pattern.name, "WINDOW", "say how long a match may last: WINDOW 10m")
     require_text(stream.stream)
     graph = bind_graph(pattern)
     condition = (
         () if where is None else graph.each(conjuncts(bind_expression(where.condition, EdgeNames(graph))), where.location)
     )
-    returning = clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN e.bytes, v.id")
+    returning = find_clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN e.bytes, v.id")
     bound = SubgraphPattern(
         name=PatternName(pattern.name.text),
         vertices=graph.vertices,
@@ -93,7 +93,7 @@ def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
     if reporting is None:
         return bound
     one_per = bind_one_per(reporting, FieldNames(graph, morphism))
-    with placed(reporting.location):
+    with place_errors(reporting.location):
         return replace(bound, is_distinct=reporting.is_distinct, one_per=one_per)
 
 
@@ -110,7 +110,7 @@ def _bind_window(window: ast.Window) -> Window:
 def _bind_edges(amount: ast.Constant, unit: ast.Name) -> EdgeCount:
     number, location = amount.value, amount.location
     if not isinstance(number, int):
-        message = "a window is a whole number of edges"
+        message = "a window must be a whole number of edges"
         raise InvalidPatternError(message, location)
     if number < 0:
         message = "a window cannot be negative"
@@ -148,10 +148,10 @@ def _bind_order(order: ast.Order, graph: Graph) -> TimingOrder:
         for entry in chain:
             if entry.text in vertices:
                 message = f"{show(entry.text)} is a vertex; ORDER is over edges"
-                raise InvalidPatternError(message, entry.location, hint=f"the edges are {listed(edges)}")
+                raise InvalidPatternError(message, entry.location, hint=f"the edges are {list_names(edges)}")
             if entry.text not in edges:
                 message = f"the pattern has no edge {show(entry.text)}"
-                hint = did_you_mean(entry.text, edges) or f"the edges are {listed(edges)}"
+                hint = did_you_mean(entry.text, edges) or f"the edges are {list_names(edges)}"
                 raise InvalidPatternError(message, entry.location, hint=hint)
         for earlier, later in pairwise(chain):
             written.setdefault((earlier.text, later.text), later.location)
@@ -163,23 +163,23 @@ def _bind_order(order: ast.Order, graph: Graph) -> TimingOrder:
     try:
         return TimingOrder.of(pairs)
     except InvalidPatternError:
-        error, place = _first_cycle(pairs)
+        error, place = _find_first_cycle(pairs)
         raise InvalidPatternError(error.reason, places[place], hint=error.hint) from None
 
 
-def _first_cycle(pairs: list[tuple[str, str]]) -> tuple[InvalidPatternError, tuple[str, str]]:
-    """Return the error of the shortest start of `pairs` that has a cycle, and the pair that closes it."""
+def _find_first_cycle(pairs: list[tuple[str, str]]) -> tuple[InvalidPatternError, tuple[str, str]]:
+    """Return the error of the shortest prefix of `pairs` that has a cycle, and the pair that closes it."""
     good, bad = 0, len(pairs)
-    error = _cycle(pairs)
+    error = _find_cycle(pairs)
     while bad - good > 1:
         middle = (good + bad) // 2
-        found = _cycle(pairs[:middle])
+        found = _find_cycle(pairs[:middle])
         good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
     assert error is not None  # noqa: S101 - the caller saw the cycle
     return error, pairs[bad - 1]
 
 
-def _cycle(pairs: list[tuple[str, str]]) -> InvalidPatternError | None:
+def _find_cycle(pairs: list[tuple[str, str]]) -> InvalidPatternError | None:
     try:
         TimingOrder.of(pairs)
     except InvalidPatternError as error:

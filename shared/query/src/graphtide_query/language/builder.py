@@ -1,7 +1,7 @@
-"""The grammar's reductions: one method a rule, from tokens and nodes to a node.
+"""The grammar's reductions: one method for each rule, from tokens and nodes to a node.
 
-The parser calls it bottom-up while it reads, so that no parse tree is ever built, and the nodes of one pattern are bound before
-those of the next are made: a file of 10,000 patterns holds the nodes of one.
+The parser calls them bottom-up while it reads, so no parse tree is built. The nodes of one pattern are bound before those of
+the next are built: a file of 10,000 patterns holds the nodes of one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lark import Token, v_args
 from graphtide_query.language import ast
 from graphtide_query.language.binder import bind_pattern, refuse_duplicates
 from graphtide_query.language.graph_builder import GraphRules
-from graphtide_query.language.reporting import reporting
+from graphtide_query.language.reporting import build_reporting
 from graphtide_query.language.spelling import read_string
-from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
+from graphtide_query.language.tokens import constant_of, locate, name_of, negate_number, number_of, optional_name, span
 from graphtide_query.views import refuse_view_cycles
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _edge(
 
 @v_args(inline=True)
 class Builder(GraphRules):
-    """Makes nodes, and a pattern of the nodes of one as soon as it is complete; holds no state."""
+    """Builds nodes, and binds the nodes of a pattern as soon as it is complete; holds no state."""
 
     def start(self, earlier: list[_Named], last: _Named) -> tuple[AnyPattern, ...]:
         """File."""
@@ -145,7 +145,7 @@ class Builder(GraphRules):
 
     def report(self, keyword: Token, *said: Token | ast.OnePer) -> ast.Reporting:
         """`REPORT DISTINCT MAXIMAL ONE PER …`."""
-        return reporting(keyword, said)
+        return build_reporting(keyword, said)
 
     def on(self, keyword: Token, stream: Token) -> ast.On:
         """`ON stream`."""
@@ -206,7 +206,7 @@ class Builder(GraphRules):
             case ast.Constant(bool()):
                 return predicate.Negate(operand)
             case ast.Constant(int() | float() as value, location):
-                return negated(minus, value, location)
+                return negate_number(minus, value, location)
             case _:
                 return predicate.Negate(operand)
 
@@ -238,7 +238,7 @@ class Builder(GraphRules):
 
     def negative(self, minus: Token, number: Token) -> ast.Constant:
         """`-1`."""
-        return negated(minus, number_of(number), locate(number))
+        return negate_number(minus, number_of(number), locate(number))
 
     def integer(self, token: Token) -> ast.Constant:
         """`10`."""

@@ -1,4 +1,4 @@
-"""The clauses of a pattern: each at most once, some of them always, and times as they are stated."""
+"""Read the clauses of a pattern: each at most once, some required; and the times that they state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Clause = ast.Clause | event_ast.Clause
 _C = TypeVar("_C", bound=_Clause)
 
 
-def clause(clauses: Iterable[_Clause], kind: type[_C], keyword: str, hint: str = "keep one") -> _C | None:
+def find_clause(clauses: Iterable[_Clause], kind: type[_C], keyword: str, hint: str = "keep one") -> _C | None:
     """Return the clause of a kind, if the pattern has it.
 
     Raises:
@@ -37,11 +37,11 @@ def clause(clauses: Iterable[_Clause], kind: type[_C], keyword: str, hint: str =
     return found
 
 
-def required(found: _C | None, pattern: ast.Name, keyword: str, hint: str) -> _C:
+def require_clause(found: _C | None, pattern: ast.Name, keyword: str, hint: str) -> _C:
     """Return a clause that a pattern must have.
 
     Raises:
-        InvalidPatternError: it does not; at the pattern's name.
+        InvalidPatternError: the pattern does not have it; at the pattern's name.
     """
     if found is None:
         message = f"pattern {show(pattern.text)} has no {keyword} clause"
@@ -50,10 +50,10 @@ def required(found: _C | None, pattern: ast.Name, keyword: str, hint: str) -> _C
 
 
 def require_text(name: ast.Name) -> None:
-    """Do nothing if a name has characters.
+    """Check that a name is not empty.
 
     Raises:
-        InvalidPatternError: it has none.
+        InvalidPatternError: the name is empty.
     """
     if not name.text:
         message = "the name is empty"
@@ -61,7 +61,7 @@ def require_text(name: ast.Name) -> None:
 
 
 @contextmanager
-def placed(place: Location) -> Iterator[None]:
+def place_errors(place: Location) -> Iterator[None]:
     """Give a place to an error that has none."""
     try:
         yield
@@ -81,7 +81,7 @@ SPELLED_OUT: Final[Mapping[str, str]] = {
     "microsecond": "us",
     "nanosecond": "ns",
 }
-"""Units as streaming graph queries may spell them, with or without an `s` behind."""
+"""Units as streaming graph queries may spell them, with or without a final `s`."""
 
 
 def bind_spelled_time(time: ast.Time, what: str) -> Duration:
@@ -99,15 +99,15 @@ def bind_spelled_time(time: ast.Time, what: str) -> Duration:
 
 
 def bind_time(amount: ast.Constant, unit: ast.Name | None, what: str, others: str = "") -> Duration:
-    """Return a time; `what` it is and the units there are beside those of time are said in errors.
+    """Return a time. Errors quote `what` it is, and the `others` that are units beside those of time.
 
     Raises:
-        InvalidPatternError: it is no whole number, negative, nothing, or of an unknown unit.
+        InvalidPatternError: it is not a whole number, is not positive, or has an unknown unit.
     """
     number, location = amount.value, amount.location
     if not isinstance(number, int):
-        message = f"{what} is a whole number of some unit"
-        raise InvalidPatternError(message, location, hint="take a smaller unit: 90s for 1.5m")
+        message = f"{what} must be a whole number of units"
+        raise InvalidPatternError(message, location, hint="use a smaller unit: 90s for 1.5m")
     if number < 0:
         message = f"{what} cannot be negative"
         raise InvalidPatternError(message, location)

@@ -1,6 +1,7 @@
 """Rules of Datalog to streaming graph queries.
 
-Predicates that head no rule are inputs: those that INPUT declares, else the edges of that label in the window behind the rules.
+A predicate that is the head of no rule is an input: one that INPUT declares, or the edges of that label in the window stated
+after the rules.
 
 Reference: paper 001, Definition 13.
 """
@@ -21,17 +22,17 @@ from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
 from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast, graph_ast
-from graphtide_query.language.clauses import placed, require_text
+from graphtide_query.language.clauses import place_errors, require_text
 from graphtide_query.language.datalog_names import VertexNames
-from graphtide_query.language.datalog_order import in_order, refuse_recursion
+from graphtide_query.language.datalog_order import order_rules, refuse_recursion
 from graphtide_query.language.expressions import bind_constant, bind_expression
-from graphtide_query.language.gcore_results import ANSWER, returned_name
+from graphtide_query.language.gcore_results import ANSWER, bind_returned_name
 from graphtide_query.language.gcore_scope import Block, Scope
-from graphtide_query.language.graph import equalities
-from graphtide_query.language.graph_inputs import bind_window, only_on
+from graphtide_query.language.graph import bind_properties
+from graphtide_query.language.graph_inputs import bind_window, find_on
 from graphtide_query.language.graph_names import query_name
 from graphtide_query.language.path_binder import bind_path
-from graphtide_query.language.spelling import listed
+from graphtide_query.language.spelling import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,30 +45,30 @@ _BINARY = 2
 def bind_program(
     stated: ast.Name | None, view: graph_ast.View | None, program: graph_ast.Program
 ) -> tuple[ast.Name, GraphQuery]:
-    """Return the query that the nodes mean, and its name.
+    """Return the query that the nodes describe, and its name.
 
     Raises:
-        InvalidPatternError: a rule is unsafe or recursive, a predicate is read that has not two columns, a clause is missing or
-            stated twice, or as `GraphQuery`; with its place.
+        InvalidPatternError: a rule is unsafe or recursive, reads a predicate that does not have two columns, a clause is
+        missing or stated twice, or as `GraphQuery`; with its place.
     Complexity: linear in the nodes, quadratic in heads, which are bounded.
     """
     if len(program.rules) > MAX_ATOMS:
-        message = f"a query may have {MAX_ATOMS} rules; this is one more"
+        message = f"a query may have at most {MAX_ATOMS} rules"
         raise InvalidPatternError(message, program.rules[MAX_ATOMS].head.location)
-    heads = _heads(program)
+    heads = _collect_heads(program)
     refuse_recursion(program.rules)
     inputs = _Inputs(program, heads)
     rules = tuple(_bind_rule(rule, heads, inputs) for rule in program.rules)
-    ordered = in_order(rules)
-    outputs = tuple(_outputs(program, heads, rules))
+    ordered = order_rules(rules)
+    outputs = tuple(_bind_outputs(program, heads, rules))
     label = next((each.label for each in program.clauses if isinstance(each, graph_ast.Output) and each.label), None)
     name = query_name(stated, view, label or heads[outputs[0].head].head)
-    with placed(heads[outputs[0].head].head.location):
-        bound = GraphQuery(PatternName(name.text), inputs.in_order_of(ordered), ordered, outputs, is_view=view is not None)
+    with place_errors(heads[outputs[0].head].head.location):
+        bound = GraphQuery(PatternName(name.text), inputs.ordered_by(ordered), ordered, outputs, is_view=view is not None)
     return name, bound
 
 
-def _heads(program: graph_ast.Program) -> dict[str, graph_ast.Rule]:
+def _collect_heads(program: graph_ast.Program) -> dict[str, graph_ast.Rule]:
     """Return the first rule of each head."""
     heads: dict[str, graph_ast.Rule] = {}
     for rule in program.rules:
@@ -75,15 +76,17 @@ def _heads(program: graph_ast.Program) -> dict[str, graph_ast.Rule]:
         first = heads.setdefault(rule.head.text, rule)
         if len(first.columns) != len(rule.columns):
             message = f"{show(rule.head.text)} has {len(first.columns)} columns in one rule and {len(rule.columns)} here"
-            raise InvalidPatternError(message, rule.head.location, hint="rules of one head are united: give the other a name")
+            raise InvalidPatternError(
+                message, rule.head.location, hint="rules with one head form a union: give this head another name"
+            )
     return heads
 
 
 class _Inputs:
-    """The inputs of a query: those that are declared, and those that its rules turn out to read."""
+    """The inputs of a query: declared ones, and those that its rules read without a declaration."""
 
     def __init__(self, program: graph_ast.Program, heads: dict[str, graph_ast.Rule]) -> None:
-        on = only_on(program.clauses)
+        on = find_on(program.clauses)
         self._window = None if on is None else bind_window(on)
         self._found: dict[str, Input] = {}
         for declared in program.inputs:
@@ -93,32 +96,32 @@ class _Inputs:
                 message = f"{show(name.text)} is the name of " + ("two inputs" if name.text in self._found else "a rule, too")
                 raise InvalidPatternError(message, name.location, hint="give one of them another name")
             if len(self._found) == MAX_ATOMS:
-                message = f"a query may have {MAX_ATOMS} inputs; this is one more"
+                message = f"a query may have at most {MAX_ATOMS} inputs"
                 raise InvalidPatternError(message, name.location)
-            self._found[name.text] = _declared(declared)
+            self._found[name.text] = _bind_input(declared)
         self._declared = tuple(self._found)
-        # What the paths of rules are called is no predicate.
+        # The name of a path of a rule is not a predicate.
         self._paths = {atom.name.text for rule in program.rules for atom in rule.body if atom.name is not None} - heads.keys()
 
-    def in_order_of(self, rules: Sequence[Rule]) -> tuple[Input, ...]:
-        """Return those that are declared, and then the others as rules read them."""
+    def ordered_by(self, rules: Sequence[Rule]) -> tuple[Input, ...]:
+        """Return the declared inputs, then the others in the order in which rules read them."""
         read = (symbol.predicate for rule in rules for atom in rule.body for symbol in symbols(atom.expression))
         names = dict.fromkeys((*self._declared, *(name for name in read if name in self._found)))
         return tuple(self._found[name] for name in names)
 
     def read(self, step: graph_ast.Step, heads: dict[str, graph_ast.Rule]) -> str:
-        """Return the predicate of a step; it becomes an input if it is none yet."""
+        """Return the predicate of a step, and make it an input unless it is one."""
         name = step.name.text
         require_text(step.name)
         if name in heads:
             columns = len(heads[name].columns)
             if columns != _BINARY:
-                message = f"{show(name)} has {columns} columns, and what a rule reads has two"
-                hint = "edges and paths are between two vertices; only the answer may have other columns"
+                message = f"{show(name)} has {columns} columns, and a rule reads predicates of two columns"
+                hint = "edges and paths have two ends; only the answer may have fewer or more columns"
                 raise InvalidPatternError(message, step.location, hint=hint)
         elif step.sign == "~":
             message = f"no rule derives ~{name}"
-            hint = did_you_mean(name, heads) or f"a label of edges is written :{name}"
+            hint = did_you_mean(name, heads) or f"write a label of edges as :{name}"
             raise InvalidPatternError(message, step.location, hint=hint)
         elif name not in self._found:
             if name in self._paths:
@@ -126,36 +129,36 @@ class _Inputs:
                 hint = f"give it a rule of its own: {name}(x, y) <- …"
                 raise InvalidPatternError(message, step.location, hint=hint)
             if len(self._found) == MAX_ATOMS:
-                message = f"a query may have {MAX_ATOMS} inputs; this is one more"
+                message = f"a query may have at most {MAX_ATOMS} inputs"
                 raise InvalidPatternError(message, step.location)
             if self._window is None:
-                message = f"there is no ON clause that says which stream {show(name)} is read from"
-                hint = "behind the rules, name the stream and how long its edges are valid: ON stream WINDOW(24h)"
+                message = f"no ON clause names the stream of {show(name)}"
+                hint = "after the rules, name the stream and how long its edges are valid: ON stream WINDOW(24h)"
                 raise InvalidPatternError(message, step.location, hint=hint)
             self._found[name] = Input(name, self._window, name)
         return name
 
 
-def _declared(declared: graph_ast.Input) -> Input:
+def _bind_input(declared: graph_ast.Input) -> Input:
     path = declared.path
     edge = path.steps[0][0] if len(path.steps) == 1 else None
     if not isinstance(edge, ast.Edge):
-        message = "an INPUT is one kind of edges"
+        message = "an INPUT has exactly one edge"
         hint = f"INPUT {declared.name.text} = ()-[e:label]->() ON stream WINDOW(24h)"
         raise InvalidPatternError(message, path.start.location, hint=hint)
     right = path.steps[0][1]
-    on = only_on(declared.options)
+    on = find_on(declared.options)
     if on is None:
         message = f"the INPUT {show(declared.name.text)} has no ON clause"
         raise InvalidPatternError(message, declared.name.location, hint="name the stream and its window: ON stream WINDOW(24h)")
     window = bind_window(on)
-    # A scope refuses what an edge cannot have, and knows its name.
+    # A scope rejects what an edge cannot have, and knows its name.
     scope = Scope([Block((path,), window)])
     source, target = (path.start, right) if edge.forward else (right, path.start)
     _refuse_vertex(source)
     _refuse_vertex(target)
     called = EDGE if edge.name is None else edge.name.text
-    conditions = equalities(EDGE, edge.properties)
+    conditions = bind_properties(EDGE, edge.properties)
     for where in declared.options:
         if isinstance(where, ast.Where):
             bound = conjuncts(bind_expression(where.condition, scope))
@@ -168,14 +171,14 @@ def _declared(declared: graph_ast.Input) -> Input:
 
 def _refuse_vertex(vertex: ast.Vertex) -> None:
     if vertex.name is not None or vertex.properties:
-        message = "of the ends of an INPUT, labels alone are said"
-        hint = "vertices are named by the rules that read it; ids are e.src, e.dst"
+        message = "a vertex of an INPUT may have only a label"
+        hint = "the rules that read it name its vertices; a condition reads their ids as e.src and e.dst"
         raise InvalidPatternError(message, vertex.location, hint=hint)
 
 
 def _bind_rule(rule: graph_ast.Rule, heads: dict[str, graph_ast.Rule], inputs: _Inputs) -> Rule:
     if len(rule.body) > MAX_ATOMS:
-        message = f"a rule may have {MAX_ATOMS} atoms; this is one more"
+        message = f"a rule may have at most {MAX_ATOMS} atoms"
         raise InvalidPatternError(message, rule.body[MAX_ATOMS].location)
     given = {end.variable.text for atom in rule.body for end in atom.ends if end.variable is not None}
     made = (name for number in count(1) if (name := f"v{number}") not in given)
@@ -183,11 +186,11 @@ def _bind_rule(rule: graph_ast.Rule, heads: dict[str, graph_ast.Rule], inputs: _
     body: list[Atom] = []
     for atom in rule.body:
         if len(atom.ends) != _BINARY:
-            message = f"an atom has two ends, this one has {len(atom.ends)}"
+            message = f"an atom has two ends; this one has {len(atom.ends)}"
             hint = "edges and paths are between two vertices: likes(x, m)"
             raise InvalidPatternError(message, atom.location, hint=hint)
         expression = bind_path(atom.relation, lambda step: inputs.read(step, heads))
-        source, target = (_term(end, made) for end in atom.ends)
+        source, target = (_bind_term(end, made) for end in atom.ends)
         if atom.name is not None:
             require_text(atom.name)
             if atom.name.text in named:
@@ -195,16 +198,16 @@ def _bind_rule(rule: graph_ast.Rule, heads: dict[str, graph_ast.Rule], inputs: _
                 raise InvalidPatternError(message, atom.name.location, hint="give one of them another name")
             named.add(atom.name.text)
         body.append(Atom(expression, source, target, None if atom.name is None else atom.name.text))
-    columns = tuple(_column(end, given) for end in rule.columns)
+    columns = tuple(_bind_column(end, given) for end in rule.columns)
     names = VertexNames(given)
     conditions = () if rule.where is None else conjuncts(bind_expression(rule.where.condition, names))
     bound = Rule(rule.head.text, columns, tuple(body), conditions)
-    with placed(rule.head.location):
+    with place_errors(rule.head.location):
         refuse_loose_parts(bound)
     return bound
 
 
-def _term(end: graph_ast.End, made: Iterator[str]) -> Term:
+def _bind_term(end: graph_ast.End, made: Iterator[str]) -> Term:
     if end.constant is not None:
         return Constant(VertexId(str(bind_constant(end.constant))))
     if end.variable is None:
@@ -213,23 +216,23 @@ def _term(end: graph_ast.End, made: Iterator[str]) -> Term:
     return Variable(end.variable.text)
 
 
-def _column(end: graph_ast.End, bound: set[str]) -> str:
+def _bind_column(end: graph_ast.End, bound: set[str]) -> str:
     if end.variable is None:
         message = "the columns of a head are variables"
-        hint = "a constant stands in the body: RL(x, y) <- follows(x, y), likes(x, 'm1')."
+        hint = "write the constant in the body: RL(x, y) <- follows(x, y), likes(x, 'm1')."
         if end.constant is None:
-            hint = "every column has a name; _ stands for a vertex of the body that is not told"
+            hint = "name every column; _ is a vertex of the body that is not reported"
         raise InvalidPatternError(message, end.location, hint=hint)
     name = end.variable.text
     if name not in bound:
-        message = f"{show(name)} stands in the head of a rule and in no atom of its body"
+        message = f"{show(name)} is in the head of a rule and in no atom of its body"
         hint = did_you_mean(name, bound) or "every variable of a head must be an end of an atom"
         raise InvalidPatternError(message, end.location, hint=hint)
     return name
 
 
-def _outputs(program: graph_ast.Program, heads: dict[str, graph_ast.Rule], rules: tuple[Rule, ...]) -> Iterator[Output]:
-    """Yield what is reported: as OUTPUT says, else what is usual."""
+def _bind_outputs(program: graph_ast.Program, heads: dict[str, graph_ast.Rule], rules: tuple[Rule, ...]) -> Iterator[Output]:
+    """Yield the outputs: those of OUTPUT, or else the default."""
     latest: Output | None = None
     has_path = False
     for each in program.clauses:
@@ -237,28 +240,28 @@ def _outputs(program: graph_ast.Program, heads: dict[str, graph_ast.Rule], rules
             case graph_ast.Output(head, names, label):
                 if latest is not None:
                     yield latest
-                latest, has_path = _output(head, names, label, heads), False
+                latest, has_path = _bind_output(head, names, label, heads), False
             case ast.Returning():
-                latest = latest or usual_output(rules)
+                latest = latest or default_output(rules)
                 if has_path:
                     message = "the query has a second RETURN clause"
                     raise InvalidPatternError(message, each.location, hint="keep one")
                 has_path = True
-                latest = replace(latest, path=_path(returned_name(each), latest.head, rules))
-    yield latest or usual_output(rules)
+                latest = replace(latest, path=_bind_path_name(bind_returned_name(each), latest.head, rules))
+    yield latest or default_output(rules)
 
 
-def usual_output(rules: Sequence[Rule]) -> Output:
-    """Return what is reported where nothing says it: the predicate Answer, else the head of the last rule."""
+def default_output(rules: Sequence[Rule]) -> Output:
+    """Return the default output: the predicate Answer, or else the head of the last rule."""
     columns: dict[str, tuple[str, ...]] = {}
     for rule in rules:
         columns.setdefault(rule.head, rule.columns)
     head = ANSWER if ANSWER in columns else rules[-1].head
-    return Output(head, head, _distinct(columns[head]))
+    return Output(head, head, _number_repeated(columns[head]))
 
 
-def _distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of columns, with a number where a name comes again."""
+def _number_repeated(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of columns, with a number after a repeated name."""
     found: dict[str, None] = {}
     for each in columns:
         spelled = (each if number == 1 else f"{each}_{number}" for number in count(1))
@@ -266,11 +269,13 @@ def _distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _output(head: ast.Name, names: tuple[ast.Name, ...], label: ast.Name | None, heads: dict[str, graph_ast.Rule]) -> Output:
+def _bind_output(
+    head: ast.Name, names: tuple[ast.Name, ...], label: ast.Name | None, heads: dict[str, graph_ast.Rule]
+) -> Output:
     if head.text not in heads:
-        message = f"no rule gives {show(head.text)}"
+        message = f"no rule derives {show(head.text)}"
         raise InvalidPatternError(
-            message, head.location, hint=did_you_mean(head.text, heads) or f"the heads are {listed(heads)}"
+            message, head.location, hint=did_you_mean(head.text, heads) or f"the heads are {list_names(heads)}"
         )
     for each in (*names, *(() if label is None else (label,))):
         require_text(each)
@@ -287,7 +292,7 @@ def _output(head: ast.Name, names: tuple[ast.Name, ...], label: ast.Name | None,
     return Output(head.text, head.text if label is None else label.text, tuple(each.text for each in names))
 
 
-def _path(path: ast.Name, head: str, rules: tuple[Rule, ...]) -> str:
+def _bind_path_name(path: ast.Name, head: str, rules: tuple[Rule, ...]) -> str:
     for rule in rules:
         known = {atom.name for atom in rule.body if atom.name is not None}
         if rule.head == head and path.text not in known:

@@ -1,4 +1,4 @@
-"""What the conditions of a rule may speak of: the ids of its variables."""
+"""Resolve the names in the conditions of a rule: the ids of its variables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graphtide_core import predicate
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import did_you_mean, show
 
-from graphtide_query.language.spelling import brief, listed
+from graphtide_query.language.spelling import list_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,22 +28,24 @@ class VertexNames:
         variable, name = attribute.variable, attribute.name
         if variable.text not in self._names:
             message = f"no atom of the rule has the vertex {show(variable.text)}"
-            hint = did_you_mean(variable.text, self._names) or f"it has {listed(self._names)}"
+            hint = did_you_mean(variable.text, self._names) or f"it has {list_names(self._names)}"
             raise InvalidPatternError(message, variable.location, hint=hint)
         if name.text != "id":
             message = f"vertex {show(variable.text)} has no attribute {show(name.text)}"
-            hint = "conditions on edges stand with them: INPUT pays = ()-[e:pays]->() ON stream WINDOW(24h) WHERE e.amount > 5"
+            hint = (
+                "write conditions on edges in an INPUT: INPUT pays = ()-[e:pays]->() ON stream WINDOW(24h) WHERE e.amount > 5"
+            )
             raise InvalidPatternError(message, name.location, hint=hint)
         return predicate.Attribute(variable.text, name.text, variable.location)
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
-        """See `Names`; a rule computes nothing."""
+        """See `Names`; a rule has no functions."""
         message = f"{show(aggregate.function.text)} cannot be computed: a streaming graph query has no functions"
-        raise InvalidPatternError(message, aggregate.function.location, hint="atoms are separated by commas, before WHERE")
+        raise InvalidPatternError(message, aggregate.function.location, hint="separate atoms by commas, before WHERE")
 
     def not_a_value(self, name: ast.Name) -> InvalidPatternError:
         """See `Names`."""
-        spelled = brief(name.text)
+        spelled = shorten(name.text)
         if name.text in self._names:
             message = f"{show(name.text)} is a vertex, not a value"
             return InvalidPatternError(message, name.location, hint=f"write {spelled}.id; one vertex has one variable")

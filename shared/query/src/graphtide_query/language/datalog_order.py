@@ -1,6 +1,6 @@
-"""The order of the rules of a query: each behind those that it reads, and as they stand in the text where that is one.
+"""Order the rules of a query: each after those that it reads, and in the order of the text where that suffices.
 
-Cost: linear in what rules read, for each head.
+Cost: for each head, linear in the predicates that rules read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.path_expression import symbols
 
 from graphtide_query.language.path_binder import steps
-from graphtide_query.language.spelling import brief
+from graphtide_query.language.spelling import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def refuse_recursion(rules: Sequence[graph_ast.Rule]) -> None:
     """Check that no rule reads its own head, directly or through others.
 
     Raises:
-        InvalidPatternError: one does; where the head that stands last in the circle reads the first.
+        InvalidPatternError: one does; at the place where the last head of the cycle reads the first.
     """
     heads = {rule.head.text for rule in rules}
     read: dict[str, dict[str, graph_ast.Step]] = {name: {} for name in heads}
@@ -45,16 +45,16 @@ def _walk(head: str, way: Mapping[str, None], read: Mapping[str, Mapping[str, gr
     way = {**way, head: None}
     for name, step in read[head].items():
         if name in way:
-            circle = " reads ".join(map(brief, [*list(way)[list(way).index(name) :], name]))
+            circle = " reads ".join(map(shorten, [*list(way)[list(way).index(name) :], name]))
             message = f"a rule cannot read its own head: {circle}"
-            hint = f"closure is the recursion that there is: {brief(name)}+(x, y), or a path, /(:a :b)+/(x, y)"
+            hint = f"use closure for recursion: {shorten(name)}+(x, y), or a path, /(:a :b)+/(x, y)"
             raise InvalidPatternError(message, step.location, hint=hint)
         _walk(name, way, read, settled)
     settled.add(head)
 
 
-def in_order(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    """Return the rules, which are not recursive, so that each reads inputs and heads of rules before it alone."""
+def order_rules(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return the rules, which are not recursive, in an order in which each reads only inputs and heads of earlier rules."""
     last = {rule.head: place for place, rule in enumerate(rules)}
     if all(last.get(name, -1) < place for place, rule in enumerate(rules) for name in _read(rule)):
         return rules

@@ -1,6 +1,6 @@
-"""Errors of the grammar, in words a person can act on.
+"""Word the errors of the grammar so that a person can act on them.
 
-Every error names what stands there, what could have stood there and, where the mistake is a common one, what to do.
+Every error names what was found, what was expected and, if the mistake is common, what to do.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ _WORDS = {
     "_QUERY": "QUERY",
     "$END": "the end of the text",
 }
-"""What to call each terminal, in the order of the answer."""
+"""The name of each terminal, in the order of the message."""
 
 _CONSTANTS = frozenset({"INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "NULL"})
 
@@ -140,43 +140,43 @@ _REPETITIONS = frozenset({"STAR", "PLUS", "MAYBE", "POWER"})
 
 _OF_EVENTS = frozenset({"PARTITION", "SKIP", "WITHIN", "EXISTS"})
 _OF_EDGES = {
-    "WINDOW": "of events it is WITHIN",
-    "ORDER": "events are put in order by SEQ",
+    "WINDOW": "for events, write WITHIN",
+    "ORDER": "SEQ orders events",
     "UNDER": "events of a match are always different events",
 }
 
 _INSTEAD = {
-    "==": "values are compared by a single =",
-    "&&": "conditions are joined by AND",
-    "||": "conditions are joined by OR",
-    "!": "a condition is turned around by NOT; unequal is <>",
-    ";": "nothing stands between patterns",
-    "|": "a label is one name; for either of two, leave it out and compare the label of an edge in WHERE",
-    "*": "how many parallel edges there are is said behind the label: -[e:call *4]->",
+    "==": "compare values by a single =",
+    "&&": "join conditions by AND",
+    "||": "join conditions by OR",
+    "!": "negate a condition by NOT; write <> for unequal",
+    ";": "write patterns one after the other, without a separator",
+    "|": "a label is one name; for one of several, leave it out and compare the label of the edge in WHERE",
+    "*": "write the number of parallel edges after the label: -[e:call *4]->",
 }
-"""What to write for what people write."""
+"""What to write instead of common mistakes."""
 
 
 def explain(
     error: UnexpectedInput, accepted: Collection[str], last: Token | None, text: str, keywords: Collection[str] = ()
 ) -> InvalidPatternError:
-    """Word the error: `accepted` are the terminals that could have followed `last`, the last token that fits.
+    """Word the error; `accepted` are the terminals that could have followed `last`, the last token that fits.
 
     `keywords` are those of dialects.
     """
     own = tuple(word.lstrip("_") for word in keywords if word in accepted)
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        return _ended(accepted, text, own)
+        return _explain_end(accepted, text, own)
     # lark declares the position None and sets it in every error it raises.
     start = cast("int | None", error.pos_in_stream) or 0
     found = str(error.token) if isinstance(error, UnexpectedToken) else text[start]
     location = Location(error.line, error.column, len(found))
     if isinstance(error, UnexpectedCharacters) and found in "\"'`":
         message = f"{found} opens a quotation that is not closed"
-        hint = "names are quoted by backticks" if found == "`" else "a string ends on its line; write \\n for a line break"
+        hint = "quote names by backticks" if found == "`" else "a string ends on its line; write \\n for a line break"
         return InvalidPatternError(message, location, hint=hint)
     kind = error.token.type if isinstance(error, UnexpectedToken) else ""
-    # Whether a name has a bracket behind it matters at the head of a rule alone.
+    # A bracket after a name matters only at the head of a rule.
     kind = "NAME" if kind == "HEAD" else kind
     hint = (
         _hint_by_text(text, start)
@@ -186,11 +186,11 @@ def explain(
         or _hint_by_sign(found, start, accepted, last)
     )
     message = f"unexpected {show(found)}"
-    return InvalidPatternError(message, location, expected=(*_expected(accepted), *own), hint=hint)
+    return InvalidPatternError(message, location, expected=(*_name_expected(accepted), *own), hint=hint)
 
 
-def _ended(accepted: Collection[str], text: str, own: tuple[str, ...]) -> InvalidPatternError:
-    """Word the error of a text that ends too early; its place is the last character that says something."""
+def _explain_end(accepted: Collection[str], text: str, own: tuple[str, ...]) -> InvalidPatternError:
+    """Word the error of a text that ends too early; its place is the last significant character."""
     if "_PATTERN" in accepted:
         message = "the text holds no pattern"
         return InvalidPatternError(message, Location(1, 1), hint=f"write {EXAMPLE}")
@@ -198,20 +198,20 @@ def _ended(accepted: Collection[str], text: str, own: tuple[str, ...]) -> Invali
     location = Location(said.count("\n") + 1, len(said) - 1 - said.rfind("\n"))
     message = "the text ends too early"
     hint = RULE_ENDS if "_RULE_END" in accepted else WINDOW_NEEDED if set(accepted) == {"WINDOW"} else ""
-    return InvalidPatternError(message, location, expected=(*_expected(accepted), *own), hint=hint)
+    return InvalidPatternError(message, location, expected=(*_name_expected(accepted), *own), hint=hint)
 
 
-def _expected(accepted: Collection[str]) -> tuple[str, ...]:
-    """Name the terminals, each thing once, values and operators as one."""
+def _name_expected(accepted: Collection[str]) -> tuple[str, ...]:
+    """Name the terminals, each once; values and operators are one item each."""
     names = set(accepted)
     words: list[str] = []
     if names == {"WINDOW"}:
         return ("WINDOW(24h)",)
-    words += _of_graph_queries(names)
+    words += _take_graph_query_names(names)
     if {"NAME", *_CONSTANTS} <= names:
         words.append(_VALUE)
         names -= {"NAME", "MINUS", *_CONSTANTS}
-    if _is_behind_an_event(names):
+    if _is_after_event(names):
         words.append(_REPEATED)
         names.discard("PLUS")
     elif "PLUS" in names:
@@ -227,8 +227,8 @@ def _expected(accepted: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _of_graph_queries(names: set[str]) -> list[str]:
-    """Name what only streaming graph queries have, and take it from the names."""
+def _take_graph_query_names(names: set[str]) -> list[str]:
+    """Return the names that only streaming graph queries have, and remove them from `names`."""
     words: list[str] = []
     if "OPTIONAL" in names:
         words += [_PATH] if "PATH_OPEN" in names else []
@@ -257,13 +257,13 @@ def _of_graph_queries(names: set[str]) -> list[str]:
     return words
 
 
-def _is_behind_an_event(accepted: Collection[str]) -> bool:
-    """Whether what may follow is how often an event comes."""
+def _is_after_event(accepted: Collection[str]) -> bool:
+    """Return whether the repetition of an event may follow."""
     return "PLUS" in accepted and "MINUS" not in accepted and "MAYBE" not in accepted
 
 
 def _hint_by_text(text: str, start: int) -> str:
-    """Return what to do about a sign of two characters, whichever of them the error stands at."""
+    """Return what to do about a sign of two characters; the error is at either of them."""
     if "/*" in (text[start - 1 : start + 1], text[start : start + 2]):
         return "a comment that starts with /* is not closed"
     if text[start - 1 : start + 1] == "==":
@@ -277,22 +277,22 @@ def _hint_by_kind(kind: str, found: str, accepted: Collection[str], last: Token 
     if kind in {"COMPARISON", "LESS", "_IN", "_IS", "_STARTS"} and "AND" in accepted:
         return "comparisons do not chain: join two by AND, as in 1 < e.bytes AND e.bytes < 3"
     if kind == "STRING" and "NAME" in accepted:
-        return "a name is quoted by backticks, as in `my name`"
+        return "quote a name by backticks, as in `my name`"
     if last is not None and last.upper() in KEYWORDS and last.type == "NAME":
-        return f"{last} was read as a name: is one missing before it?"
+        return f"{last} was read as a name: is a name missing before it?"
     if last is not None and last.upper() in KEYWORDS and kind == "DOT":
-        return f"{last} is a keyword here; as a name it is written {write_name(last)}"
+        return f"{last} is a keyword here; to use it as a name, write {write_name(last)}"
     if kind == "NAME":
         return did_you_mean(found, sorted({word.removeprefix("_") for word in accepted} & KEYWORDS))
     if found.upper() in {"DISTINCT", "ONE"} and "ON" in accepted:
-        return "which matches are told stands behind REPORT: REPORT DISTINCT …, REPORT … ONE PER a.x EVERY 10m"
+        return "REPORT states which matches are emitted: REPORT DISTINCT …, REPORT … ONE PER a.x EVERY 10m"
     return _hint_by_family(found.upper(), accepted)
 
 
 def _hint_by_family(word: str, accepted: Collection[str]) -> str:
     """Return what to do about a clause of the other kind of patterns."""
     if "WINDOW" in accepted and word in _OF_EVENTS:
-        return f"{word} is for patterns of events, PATTERN name SEQ(a:A, b:B) …; this is one of edges"
+        return f"{word} is for patterns of events, PATTERN name SEQ(a:A, b:B) …; this is a pattern of edges"
     if "WITHIN" in accepted and word in _OF_EDGES:
         return f"{word} is for patterns of edges, PATTERN name MATCH (a)-[e]->(b) …; {_OF_EDGES[word]}"
     return ""
@@ -304,14 +304,14 @@ def _hint_by_sign(found: str, start: int, accepted: Collection[str], last: Token
         return "an edge needs a direction: -[e]-> or <-[e]-"
     if found == ">" and last is not None and last.type in {"BACKWARD", "BACKWARD_CLOSE"}:
         return "an edge has one direction: -[e]-> or <-[e]-"
-    if found in {"*", "?"} and _is_behind_an_event(accepted):
-        return "an iteration has at least one event: a:A+, a:A{2,5}; where there may be none, write a pattern without it"
+    if found in {"*", "?"} and _is_after_event(accepted):
+        return "an iteration has at least one event: a:A+, a:A{2,5}; to allow none, write a pattern without it"
     if found == "=" and set(accepted) == {"COLON"}:
-        return "an attribute equals a constant, {x: 1}; other conditions stand in WHERE"
+        return "braces compare an attribute with a constant, {x: 1}; write other conditions in WHERE"
     if "FORWARD" in accepted and found[0] in "-<=":
-        return "an edge is drawn -->, <--, -[e]-> or <-[e]-"
+        return "write an edge as -->, <--, -[e]-> or <-[e]-"
     if found == "." and {"COMMA", "WITHIN"} <= set(accepted) and "DOT" not in accepted:
-        return "an attribute that all events share stands alone: PARTITION BY user"
+        return "name an attribute of all events without a variable: PARTITION BY user"
     if found[0] in "-./:@" and last is not None and last.type == "NAME" and last.end_pos == start:
-        return "a name with other characters than letters, digits and _ is quoted by backticks, as in `my-stream`"
+        return "quote a name that has characters other than letters, digits and _ by backticks, as in `my-stream`"
     return _INSTEAD.get(found, "")

@@ -1,6 +1,6 @@
-"""What a family adds to the grammar, so that its patterns are written in one text with those of others.
+"""Describe how a family extends the grammar, so that one text may have patterns of several families.
 
-The grammar stays one: LALR(1) over all rules, so a text is read once, and its errors name what each family would have taken.
+There is still one grammar: LALR(1) over all rules. A text is read once, and its errors name what each family expects.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Dialect:
     """An extension of the grammar.
 
     Attributes:
-        grammar: rules and terminals in the notation of `grammar.lark`. It extends `pattern` by a rule of its own, and names
-            what that grammar does not have.
-        rules: a class with a method for each of these rules, as `builder.Builder` has; what `pattern` becomes is the name of
-            the pattern, with its place, and the pattern.
-        keywords: terminals that begin with a keyword of its own, as errors name what could have come.
+        grammar: rules and terminals in the notation of `grammar.lark`. It extends `pattern` by its own rule, and defines what
+            that grammar does not have.
+        rules: a class with a method for each of these rules, as `builder.Builder` has. The rule of `pattern` returns the name
+            of the pattern, with its place, and the pattern.
+        keywords: terminals that begin with its own keywords, as errors name them.
     """
 
     grammar: str

@@ -1,4 +1,4 @@
-"""What the parser makes of the text of an event pattern: nodes that know where they stand."""
+"""The nodes of a parsed event pattern, each with its place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`name:type`, with how often it is repeated and what its attributes equal."""
+    """`name:type`, with its repetition and the values of its attributes."""
 
     name: Name | None
     type: Name | None
@@ -91,7 +91,7 @@ Clause = ast.Where | Partition | Skip | ast.Reporting | ast.Returning | ast.On |
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One event pattern of a file; the clauses stand as they were written."""
+    """One event pattern of a file, with its clauses in the order of the text."""
 
     name: Name
     root: Group

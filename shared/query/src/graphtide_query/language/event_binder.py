@@ -1,6 +1,6 @@
-"""Nodes of event patterns to event patterns: every name resolved, every rule of the language checked at its place.
+"""Bind nodes to event patterns: resolve every name and check every rule of the language at its place.
 
-The rules of the family itself are the core's: its events and attributes know where they stand.
+The core checks the rules of the family itself: its events and attributes have their places.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from graphtide_core.pattern import Report
 from graphtide_core.predicate import conjuncts
 
 from graphtide_query.language import ast, event_ast
-from graphtide_query.language.clauses import bind_time, clause, placed, require_text, required
+from graphtide_query.language.clauses import bind_time, find_clause, place_errors, require_clause, require_text
 from graphtide_query.language.event_names import EventNames
 from graphtide_query.language.expressions import bind_expression
-from graphtide_query.language.graph import equalities
+from graphtide_query.language.graph import bind_properties
 from graphtide_query.language.reporting import bind_one_per
 from graphtide_query.language.returning import bind_returns
 from graphtide_query.language.spelling import MAX_INTEGER, beyond_64_bits
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 
 def bind_event_pattern(pattern: event_ast.Pattern) -> EventPattern:
-    """Return the pattern the nodes mean.
+    """Return the pattern that the nodes describe.
 
     Raises:
         InvalidPatternError: as `EventPattern`, and for clauses that are missing or stated twice and values out of range; with
             its place.
-    Complexity: linear in the nodes, but for predicates over several events, which meet every OR.
+    Complexity: linear in the nodes, except that each predicate over several events visits every OR.
     """
     require_text(pattern.name)
     clauses = pattern.clauses
-    where = clause(clauses, ast.Where, "WHERE", "join the conditions by AND")
-    stream = clause(clauses, ast.On, "ON", "a pattern reads one stream")
-    stream = required(stream, pattern.name, "ON", "name the stream it reads: ON logins")
-    within = clause(clauses, event_ast.Within, "WITHIN")
-    within = required(within, pattern.name, "WITHIN", "say how long a match may last: WITHIN 10m")
+    where = find_clause(clauses, ast.Where, "WHERE", "join the conditions by AND")
+    stream = find_clause(clauses, ast.On, "ON", "a pattern reads one stream")
+    stream = require_clause(stream, pattern.name, "ON", "name the stream it reads: ON logins")
+    within = find_clause(clauses, event_ast.Within, "WITHIN")
+    within = require_clause(within, pattern.name, "WITHIN", "say how long a match may last: WITHIN 10m")
     require_text(stream.stream)
     expression = _Expression(pattern.root)
     root = expression.bind_group(pattern.root)
@@ -65,43 +65,45 @@ def bind_event_pattern(pattern: event_ast.Pattern) -> EventPattern:
 
 
 def _with_options(pattern: EventPattern, clauses: tuple[event_ast.Clause, ...], names: EventNames) -> EventPattern:
-    """Return the pattern with what the clauses say beside; what is wrong with one is told at its place."""
-    partition = clause(clauses, event_ast.Partition, "PARTITION BY", "separate attributes by commas: PARTITION BY user, host")
+    """Return the pattern with the options that its clauses state; an error has the place of its clause."""
+    partition = find_clause(
+        clauses, event_ast.Partition, "PARTITION BY", "separate attributes by commas: PARTITION BY user, host"
+    )
     if partition is not None:
         for attribute in partition.attributes:
             require_text(attribute)
-        with placed(partition.location):
+        with place_errors(partition.location):
             pattern = replace(pattern, partition=tuple(attribute.text for attribute in partition.attributes))
-    skip = clause(clauses, event_ast.Skip, "SKIP")
+    skip = find_clause(clauses, event_ast.Skip, "SKIP")
     if skip is not None:
-        with placed(skip.location):
+        with place_errors(skip.location):
             pattern = replace(pattern, selection=skip.selection)
-    report = clause(clauses, ast.Reporting, "REPORT")
+    report = find_clause(clauses, ast.Reporting, "REPORT")
     if report is not None:
         one_per = bind_one_per(report, names)
-        with placed(report.location):
+        with place_errors(report.location):
             pattern = replace(pattern, report=report.report or Report.ALL, is_distinct=report.is_distinct, one_per=one_per)
-    returning = clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN a.user, b.ts")
+    returning = find_clause(clauses, ast.Returning, "RETURN", "separate fields by commas: RETURN a.user, b.ts")
     if returning is not None:
-        with placed(returning.location):
+        with place_errors(returning.location):
             pattern = replace(pattern, returns=bind_returns(returning, names))
-    timeout = clause(clauses, event_ast.OnTimeout, "ON TIMEOUT")
+    timeout = find_clause(clauses, event_ast.OnTimeout, "ON TIMEOUT")
     if timeout is not None:
-        with placed(timeout.location):
+        with place_errors(timeout.location):
             pattern = replace(pattern, emits_timeouts=True)
     return pattern
 
 
 class _Expression:
-    """Binds the parts of a pattern; collects what their braces say.
+    """Binds the parts of a pattern; collects the predicates of their braces.
 
     Attributes:
         predicates: of braces, in the order of the text.
     """
 
     def __init__(self, root: event_ast.Group) -> None:
-        """Look for the names that are given: those that are made differ from them."""
-        used = _names_given(root)
+        """Collect the stated names: generated names differ from them."""
+        used = _collect_names(root)
         self._made = (name for number in count(1) if (name := f"e{number}") not in used)
         self.predicates: list[Expression] = []
 
@@ -124,7 +126,7 @@ class _Expression:
             for each in part.parts:
                 yield from self._bind_absent(each, place)
         else:
-            message = "a NOT is of an event, or of an OR of events"
+            message = "NOT takes an event, or an OR of events"
             raise InvalidPatternError(message, part.location, hint="for example NOT c:C, or NOT OR(c:C, d:D)")
 
     def _bind_event(self, event: event_ast.Event) -> QueryEvent:
@@ -132,13 +134,13 @@ class _Expression:
             if stated is not None:
                 require_text(stated)
         name = next(self._made) if event.name is None else event.name.text
-        self.predicates += equalities(name, event.properties)
+        self.predicates += bind_properties(name, event.properties)
         kind = None if event.type is None else event.type.text
         return QueryEvent(name, kind, None if event.repeat is None else _bind_repeat(event.repeat), event.location)
 
 
-def _names_given(root: event_ast.Group) -> frozenset[str]:
-    """Return the names of the text.
+def _collect_names(root: event_ast.Group) -> frozenset[str]:
+    """Return the names that the text states.
 
     Raises:
         InvalidPatternError: the parts are nested more than `MAX_NESTING` levels deep.

@@ -1,4 +1,4 @@
-"""The grammar's reductions for event patterns, as `builder` has them for the others."""
+"""The grammar's reductions for event patterns; see `builder`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lark import Token, Transformer, v_args
 from graphtide_query.language import ast, event_ast
 from graphtide_query.language.event_binder import bind_event_pattern
 from graphtide_query.language.spelling import read_integer
-from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
+from graphtide_query.language.tokens import constant_of, locate, name_of, negate_number, number_of, optional_name, span
 
 if TYPE_CHECKING:
     from graphtide_core.event_pattern import EventPattern
@@ -22,7 +22,7 @@ _Properties = tuple[ast.Property, ...] | None
 
 @v_args(inline=True)
 class EventRules(Transformer[Token, object]):
-    """Makes nodes of event patterns, and a pattern of the nodes of one; holds no state."""
+    """Builds nodes of event patterns, and binds the nodes of a pattern; holds no state."""
 
     def event_pattern(self, token: Token, root: event_ast.Group, *clauses: event_ast.Clause) -> tuple[ast.Name, EventPattern]:
         """`PATTERN name SEQ(…) clauses`."""
@@ -75,7 +75,7 @@ class EventRules(Transformer[Token, object]):
 
     def time(self, minus: _Token, amount: Token, unit: _Token) -> ast.Time:
         """`10m`."""
-        number = constant_of(amount) if minus is None else negated(minus, number_of(amount), locate(amount))
+        number = constant_of(amount) if minus is None else negate_number(minus, number_of(amount), locate(amount))
         return ast.Time(number, optional_name(unit))
 
     def skip(self, keyword: Token, what: Token) -> event_ast.Skip:

@@ -1,6 +1,6 @@
-"""Event patterns to text: the canonical form.
+"""Print event patterns as text: the canonical form.
 
-Parsing what is printed gives an equal pattern, for every pattern that parsing can give.
+Parsing the printed text gives an equal pattern, for every pattern that parsing can produce.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def print_event_pattern(pattern: EventPattern) -> str:
         InvalidPatternError: a predicate holds an infinity or NaN.
     Complexity: linear in events and predicates.
     """
-    return "\n".join([f"PATTERN {write_name(pattern.name)}", _part(pattern.root), *_clauses(pattern)]) + "\n"
+    return "\n".join([f"PATTERN {write_name(pattern.name)}", _write_part(pattern.root), *_write_clauses(pattern)]) + "\n"
 
 
-def _clauses(pattern: EventPattern) -> Iterator[str]:
+def _write_clauses(pattern: EventPattern) -> Iterator[str]:
     if pattern.predicates:
         yield f"WHERE {write_conditions(pattern.predicates)}"
     if pattern.partition:
@@ -47,21 +47,21 @@ def _clauses(pattern: EventPattern) -> Iterator[str]:
     yield f"ON {write_name(pattern.stream)} WITHIN {pattern.within}" + (" ON TIMEOUT" if pattern.emits_timeouts else "")
 
 
-def _part(part: Part) -> str:
+def _write_part(part: Part) -> str:
     if isinstance(part, QueryEvent):
-        return _event(part)
+        return _write_event(part)
     if isinstance(part, Not):
-        events = ", ".join(map(_event, part.events))
+        events = ", ".join(map(_write_event, part.events))
         return f"NOT {events}" if len(part.events) == 1 else f"NOT OR({events})"
-    return f"{part.word}({', '.join(map(_part, part.parts))})"
+    return f"{part.word}({', '.join(map(_write_part, part.parts))})"
 
 
-def _event(event: QueryEvent) -> str:
+def _write_event(event: QueryEvent) -> str:
     kind = "" if event.type is None else f":{write_name(event.type)}"
-    return write_name(event.name) + kind + ("" if event.repeat is None else _repeat(event.repeat))
+    return write_name(event.name) + kind + ("" if event.repeat is None else _write_repeat(event.repeat))
 
 
-def _repeat(repeat: Repeat) -> str:
+def _write_repeat(repeat: Repeat) -> str:
     match repeat.least, repeat.most:
         case 1, None:
             return "+"

@@ -1,4 +1,4 @@
-"""Expressions to text: parentheses stand only where they must."""
+"""Print expressions as text, with parentheses only where they are needed."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Value
 
-# How tightly an expression binds; an operand that binds less tightly than its place asks for is put in parentheses.
+# How tightly an expression binds; an operand that binds less tightly than its place requires gets parentheses.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _PRIMARY = range(8)
 
 
 def write_conditions(predicates: Sequence[Expression]) -> str:
-    """Spell conditions that must all be true, of which there is one at least."""
+    """Spell conditions that must all be true: at least one."""
     least = _NOT if len(predicates) > 1 else _OR
-    return " AND ".join(_expression(predicate, least) for predicate in predicates)
+    return " AND ".join(_write_expression(predicate, least) for predicate in predicates)
 
 
 def write_value(expression: Expression) -> str:
-    """Spell an expression where a value stands: a comparison or a condition is in parentheses."""
-    return _expression(expression, _SUM)
+    """Spell an expression as a value: a comparison or a condition gets parentheses."""
+    return _write_expression(expression, _SUM)
 
 
 def write_aggregate(aggregate: Aggregate) -> str:
-    """Spell an aggregate; that of times, which counts all events, without the attribute."""
+    """Spell an aggregate; `count` of `ts`, which counts all events, is spelled without the attribute."""
     variable, name = aggregate.operand.variable, aggregate.operand.name
     counts = aggregate.function is Aggregation.COUNT and name == "ts"
     operand = write_name(variable) if counts else f"{write_name(variable)}.{write_name(name)}"
     return f"{aggregate.function.value}({operand})"
 
 
-def _expression(expression: Expression, least: int) -> str:
-    """Spell an expression for a place that takes whatever binds at least as tightly as `least`."""
-    text, level = _spelled(expression)
+def _write_expression(expression: Expression, least: int) -> str:
+    """Spell an expression for a place that takes expressions that bind at least as tightly as `least`."""
+    text, level = _spell(expression)
     return text if level >= least else f"({text})"
 
 
-def _spelled(expression: Expression) -> tuple[str, int]:
-    """Spell an expression; return how tightly the text binds, too."""
+def _spell(expression: Expression) -> tuple[str, int]:
+    """Spell an expression; also return how tightly the text binds."""
     match expression:
         case Literal(value):
             return write_constant(value), _PRIMARY
@@ -71,26 +71,26 @@ def _spelled(expression: Expression) -> tuple[str, int]:
             # A sign right before a number would become part of the number.
             return f"-({write_constant(value)})", _SIGN
         case Negate(operand):
-            return f"-{_expression(operand, _SIGN)}", _SIGN
+            return f"-{_write_expression(operand, _SIGN)}", _SIGN
         case Compute(operator, left, right):
             level = _SUM if operator in (Arithmetic.ADD, Arithmetic.SUBTRACT) else _PRODUCT
-            return f"{_expression(left, level)} {operator.value} {_expression(right, level + 1)}", level
+            return f"{_write_expression(left, level)} {operator.value} {_write_expression(right, level + 1)}", level
         case Compare(comparison, left, right):
-            return f"{_expression(left, _SUM)} {comparison.value} {_expression(right, _SUM)}", _COMPARISON
+            return f"{_write_expression(left, _SUM)} {comparison.value} {_write_expression(right, _SUM)}", _COMPARISON
         case In() | StartsWith() | IsNull():
-            return _tested(expression, ""), _COMPARISON
+            return _write_test(expression, ""), _COMPARISON
         case Not(In() | IsNull() as operand):
-            return _tested(operand, "NOT "), _COMPARISON
+            return _write_test(operand, "NOT "), _COMPARISON
         case Not(operand):
-            return f"NOT {_expression(operand, _NOT)}", _NOT
+            return f"NOT {_write_expression(operand, _NOT)}", _NOT
         case And(operands):
-            return _joined(operands, "AND", _AND)
+            return _join(operands, "AND", _AND)
         case Or(operands):  # pragma: no branch - mypy knows that no case is left
-            return _joined(operands, "OR", _OR)
+            return _join(operands, "OR", _OR)
 
 
-def _tested(test: In[Expression, Value] | StartsWith[Expression] | IsNull[Expression], negation: str) -> str:
-    operand = _expression(test.operand, _SUM)
+def _write_test(test: In[Expression, Value] | StartsWith[Expression] | IsNull[Expression], negation: str) -> str:
+    operand = _write_expression(test.operand, _SUM)
     match test:
         case In(_, options):
             return f"{operand} {negation}IN [{', '.join(map(write_constant, options))}]"
@@ -100,12 +100,12 @@ def _tested(test: In[Expression, Value] | StartsWith[Expression] | IsNull[Expres
             return f"{operand} IS {negation}NULL"
 
 
-def _joined(operands: tuple[Expression, ...], word: str, level: int) -> tuple[str, int]:
-    """Join conditions; one alone is itself, none is the word's neutral element."""
+def _join(operands: tuple[Expression, ...], word: str, level: int) -> tuple[str, int]:
+    """Join conditions; a single condition stays as it is, and none is the word's neutral element."""
     match operands:
         case ():
             return write_constant(word == "AND"), _PRIMARY
         case (only,):
-            return _spelled(only)
+            return _spell(only)
         case _:
-            return f" {word} ".join(_expression(operand, level + 1) for operand in operands), level
+            return f" {word} ".join(_write_expression(operand, level + 1) for operand in operands), level

@@ -1,6 +1,6 @@
-"""Expressions bound: nodes to the predicates of `graphtide_core`, every name resolved.
+"""Bind expressions: nodes to the predicates of `graphtide_core`, with every name resolved.
 
-Nesting is bounded before the recursion starts, so that neither this nor any later walk over a predicate overflows the stack.
+Nesting is bounded before the recursion starts, so neither this nor a later walk over a predicate overflows the stack.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from graphtide_core.errors import Location
 
 MAX_DEPTH = 200
-"""Levels of an expression, parentheses and each sign of a sum or product counted."""
+"""Levels of an expression; parentheses and each sign of a sum or product count."""
 
 
 class Names(Protocol):
-    """What an expression may speak of."""
+    """The names that an expression may use."""
 
     def read(self, attribute: ast.Attribute) -> predicate.Attribute:
-        """Return what `variable.name` reads.
+        """Return the attribute that `variable.name` reads.
 
         Raises:
             InvalidPatternError: nothing has that name, or it has no such attribute.
@@ -36,7 +36,7 @@ class Names(Protocol):
         """Return what a function computes.
 
         Raises:
-            InvalidPatternError: there is no such function, or nothing it could be computed over.
+            InvalidPatternError: there is no such function, or nothing that it could read.
         """
         ...
 

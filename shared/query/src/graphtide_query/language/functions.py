@@ -1,4 +1,4 @@
-"""Functions bound: what is computed over a list, of the events of an iteration or of what a component has of a name."""
+"""Bind functions over a list: the events of an iteration, or the edges or vertices that a component has for a name."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from graphtide_core.predicate import Aggregation
 from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast
-from graphtide_query.language.spelling import brief
+from graphtide_query.language.spelling import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FUNCTIONS: Final = {function.value: function for function in Aggregation}
 _OF_ONE: Final = (Aggregation.FIRST, Aggregation.LAST)
-"""What takes one of the list: `first(a).x` is `first(a.x)`."""
+"""Functions that take one item of the list: `first(a).x` is `first(a.x)`."""
 
 
 class Lists(Protocol):
-    """What has names that stand for lists; see `Names`."""
+    """Names that stand for lists; see `Names`."""
 
     def read(self, attribute: ast.Attribute) -> predicate.Attribute:
         """See `Names`."""
         ...
 
     def refuse_unknown(self, variable: ast.Name) -> None:
-        """Refuse a name that nothing has.
+        """Check that a name is known.
 
         Raises:
-            InvalidPatternError: nothing has it.
+            InvalidPatternError: it is unknown.
         """
         ...
 
@@ -39,7 +39,7 @@ class Lists(Protocol):
 def bind_function(
     aggregate: ast.Aggregate, names: Lists, whole: Callable[[ast.Name], predicate.Attribute]
 ) -> predicate.Aggregate:
-    """Return what a function computes; `whole` is the attribute that none is without, for `count(a)`.
+    """Return what a function computes; `whole` is the attribute that every item has, for `count(a)`.
 
     Raises:
         InvalidPatternError: there is no such function, name or attribute, or it needs one.
@@ -52,13 +52,13 @@ def bind_function(
         raise InvalidPatternError(message, stated.location, hint=hint)
     names.refuse_unknown(variable)
     if aggregate.takes_one and function not in _OF_ONE:
-        message = f"{function.value} is computed over an attribute"
+        message = f"{function.value} needs an attribute"
         hint = f"write {function.value}(a.x) in place of {function.value}(a).x"
         raise InvalidPatternError(message, stated.location, hint=hint)
     if name is not None:
         return predicate.Aggregate(function, names.read(ast.Attribute(variable, name)))
     if function is Aggregation.COUNT:
         return predicate.Aggregate(function, whole(variable))
-    message = f"{function.value} is computed over an attribute"
-    hint = f"write {function.value}({brief(variable.text)}.bytes), or another of its attributes"
+    message = f"{function.value} needs an attribute"
+    hint = f"write {function.value}({shorten(variable.text)}.bytes), or another of its attributes"
     raise InvalidPatternError(message, variable.location, hint=hint)

@@ -1,7 +1,7 @@
-"""The body of a rule from what a branch of a G-CORE query draws: vertices that are one joined, conditions at their place.
+"""Build the body of a rule from a branch of a G-CORE query: join vertices that are one, and place conditions.
 
-A label of a vertex holds on every edge of the input there. At an end of a path that is its first or last edge alone, so that
-the expression is rewritten: of `:a+` from a person, the first edge is one of the `:a` edges from persons.
+A label of a vertex holds on every edge of the input there. At an end of a path, it holds only on the first or last edge, so the
+expression is rewritten: for `:a+` from a person, the first edge is one of the `:a` edges from persons.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graphtide_core.suggestion import show
 
 from graphtide_query.language import ast
 from graphtide_query.language.gcore_conditions import Fixed, OnEdge, OnVertices, Same
-from graphtide_query.language.graph import equalities
+from graphtide_query.language.graph import bind_properties
 from graphtide_query.language.path_binder import bind_path
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _DERIVED = "~"
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What one branch says: the vertex that stands for each, and the body; conditions are on ids of vertices."""
+    """One branch: the representative of each vertex, and the body; conditions are on ids of vertices."""
 
     representatives: Mapping[str, str]
     body: tuple[Atom, ...]
@@ -54,14 +54,14 @@ class Branch:
 def bind_branch(
     scope: Scope, option: int | None, conditions: Sequence[Condition], columns: Sequence[str], inputs: Inputs
 ) -> Branch | None:
-    """Return the branch of an OPTIONAL, or of the mandatory part alone; None where it lacks a name that is used.
+    """Return the branch of an OPTIONAL, or of only the mandatory part; None if it lacks a name that is used.
 
     Args:
         scope: of the query.
         option: the number of the OPTIONAL.
         conditions: of the query.
-        columns: the vertices that are reported.
-        inputs: get those that the branch reads.
+        columns: the reported vertices.
+        inputs: gets the inputs that the branch reads.
 
     Raises:
         InvalidPatternError: vertices that are one have different labels or ids, a label stands at the end of a derived path, or
@@ -93,7 +93,7 @@ def _names(condition: Condition) -> tuple[str, ...]:
 
 
 class _Vertices:
-    """Vertices of a branch, those that are said to be one joined; each with its label and key."""
+    """The vertices of a branch, with equal vertices joined; each with its label and key."""
 
     def __init__(self, scope: Scope, option: int | None, conditions: Sequence[Condition]) -> None:
         self.labels: dict[str, ast.Name] = {}
@@ -122,7 +122,7 @@ class _Vertices:
                 raise InvalidPatternError(message, fixed.location, hint="a query vertex is one vertex of the data")
 
     def of(self, name: str) -> str:
-        """Return the first of the vertices that are one with a vertex."""
+        """Return the first of the vertices that are joined with a vertex."""
         while self._parents[name] != name:
             name = self._parents[name]
         return name
@@ -132,7 +132,7 @@ class _Vertices:
 
 
 class _Body:
-    """Makes the atoms of a branch."""
+    """Builds the atoms of a branch."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Body:
         ends = [vertices.of(end) for each in drawn for end in (each.source, each.target)]
         kept = {vertices.of(name) for name in columns}
         kept |= {vertices.of(name) for each in self._on_vertices for name in each.vertices}
-        # A constant joins nothing: where it is to, or a condition or column speaks of it, it stays a variable with an id.
+        # A constant joins nothing: where it must join, or a condition or column reads it, it stays a variable with an id.
         self._fixed = {name for name in vertices.keys if name not in kept and ends.count(name) == 1}
         self._ends = set(ends)
 
@@ -177,7 +177,7 @@ class _Body:
 
     def _input(self, drawn: Drawn, edge: ast.Edge, source: str, target: str) -> str:
         own = () if edge.name is None else (each.condition for each in self._on_edges if each.edge == edge.name.text)
-        conditions = (*equalities(EDGE, edge.properties), *own)
+        conditions = (*bind_properties(EDGE, edge.properties), *own)
         label = None if edge.label is None else edge.label.text
         return self._inputs.name_of(drawn.window, label, self._label(source), self._label(target), conditions)
 
@@ -202,12 +202,12 @@ class _Body:
 def _refuse_large(expression: PathExpression, edge: ast.PathEdge) -> None:
     if sum(1 for _ in symbols(expression)) > MAX_SYMBOLS:
         message = f"with the labels of its ends, the path has more than {MAX_SYMBOLS} labels"
-        raise InvalidPatternError(message, edge.location, hint="state the labels of vertices at edges before and behind it")
+        raise InvalidPatternError(message, edge.location, hint="state the labels of vertices at edges before and after it")
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a step reads: a label of edges between labelled vertices, or what a PATH derives."""
+    """The edges that a step reads: those of a label between labelled vertices, or those that a PATH derives."""
 
     name: str
     is_derived: bool
@@ -216,7 +216,7 @@ class _Read:
 
 
 class _Steps:
-    """Steps of one expression as symbols, which are numbers until all of them are known."""
+    """The steps of one expression as symbols, which are numbers until all steps are known."""
 
     def __init__(self) -> None:
         self._read: list[_Read] = []
@@ -225,11 +225,11 @@ class _Steps:
         return self._number(_Read(step.name.text, step.sign == _DERIVED))
 
     def beginning(self, symbol: Symbol, label: ast.Name) -> Symbol:
-        """Return the symbol whose first vertex, as it is walked, has a label."""
+        """Return the symbol whose first vertex, in the direction of the walk, has a label."""
         read = self._read[int(symbol.predicate)]
         if read.is_derived:
-            message = f"the label {show(label.text)} stands at the end of a path of ~{read.name}, which is derived"
-            hint = "labels of vertices are those of edges of a stream: state it in the PATH clause"
+            message = f"the label {show(label.text)} is at the end of a path of ~{read.name}, which is derived"
+            hint = "only vertices of a stream's edges have labels: state it in the PATH clause"
             raise InvalidPatternError(message, label.location, hint=hint)
         if symbol.is_inverse:
             return Symbol(self._number(replace(read, target_label=label.text)), is_inverse=True)

@@ -1,4 +1,4 @@
-"""WHERE of a query of G-CORE, taken apart by what it speaks of: vertices that are one, edges, and ids of vertices."""
+"""Split WHERE of a G-CORE query by what each condition reads: equal vertices, edges, and ids of vertices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MAX_CONDITIONS = 1_000
-"""Conditions that a WHERE may join by AND: each is looked at for every branch."""
+"""The most conditions that WHERE may join by AND: every branch checks each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +64,23 @@ Condition = Same | Fixed | OnEdge | OnVertices
 
 
 def bind_conditions(clauses: Iterable[ast.Where], scope: Scope) -> list[Condition]:
-    """Return what the clauses say, all of which must be true.
+    """Return the conditions of the clauses, which must all be true.
 
     Raises:
         InvalidPatternError: as `bind_expression`, or a condition relates attributes of two edges, or of an edge and a vertex.
     """
     found: list[Condition] = []
     for clause in clauses:
-        for part in _parts(clause.condition):
+        for part in _split(clause.condition):
             found += _bind(part, scope)
         if len(found) > MAX_CONDITIONS:
-            message = f"a query may have {MAX_CONDITIONS:,} conditions, this one has {len(found):,}"
-            raise InvalidPatternError(message, clause.location, hint="one of several values is written IN [1, 2, 3]")
+            message = f"a query may have at most {MAX_CONDITIONS:,} conditions; this one has {len(found):,}"
+            raise InvalidPatternError(message, clause.location, hint="for one of several values, write IN [1, 2, 3]")
     return found
 
 
-def _parts(expression: ast.Expression) -> Iterator[ast.Expression]:
-    """Split at the outermost ANDs, however they are grouped."""
+def _split(expression: ast.Expression) -> Iterator[ast.Expression]:
+    """Split at the outermost ANDs, with any grouping."""
     waiting = [expression]
     while waiting:
         match waiting.pop():
@@ -95,22 +95,22 @@ def _parts(expression: ast.Expression) -> Iterator[ast.Expression]:
 def _bind(part: ast.Expression, scope: Scope) -> Iterator[Condition]:
     match part:
         case predicate.Compare(predicate.Comparison.EQUAL, left, right):
-            one, other = _vertex(left, scope), _vertex(right, scope)
+            one, other = _read_vertex(left, scope), _read_vertex(right, scope)
             if one is not None and other is not None:
                 yield Same(one.text, other.text, other.location)
                 return
     for condition in predicate.conjuncts(bind_expression(part, scope)):
-        yield _sorted(condition, scope)
+        yield _classify(condition, scope)
 
 
-def _vertex(expression: ast.Expression, scope: Scope) -> ast.Name | None:
+def _read_vertex(expression: ast.Expression, scope: Scope) -> ast.Name | None:
     while isinstance(expression, ast.Group):
         expression = expression.operand
     is_vertex = isinstance(expression, ast.BareName) and expression.name.text in scope.vertices
     return expression.name if is_vertex and isinstance(expression, ast.BareName) else None
 
 
-def _sorted(condition: predicate.Expression, scope: Scope) -> Condition:
+def _classify(condition: predicate.Expression, scope: Scope) -> Condition:
     match condition:
         case predicate.Compare(
             predicate.Comparison.EQUAL, predicate.Attribute(one, "id", place), predicate.Attribute(other, "id")

@@ -1,6 +1,6 @@
-"""What the paths of a query of G-CORE draw: vertices, edges and paths with their names, before a rule is made of them.
+"""Collect the vertices, edges and paths of a G-CORE query with their names, before they become rules.
 
-A vertex may be mentioned often; mentions must agree. What stands behind an OPTIONAL belongs to one branch of the query.
+A vertex may be mentioned often; mentions must agree. What follows an OPTIONAL belongs to one branch of the query.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from graphtide_core.suggestion import did_you_mean, show
 
 from graphtide_query.language import ast
 from graphtide_query.language.edge_names import read_part
-from graphtide_query.language.graph import names_given, vertex_key
-from graphtide_query.language.spelling import brief, listed
+from graphtide_query.language.graph import bind_vertex_key, collect_names
+from graphtide_query.language.spelling import list_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from graphtide_core.stream_window import StreamWindow
 
 MAX_DRAWN = 256
-"""Edges and paths that a query may draw, with all its branches; what people write has a dozen."""
+"""The most edges and paths of a query, with all its branches; typical queries have a dozen."""
 
 
 MAX_MENTIONS = 2 * MAX_DRAWN
-"""Mentions of vertices that a query may have."""
+"""The most mentions of vertices in a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Paths over one window; `option` is the number of the OPTIONAL that they stand behind, if they do."""
+    """Paths over one window; `option` is the number of their OPTIONAL, if they have one."""
 
     paths: tuple[ast.Path, ...]
     window: StreamWindow
@@ -44,7 +44,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An edge or path between vertices, as it points."""
+    """An edge or path between vertices, in its direction."""
 
     source: str
     target: str
@@ -55,7 +55,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A vertex as it is mentioned once."""
+    """One mention of a vertex."""
 
     name: str
     label: ast.Name | None
@@ -70,7 +70,7 @@ class Scope:
     Attributes:
         drawn: edges and paths, in the order of the text.
         mentions: of vertices, in the order of the text.
-        edges, paths: that have names, with their places.
+        edges, paths: those with names, with their places.
         vertices: with the places of their first mentions.
     """
 
@@ -78,9 +78,9 @@ class Scope:
         """Take the paths.
 
         Raises:
-            InvalidPatternError: a name names two things, mentions of a vertex disagree, or too much is drawn; with its place.
+            InvalidPatternError: a name is used twice, mentions of a vertex disagree, or there are too many; with its place.
         """
-        self._used = names_given(path for block in blocks for path in block.paths)
+        self._used = collect_names(path for block in blocks for path in block.paths)
         self._numbers = count(1)
         self.drawn: list[Drawn] = []
         self.mentions: list[Mention] = []
@@ -95,7 +95,7 @@ class Scope:
         left = self._vertex(path.start, block.option)
         for edge, vertex in path.steps:
             if len(self.drawn) == MAX_DRAWN:
-                message = f"a query may draw {MAX_DRAWN} edges and paths; this is one more"
+                message = f"a query may draw at most {MAX_DRAWN} edges and paths"
                 raise InvalidPatternError(message, edge.location)
             self._name(edge)
             right = self._vertex(vertex, block.option)
@@ -114,8 +114,8 @@ class Scope:
 
     def _name(self, edge: ast.Edge | ast.PathEdge) -> None:
         if isinstance(edge, ast.Edge) and edge.times is not None:
-            message = "parallel edges are not counted in a streaming graph query: equal edges are one"
-            hint = "a path of any length is -/:label+/->; *4 is for patterns, PATTERN name MATCH …"
+            message = "a streaming graph query does not count parallel edges: equal edges are one edge"
+            hint = "write a path of any length as -/:label+/->; *4 is for patterns, PATTERN name MATCH …"
             raise InvalidPatternError(message, edge.times.location, hint=hint)
         if edge.name is None:
             return
@@ -123,7 +123,7 @@ class Scope:
         _refuse_empty(edge.name)
         if name in self.edges or name in self.paths:
             message = f"{show(name)} names two edges or paths"
-            raise InvalidPatternError(message, place, hint="every edge and path is written once and has a name of its own")
+            raise InvalidPatternError(message, place, hint="write every edge and path once, with its own name")
         if name in self.vertices:
             message = f"{show(name)} already names a vertex"
             raise InvalidPatternError(message, place, hint="give the edge or path another name")
@@ -131,7 +131,7 @@ class Scope:
 
     def _vertex(self, vertex: ast.Vertex, option: int | None) -> str:
         if len(self.mentions) == MAX_MENTIONS:
-            message = f"a query may mention {MAX_MENTIONS} vertices; this is one more"
+            message = f"a query may mention at most {MAX_MENTIONS} vertices"
             raise InvalidPatternError(message, vertex.location)
         if vertex.name is None:
             name = next(each for number in self._numbers if (each := f"v{number}") not in self._used)
@@ -143,7 +143,7 @@ class Scope:
                 raise InvalidPatternError(message, vertex.name.location, hint="give the vertex another name")
         key: VertexId | None = None
         for number, stated in enumerate(vertex.properties):
-            key = vertex_key(stated)
+            key = bind_vertex_key(stated)
             if number > 0:
                 message = "'id' is stated twice"
                 raise InvalidPatternError(message, stated.name.location)
@@ -157,44 +157,44 @@ class Scope:
         """See `Names`."""
         variable = attribute.variable
         if variable.text in self.paths:
-            message = f"{show(variable.text)} is a path, and no condition reads one"
-            hint = "conditions are on edges, -[e:label]->, and on ids of vertices"
+            message = f"{show(variable.text)} is a path, and a condition cannot read paths"
+            hint = "a condition reads edges, -[e:label]->, and ids of vertices"
             raise InvalidPatternError(message, variable.location, hint=hint)
         self.refuse_unknown(variable)
         return read_part(
             attribute,
             self.vertices,
-            on_op="edges of a query are inserted edges alone: a deletion withdraws what rests on its edge",
+            on_op="a query reads only inserted edges; a deletion withdraws the results that need its edge",
         )
 
     def compute(self, aggregate: ast.Aggregate) -> predicate.Aggregate:
-        """See `Names`; a condition reads one edge."""
+        """See `Names`; a query has no functions."""
         message = f"{show(aggregate.function.text)} cannot be computed: a streaming graph query has no functions"
-        hint = "count, sum and others are over the events of an iteration, in a pattern of events: SEQ(a:A+)"
+        hint = "count, sum and other functions need an iteration, in a pattern of events: SEQ(a:A+)"
         raise InvalidPatternError(message, aggregate.function.location, hint=hint)
 
     def not_a_value(self, name: ast.Name) -> InvalidPatternError:
         """See `Names`."""
-        spelled = brief(name.text)
+        spelled = shorten(name.text)
         if name.text in self.vertices:
-            hint = f"write {spelled}.id; two vertices are one where they are compared alone: {spelled} = other"
+            hint = f"write {spelled}.id; to make two vertices one, compare them without attributes: {spelled} = other"
             return InvalidPatternError(f"{show(name.text)} is a vertex, not a value", name.location, hint=hint)
         if name.text in self.edges:
             message = f"{show(name.text)} is an edge, not a value"
             return InvalidPatternError(message, name.location, hint=f"write {spelled}.bytes, or another of its attributes")
         if name.text in self.paths:
             return InvalidPatternError(
-                f"{show(name.text)} is a path, not a value", name.location, hint=f"RETURN {spelled} tells it"
+                f"{show(name.text)} is a path, not a value", name.location, hint=f"RETURN {spelled} reports it"
             )
-        message = f"{show(name.text)} is not a value: an attribute is read from an edge or a vertex"
+        message = f"{show(name.text)} is not a value: attributes belong to an edge or a vertex"
         hint = self._known(name.text) + ", or put quotes around a string"
         return InvalidPatternError(message, name.location, hint=hint)
 
     def refuse_unknown(self, variable: ast.Name) -> None:
-        """Refuse a name that nothing has.
+        """Check that a name is known.
 
         Raises:
-            InvalidPatternError: nothing has it.
+            InvalidPatternError: it is unknown.
         """
         if not any(variable.text in names for names in (self.vertices, self.edges, self.paths)):
             message = f"the query has no vertex or edge {show(variable.text)}"
@@ -202,7 +202,7 @@ class Scope:
 
     def _known(self, word: str) -> str:
         known = sorted(self._used)
-        return did_you_mean(word, known) or (f"it has {listed(known)}" if known else "name one in MATCH: (u)-[:label]->(v)")
+        return did_you_mean(word, known) or (f"it has {list_names(known)}" if known else "name one in MATCH: (u)-[:label]->(v)")
 
 
 def _refuse_empty(name: ast.Name) -> None:

@@ -1,8 +1,8 @@
-"""The MATCH clause bound: vertices and edges of a pattern, with the predicates their braces state.
+"""Bind the MATCH clause: vertices and edges of a pattern, with the predicates of their braces.
 
 A vertex may be mentioned often; its label and key are those of any mention, and mentions must agree. `*n` makes n parallel
-edges of one that is written: e_1, e_2, … of e, which stands for all of them in ORDER and WHERE. What the user left unnamed
-is named e1, e2, … (edges) and v1, v2, … (vertices) in the order of the text, past every name the user gave.
+edges of a written one: e_1, e_2, … of e, which stands for all of them in ORDER and WHERE. Unnamed edges become e1, e2, … and
+unnamed vertices v1, v2, … in the order of the text; generated names skip the stated ones.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 MAX_CONDITIONS = 10_000
-"""Conditions that those of a text may become where a name stands for several edges."""
+"""The most conditions of a pattern after names for several edges are expanded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """What MATCH states; vertices in the order of their first mention, edges in that of the text.
+    """The graph of MATCH; vertices in the order of their first mention, edges in the order of the text.
 
-    `copies` holds the edges that a name stands for where `*n` made them.
+    `copies` has the edges that a name stands for after `*n`.
     """
 
     vertices: tuple[QueryVertex, ...]
@@ -48,10 +48,10 @@ class Graph:
         return self.copies.get(name, (name,))
 
     def each(self, conditions: Iterable[Expression], place: Location) -> tuple[Expression, ...]:
-        """Return the conditions for each of the edges that their names stand for.
+        """Return the conditions, expanded for each of the edges that their names stand for.
 
         Raises:
-            InvalidPatternError: there would be more than `MAX_CONDITIONS`.
+            InvalidPatternError: more than `MAX_CONDITIONS` result.
         """
         found: list[Expression] = []
         for condition in conditions:
@@ -69,10 +69,10 @@ def bind_graph(pattern: ast.Pattern) -> Graph:
     """Return the graph of the pattern's paths.
 
     Raises:
-        InvalidPatternError: a name twice, mentions that disagree, properties that mean nothing, no edge or too many,
-            or parts that are not connected.
+        InvalidPatternError: a name is used twice, mentions disagree, a property has no meaning, there is no edge or there are
+        too many, or the parts are not connected.
     """
-    work = _Work(used=names_given(pattern.paths))
+    work = _Work(used=collect_names(pattern.paths))
     for path in pattern.paths:
         _bind_path(path, work)
     _refuse_loose_parts(pattern, work)
@@ -82,7 +82,7 @@ def bind_graph(pattern: ast.Pattern) -> Graph:
 
 @dataclass(slots=True)
 class _Work:
-    """The graph so far; places are those of the first mention."""
+    """The graph so far, with the places of first mentions."""
 
     used: frozenset[str]
     vertices: dict[str, Location] = field(default_factory=dict)
@@ -96,13 +96,13 @@ class _Work:
     vertex_numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
 
-def names_given(paths: Iterable[ast.Path]) -> frozenset[str]:
-    """Return the names that a text gives to vertices, edges and paths."""
+def collect_names(paths: Iterable[ast.Path]) -> frozenset[str]:
+    """Return the names of vertices, edges and paths that a text states."""
     parts = [part for path in paths for part in (path.start, *(part for step in path.steps for part in step))]
     return frozenset(part.name.text for part in parts if part.name is not None)
 
 
-def _fresh(prefix: str, numbers: Iterator[int], used: frozenset[str]) -> str:
+def _fresh_name(prefix: str, numbers: Iterator[int], used: frozenset[str]) -> str:
     return next(name for number in numbers if (name := f"{prefix}{number}") not in used)
 
 
@@ -111,14 +111,16 @@ def _bind_path(path: ast.Path, work: _Work) -> None:
     for edge, vertex in path.steps:
         if isinstance(edge, ast.PathEdge):
             message = "a pattern of edges has no paths"
-            hint = "paths are of streaming graph queries: CONSTRUCT (a)-[:near]->(b) MATCH (a)-/:x+/->(b) ON stream WINDOW(10m)"
+            hint = (
+                "only streaming graph queries have paths: CONSTRUCT (a)-[:near]->(b) MATCH (a)-/:x+/->(b) ON stream WINDOW(10m)"
+            )
             raise InvalidPatternError(message, edge.location, hint=hint)
         names = _bind_edge_names(edge, work)
         right = _bind_vertex(vertex, work)
         source, target = (left, right) if edge.forward else (right, left)
         for name in names:
             work.edges[name] = QueryEdge(name, source, target, None if edge.label is None else edge.label.text)
-            work.predicates += equalities(name, edge.properties)
+            work.predicates += bind_properties(name, edge.properties)
         left = right
 
 
@@ -128,10 +130,10 @@ def _bind_edge_names(edge: ast.Edge, work: _Work) -> tuple[str, ...]:
         return (_bind_edge_name(edge, edge.name, work),)
     count, place = edge.times.value, edge.times.location
     if not isinstance(count, int) or count < 1:
-        message = "there is at least one edge"
+        message = "the number of parallel edges must be at least 1"
         raise InvalidPatternError(message, place, hint="*4 stands for four edges between the same two vertices")
     if count > MAX_EDGES:
-        message = f"a pattern may have {MAX_EDGES} edges, not {count:,}"
+        message = f"a pattern may have at most {MAX_EDGES} edges, not {count:,}"
         raise InvalidPatternError(message, place)
     if edge.name is None:
         return tuple(_bind_edge_name(edge, None, work) for _ in range(count))
@@ -144,10 +146,10 @@ def _bind_edge_names(edge: ast.Edge, work: _Work) -> tuple[str, ...]:
 
 def _bind_edge_name(edge: ast.Edge, given: ast.Name | None, work: _Work) -> str:
     if len(work.edge_places) == MAX_EDGES:
-        message = f"a pattern may have {MAX_EDGES} edges; this is one more"
+        message = f"a pattern may have at most {MAX_EDGES} edges"
         raise InvalidPatternError(message, edge.location)
     if given is None:
-        name, place = _fresh("e", work.edge_numbers, work.used), edge.location
+        name, place = _fresh_name("e", work.edge_numbers, work.used), edge.location
     else:
         name, place = given.text, given.location
         _refuse_taken(given, work)
@@ -160,7 +162,7 @@ def _refuse_taken(given: ast.Name, work: _Work) -> None:
     _refuse_empty(given)
     if name in work.edge_places or name in work.copies:
         message = f"{show(name)} names two edges"
-        raise InvalidPatternError(message, place, hint="every edge is written once and has a name of its own")
+        raise InvalidPatternError(message, place, hint="write every edge once, with its own name")
     if name in work.vertices:
         message = f"{show(name)} already names a vertex"
         raise InvalidPatternError(message, place, hint="give the edge another name")
@@ -168,7 +170,7 @@ def _refuse_taken(given: ast.Name, work: _Work) -> None:
 
 def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
     if vertex.name is None:
-        name = _fresh("v", work.vertex_numbers, work.used)
+        name = _fresh_name("v", work.vertex_numbers, work.used)
     else:
         name = vertex.name.text
         _refuse_empty(vertex.name)
@@ -180,7 +182,7 @@ def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
         message = f"vertex {show(name)} has the label {show(work.labels[name])} already"
         raise InvalidPatternError(message, vertex.label.location, hint="state the label once, or the same one")
     for number, each in enumerate(vertex.properties):
-        key = vertex_key(each)
+        key = bind_vertex_key(each)
         if number > 0:
             message = "'id' is stated twice"
             raise InvalidPatternError(message, each.name.location)
@@ -190,15 +192,15 @@ def _bind_vertex(vertex: ast.Vertex, work: _Work) -> str:
     return name
 
 
-def vertex_key(stated: ast.Property) -> VertexId:
+def bind_vertex_key(stated: ast.Property) -> VertexId:
     """Return the vertex that the braces of a vertex name.
 
     Raises:
-        InvalidPatternError: they state something else than an id, or one that is no text or integer.
+        InvalidPatternError: they state something other than an id, or an id that is neither a string nor an integer.
     """
     if stated.name.text != "id":
         message = f"a vertex has no attribute {show(stated.name.text)}"
-        raise InvalidPatternError(message, stated.name.location, hint="a vertex has only `id`; attributes are of edges")
+        raise InvalidPatternError(message, stated.name.location, hint="a vertex has only `id`; edges have attributes")
     value = stated.value.value
     if isinstance(value, bool) or not isinstance(value, int | str):
         message = "an id is a string or an integer"
@@ -206,14 +208,14 @@ def vertex_key(stated: ast.Property) -> VertexId:
     return VertexId(str(bind_constant(stated.value)))
 
 
-def equalities(variable: str, properties: tuple[ast.Property, ...]) -> list[Expression]:
-    """Return what the braces of an edge or event say: each attribute equals its constant.
+def bind_properties(variable: str, properties: tuple[ast.Property, ...]) -> list[Expression]:
+    """Return the predicates of the braces of an edge or event: each attribute equals its constant.
 
     Raises:
         InvalidPatternError: an attribute is stated twice, or as NULL.
     """
     seen: set[str] = set()
-    equalities: list[Expression] = []
+    bind_properties: list[Expression] = []
     for each in properties:
         name, place = each.name.text, each.name.location
         if name in seen:
@@ -223,8 +225,8 @@ def equalities(variable: str, properties: tuple[ast.Property, ...]) -> list[Expr
             message = "no value equals NULL"
             raise InvalidPatternError(message, each.value.location, hint="write IS NULL in WHERE")
         seen.add(name)
-        equalities.append(Compare(Comparison.EQUAL, Attribute(variable, name, place), Literal(bind_constant(each.value))))
-    return equalities
+        bind_properties.append(Compare(Comparison.EQUAL, Attribute(variable, name, place), Literal(bind_constant(each.value))))
+    return bind_properties
 
 
 def _refuse_empty(name: ast.Name) -> None:
@@ -234,7 +236,7 @@ def _refuse_empty(name: ast.Name) -> None:
 
 
 def _refuse_loose_parts(pattern: ast.Pattern, work: _Work) -> None:
-    """Raise where a vertex has no edge, or where the edges fall into parts."""
+    """Check that every vertex has an edge, and that the edges are connected."""
     ends = {end for edge in work.edges.values() for end in (edge.source, edge.target)}
     for name, place in work.vertices.items():
         if name not in ends:
@@ -248,8 +250,7 @@ def _refuse_loose_parts(pattern: ast.Pattern, work: _Work) -> None:
                 reached |= {edge.source, edge.target}
     for edge in edges:
         if edge.source not in reached:
-            message = (
-                f"the pattern {show(pattern.name.text)} is not connected: nothing joins edge {show(edge.name)} to those before"
-            )
+            name = show(pattern.name.text)
+            message = f"the pattern {name} is not connected: nothing joins edge {show(edge.name)} to the edges before it"
             hint = "join the parts by an edge or a common vertex, or register them as two patterns"
             raise InvalidPatternError(message, work.edge_places[edge.name], hint=hint)

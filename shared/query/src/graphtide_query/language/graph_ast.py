@@ -1,4 +1,4 @@
-"""What the parser makes of the text of a streaming graph query: nodes that know where they stand."""
+"""The nodes of a parsed streaming graph query, each with its place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`:label`, `~derived`, or in a rule the bare predicate; `^:label` and `:label-` are inverse."""
+    """`:label`, `~derived`, or in a rule the plain predicate; `^:label` and `:label-` are inverse."""
 
     name: ast.Name
     sign: str
@@ -82,7 +82,7 @@ class StreamOn:
 
 @dataclass(frozen=True, slots=True)
 class PathClause:
-    """`PATH name = paths`, with what stands behind them."""
+    """`PATH name = paths`, with its clauses."""
 
     name: ast.Name
     paths: tuple[ast.Path, ...]
@@ -133,7 +133,7 @@ Clause = Match | Option | StreamOn | ast.Where | ast.Returning
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query of G-CORE; the clauses stand as they were written."""
+    """A query of G-CORE, with its clauses in the order of the text."""
 
     paths: tuple[PathClause, ...]
     result: Construct | Select
@@ -145,7 +145,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """`INPUT name = path`, with what stands behind it."""
+    """`INPUT name = path`, with its clauses."""
 
     name: ast.Name
     path: ast.Path
@@ -163,7 +163,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """`relation(source, target) as name`, with whatever number of ends."""
+    """`relation(source, target) as name`, with any number of ends."""
 
     relation: PathNode
     ends: tuple[End, ...]

@@ -1,4 +1,4 @@
-"""The grammar's reductions for streaming graph queries, as `builder` has them for the others."""
+"""The grammar's reductions for streaming graph queries; see `builder`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphtide_query.language.datalog_binder import bind_program
 from graphtide_query.language.event_builder import EventRules
 from graphtide_query.language.gcore_binder import bind_query
 from graphtide_query.language.spelling import read_string
-from graphtide_query.language.tokens import constant_of, locate, name_of, negated, number_of, optional_name, span
+from graphtide_query.language.tokens import constant_of, locate, name_of, negate_number, number_of, optional_name, span
 
 if TYPE_CHECKING:
     from graphtide_core.graph_query import GraphQuery
@@ -103,7 +103,7 @@ class GraphRules(EventRules):
     def datalog(
         self, *parts: graph_ast.Input | graph_ast.Rule | graph_ast.StreamOn | graph_ast.Output | ast.Returning
     ) -> graph_ast.Program:
-        """Rules of a query, with what stands before and behind them."""
+        """Rules of a query, with the clauses before and after them."""
         inputs = tuple(part for part in parts if isinstance(part, graph_ast.Input))
         rules = tuple(part for part in parts if isinstance(part, graph_ast.Rule))
         clauses = tuple(part for part in parts if isinstance(part, graph_ast.StreamOn | graph_ast.Output | ast.Returning))
@@ -145,7 +145,7 @@ class GraphRules(EventRules):
 
     def integer_end(self, minus: _Token, number: Token) -> graph_ast.End:
         """`-3`."""
-        constant = constant_of(number) if minus is None else negated(minus, number_of(number), locate(number))
+        constant = constant_of(number) if minus is None else negate_number(minus, number_of(number), locate(number))
         return graph_ast.End(None, constant, constant.location)
 
     def string_end(self, string: Token) -> graph_ast.End:

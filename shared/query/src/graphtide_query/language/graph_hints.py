@@ -1,4 +1,4 @@
-"""Hints for what people write of streaming graph queries in other languages, or nearly right: by what could stand there."""
+"""Hints for streaming graph queries written as in other languages, or nearly right; chosen by the expected terminals."""
 
 from __future__ import annotations
 
@@ -9,78 +9,78 @@ if TYPE_CHECKING:
 
     from lark import Token
 
-RESULT_FIRST: Final = "what is reported comes first: CONSTRUCT (u)-[:label]->(v) MATCH …, or SELECT u, v MATCH …"
+RESULT_FIRST: Final = "start with the result: CONSTRUCT (u)-[:label]->(v) MATCH …, or SELECT u, v MATCH …"
 RULE_ENDS: Final = "a rule ends with a dot"
-IN_BRACKETS: Final = "the length stands in parentheses: WINDOW(24h) SLIDE(1h)"
+IN_BRACKETS: Final = "write the length in parentheses: WINDOW(24h) SLIDE(1h)"
 
-WINDOW_NEEDED: Final = "how long its edges are valid is said with the stream: ON stream WINDOW(24h)"
+WINDOW_NEEDED: Final = "state with the stream how long its edges are valid: ON stream WINDOW(24h)"
 
-_LENGTH: Final = "a path of any length is -/:label+/->, in a streaming graph query: CONSTRUCT (u)-[:near]->(v) MATCH …"
-_LABEL: Final = "a label of edges is written :label, a derived one ~name; p<:label+> gives the path the name p"
-_NEXT: Final = "labels one after the other are separated by spaces, either of two by |: -/:a :b* | :c/->"
-_BOUNDS: Final = "a path has no bounds: two or three are :a :a :a?, one or more :a+"
+_LENGTH: Final = "for a path of any length, write -/:label+/-> in a streaming graph query: CONSTRUCT (u)-[:near]->(v) MATCH …"
+_LABEL: Final = "write a label of edges as :label, a derived one as ~name; p<:label+> names the path p"
+_NEXT: Final = "separate consecutive labels by spaces and alternatives by |: -/:a :b* | :c/->"
+_BOUNDS: Final = "a path has no bounds: for two or three, write :a :a :a?; for one or more, write :a+"
 _DIRECTION: Final = "a path needs a direction: -/:a+/-> or <-/:a+/-"
 
 _CLAUSES: Final[Mapping[str, str]] = {
-    "FROM": "the stream is named behind what is read from it: MATCH (u)-[:label]->(v) ON stream WINDOW(24h)",
-    "UNION": "alternatives are OPTIONAL blocks of a MATCH, or several rules of one head: near(x, y) <- follows(x, y).",
-    "WITHIN": "how long an edge is valid is said with its stream: ON stream WINDOW(24h)",
-    "FILTER": "conditions stand in WHERE",
-    "ORDER": "a query has no order: its results are told as they become valid",
-    "GROUP": "a query has no aggregates: it tells each result",
-    "LIMIT": "a query has no end: its results are told as they become valid",
-    "REPORT": "a query tells each result when it becomes valid, when it stays valid for longer, and when it is withdrawn",
-    "PARTITION": "a query has no partitions: vertices of one name are one",
-    "CREATE": "a view is written GRAPH VIEW name AS ( CONSTRUCT … )",
-    "SLIDE": "a slide stands behind its window: ON stream WINDOW(24h) SLIDE(1h)",
+    "FROM": "name the stream after the MATCH that reads it: MATCH (u)-[:label]->(v) ON stream WINDOW(24h)",
+    "UNION": "write alternatives as OPTIONAL blocks of MATCH, or as several rules with one head: near(x, y) <- follows(x, y).",
+    "WITHIN": "state with the stream how long its edges are valid: ON stream WINDOW(24h)",
+    "FILTER": "write conditions in WHERE",
+    "ORDER": "a query has no order: it reports results as they become valid",
+    "GROUP": "a query has no aggregates: it reports each result",
+    "LIMIT": "a query has no end: it reports results as they become valid",
+    "REPORT": "a query reports each result when it becomes valid, when it stays valid for longer, and when it is withdrawn",
+    "PARTITION": "a query has no partitions: one name is one vertex",
+    "CREATE": "write a view as GRAPH VIEW name AS ( CONSTRUCT … )",
+    "SLIDE": "write the slide after its window: ON stream WINDOW(24h) SLIDE(1h)",
 }
 
 
 def graph_hint(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
-    """Return what to do about a sign or word in a streaming graph query; empty if there is no hint.
+    """Return what to do about a sign or word in a streaming graph query; empty without a hint.
 
     Args:
-        kind: its terminal, empty if it is none.
-        found: what stands there.
-        accepted: the terminals that could.
+        kind: its terminal; empty if it has none.
+        found: the text that was found.
+        accepted: the terminals that were expected.
         last: the token before.
     """
     names = set(accepted)
     before = "" if last is None else last.type
     return (
-        _of_beginnings(kind, found, names, last)
-        or _of_clauses(kind, found, names, before)
-        or _of_columns(found, names, "" if last is None else last.upper())
-        or _of_rules(kind, found, names, before)
-        or _of_paths(kind, found, names, before)
+        _hint_for_beginning(kind, found, names, last)
+        or _hint_for_clause(kind, found, names, before)
+        or _hint_for_column(found, names, "" if last is None else last.upper())
+        or _hint_for_rule(kind, found, names, before)
+        or _hint_for_path(kind, found, names, before)
     )
 
 
-def _of_beginnings(kind: str, found: str, names: set[str], last: Token | None) -> str:
+def _hint_for_beginning(kind: str, found: str, names: set[str], last: Token | None) -> str:
     if kind == "_MATCH" and "CONSTRUCT" in names:
         return RESULT_FIRST
     if kind == "ON" and "ON" not in names and names >= {"CONSTRUCT", "HEAD"}:
-        return "ON stands behind what is read from the stream: MATCH (u)-[:label]->(v) ON …, or rules and then ON"
+        return "ON comes after the MATCH or the rules that read the stream: MATCH (u)-[:label]->(v) ON …"
     if names == {"NAME"} and found == "(" and last is not None and last.type in {"_QUERY", "PATH", "SELECT", "INPUT"}:
         named = f"{last.upper()} is followed by a name"
-        return f"{named}; as the head of a rule the word is written in backticks: `{last.lower()}`(x, y) <- …"
+        return f"{named}; to use the word as the head of a rule, write it in backticks: `{last.lower()}`(x, y) <- …"
     if names == {"EQUALS"}:
-        return f"what is named is drawn behind an equals sign: {'PATH' if last is None else last} = (u)-[:label]->(v)"
+        return f"write the path after an equals sign: {'PATH' if last is None else last} = (u)-[:label]->(v)"
     return ""
 
 
-def _of_clauses(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_for_clause(kind: str, found: str, names: set[str], before: str) -> str:
     word = found.upper()
     if kind == "_MATCH" and before == "OPTIONAL":
-        return "OPTIONAL stands alone: OPTIONAL (u)-[:label]->(v)"
+        return "write OPTIONAL without MATCH: OPTIONAL (u)-[:label]->(v)"
     if names == {"WINDOW"}:
         return WINDOW_NEEDED
     if names == {"LPAR"} and before in {"WINDOW", "SLIDE"}:
         return IN_BRACKETS
     if names == {"LPAR"} and before == "_AS":
-        return "what a view is stands in parentheses: GRAPH VIEW name AS ( CONSTRUCT … )"
+        return "write the query of a view in parentheses: GRAPH VIEW name AS ( CONSTRUCT … )"
     if found == "," and "RPAR" in names and ("NAME" in names or before == "NAME") and not names & {"COMMA", "DOT", "AND"}:
-        return "a slide is said behind the window: WINDOW(24h) SLIDE(1h)"
+        return "write the slide after the window: WINDOW(24h) SLIDE(1h)"
     if names & {"OPTIONAL", "OUTPUT"} and word in _CLAUSES:
         return _CLAUSES[word]
     if word == "CREATE" and "_GRAPH" in names:
@@ -88,47 +88,47 @@ def _of_clauses(kind: str, found: str, names: set[str], before: str) -> str:
     return ""
 
 
-def _of_columns(found: str, names: set[str], last: str) -> str:
+def _hint_for_column(found: str, names: set[str], last: str) -> str:
     if "?" in found and names == {"NAME"}:
         return "a variable is a name without a sign before it: u"
     if last == "SELECT" and found == "*":
-        return "columns are named one by one: SELECT u, v"
+        return "name columns one by one: SELECT u, v"
     if names == {"COMMA", "_MATCH", "_AS"} or (names >= {"COMMA", "_MATCH", "_AS"} and "OPTIONAL" in names):
         if found == ".":
-            return "a column is a vertex, and is told by its id: SELECT u"
+            return "a column is a vertex, which is reported by its id: SELECT u"
         if last == "DISTINCT":
-            return "results are a set, so that DISTINCT says nothing: SELECT u, v"
+            return "results are a set, so leave DISTINCT out: SELECT u, v"
         if found == "(":
             return "a query has no functions: SELECT names vertices of MATCH"
     return ""
 
 
-def _of_rules(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_for_rule(kind: str, found: str, names: set[str], before: str) -> str:
     if names == {"LPAR"} and before == "SLASH":
         return _NEXT
     if names == {"RULE"}:
         return "a rule has a body: RL(x, y) <- follows(x, y), likes(x, m)."
     if "_RULE_END" in names and names & {"COMMA", "_AS"}:
         if kind in {"AND", "OR"} or found in {"&", "∧"}:
-            return "atoms are separated by commas; alternatives are rules of one head"
+            return "separate atoms by commas; write alternatives as several rules with one head"
         if found in {"+", "*", "?", "^"} and before == "RPAR":
-            return "closure stands at the predicate: follows+(x, y)"
+            return "write closure at the predicate: follows+(x, y)"
         return RULE_ENDS
     if {"LPAR", "MAYBE"} <= names and "COLON" not in names:
         if found == "." or kind in {"COMPARISON", "LESS"}:
-            return "conditions stand behind the atoms: RL(x, y) <- follows(x, y) WHERE x.id <> y.id."
+            return "write conditions after the atoms: RL(x, y) <- follows(x, y) WHERE x.id <> y.id."
         if kind in {"NAME", "HEAD"}:
-            return "an atom is a predicate with two ends, follows(x, y); there is no negation"
+            return "an atom is a predicate with two ends, follows(x, y); rules have no negation"
     if names >= {"NAME", "SLASH", "LPAR"} and "MINUS" not in names and found in {"!", "¬", "~"}:
-        return "there is no negation: a rule says what there must be"
+        return "rules have no negation: a rule states what must exist"
     if kind == "WHERE" and "OUTPUT" in names:
-        return "WHERE stands before the dot of its rule"
+        return "write WHERE before the dot of its rule"
     return ""
 
 
-def _of_paths(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_for_path(kind: str, found: str, names: set[str], before: str) -> str:
     if {"COLON", "TILDE"} <= names or names & {"PATH_CLOSE", "BACK_PATH_CLOSE", "MORE"}:
-        return _in_path(kind, found, names, before)
+        return _hint_in_path(kind, found, names, before)
     if names == {"LESS"} and before == "NAME" and found[0] in "/*+?|:^~-(":
         return _LABEL
     if names == {"INTEGER"} and before == "STAR":
@@ -141,13 +141,13 @@ def _of_paths(kind: str, found: str, names: set[str], before: str) -> str:
     return ""
 
 
-def _in_path(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_in_path(kind: str, found: str, names: set[str], before: str) -> str:
     if kind in {"NAME", "HEAD"} and "TILDE" in names:
         return _LABEL
     if found == "{":
-        return f"{_BOUNDS}; attributes are of edges: -[:a {{x: 1}}]->, in a PATH, and ~name of it here"
+        return f"{_BOUNDS}; only edges have attributes: write -[:a {{x: 1}}]-> in a PATH, and its ~name here"
     if found == "[":
-        return "between slashes stands an expression of labels: -/:a+/->; an edge is -[:a]->"
+        return "write labels between slashes: -/:a+/->; write an edge as -[:a]->"
     if found.startswith("/") and "MORE" in names:
         return "an angle bracket is not closed: -/p<:a+>/->"
     if found.startswith("/"):
@@ -155,8 +155,8 @@ def _in_path(kind: str, found: str, names: set[str], before: str) -> str:
         return _DIRECTION if is_turned else _NEXT
     if found in {"*", "+", "?"} or kind == "POWER":
         if before in {"STAR", "PLUS", "MAYBE", "POWER"}:
-            return "a repetition of what is repeated is grouped: (:a+)?"
-        return "a repetition stands behind what is repeated: :a+, (:a :b)*"
+            return "group a repetition before you repeat it: (:a+)?"
+        return "write a repetition after its operand: :a+, (:a :b)*"
     if found[:1] in {"-", ">"} and names & {"PATH_CLOSE", "BACK_PATH_CLOSE"}:
         return "a path ends with a slash and an arrow: -/:a+/-> or <-/:a+/-"
     return ""

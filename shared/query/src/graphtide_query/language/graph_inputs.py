@@ -1,4 +1,4 @@
-"""The inputs of a streaming graph query, made as its rules ask for them; and the windows that a text states."""
+"""Create the inputs of a streaming graph query as its rules need them, and bind the windows of a text."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from graphtide_core.predicate import Expression
 
 UNLABELLED = "edges"
-"""What an input of edges of every label is called."""
+"""The name of an input of edges of every label."""
 
 
-def only_on(clauses: Iterable[object]) -> graph_ast.StreamOn | None:
+def find_on(clauses: Iterable[object]) -> graph_ast.StreamOn | None:
     """Return the ON among clauses, if there is one.
 
     Raises:
@@ -47,7 +47,7 @@ def bind_window(on: graph_ast.StreamOn) -> StreamWindow:
     slide = None if on.slide is None else bind_spelled_time(on.slide, "a slide")
     if on.length is None:
         if slide is not None or on.is_internal:
-            message = f"NOW takes no {'SLIDE' if slide is not None else 'INTERNAL'}: an edge is valid in its own instant alone"
+            message = f"NOW takes no {'SLIDE' if slide is not None else 'INTERNAL'}: an edge is valid only in its own instant"
             raise InvalidPatternError(message, on.location, hint=f"ON {on.stream.text} WINDOW(NOW)")
         return StreamWindow(stream, Duration(1), None, WindowKind.NOW, on.location)
     kind = WindowKind.INTERNAL if on.is_internal else WindowKind.EXTERNAL
@@ -55,16 +55,16 @@ def bind_window(on: graph_ast.StreamOn) -> StreamWindow:
 
 
 class Inputs:
-    """The inputs so far, in the order in which they were asked for; equal ones are one."""
+    """The inputs so far, in the order of their first use; equal inputs are one."""
 
     def __init__(self, taken: Iterable[str]) -> None:
-        """Take the names that inputs must not have."""
+        """Take the names that inputs must not use."""
         self._taken = set(taken)
         self._found: dict[tuple[object, ...], Input] = {}
 
     @property
     def all(self) -> tuple[Input, ...]:
-        """All that were asked for."""
+        """All inputs so far."""
         return tuple(self._found.values())
 
     def name_of(
@@ -75,8 +75,8 @@ class Inputs:
         target_label: str | None = None,
         conditions: tuple[Expression, ...] = (),
     ) -> str:
-        """Return what the input of these edges is called: as their label is, if that is free."""
-        # Constants of different kinds are equal in Python, and are different conditions.
+        """Return the name of the input of these edges: their label, if that name is free."""
+        # Constants of different types may be equal in Python, but are different conditions.
         key = (window, label, source_label, target_label, repr(conditions))
         if key not in self._found:
             name = self.fresh(UNLABELLED if label is None else label)
@@ -84,7 +84,7 @@ class Inputs:
         return self._found[key].name
 
     def fresh(self, stem: str) -> str:
-        """Take a name: the stem, or the stem with a number."""
+        """Reserve a name: the stem, or the stem with a number."""
         spelled = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
         name = next(each for each in spelled if each not in self._taken)
         self._taken.add(name)

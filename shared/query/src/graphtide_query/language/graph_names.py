@@ -1,4 +1,4 @@
-"""What a streaming graph query is called."""
+"""Name a streaming graph query."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def query_name(stated: ast.Name | None, view: graph_ast.View | None, usual: ast.Name) -> ast.Name:
-    """Return the name: as QUERY says, else that of the view, else the usual one.
+    """Return the name: that of QUERY, else that of the view, else the default.
 
     Raises:
-        InvalidPatternError: it is empty, or a view is called otherwise than its query.
+        InvalidPatternError: it is empty, or a view and its query have different names.
     """
     for each in (stated, None if view is None else view.name):
         if each is not None:

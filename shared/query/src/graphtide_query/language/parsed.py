@@ -1,7 +1,7 @@
-"""Patterns of texts that were parsed, so that a process parses a text once for all callers.
+"""Cache the patterns of parsed texts, so that a process parses a text once for all callers.
 
-Patterns do not change, so all who ask share them. Of the texts used last so many are kept as have 33 million characters in all;
-their patterns take some 20 bytes a character. A text that is wrong is not kept.
+Patterns do not change, so callers share them. The cache holds the most recently used texts, up to 33 million characters; their
+patterns take some 20 bytes for each character. A text with an error is not cached.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
 
 MOST_CHARACTERS: Final = 2**25
-"""Characters of all texts that are kept: some 200,000 patterns of three edges."""
+"""Characters of all cached texts: some 200,000 patterns of three edges."""
 
 
 class ParsedTexts:
-    """What was parsed, by text and language; safe for threads. Complexity: O(text) a call, to compare it."""
+    """A cache by text and language; safe for threads. Complexity: O(text) for each call, to compare it."""
 
     def __init__(self, most: int = MOST_CHARACTERS) -> None:
-        """Keep texts of so many characters in all."""
+        """Cache texts up to a total number of characters."""
         self._most = most
         self._characters = 0
         self._kept: OrderedDict[tuple[str, Hashable], tuple[AnyPattern, ...]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, text: str, language: Hashable) -> tuple[AnyPattern, ...] | None:
-        """Return the patterns of a text; None if it was not parsed in this language, or not lately."""
+        """Return the patterns of a text; None if it is not cached for this language."""
         with self._lock:
             found = self._kept.get((text, language))
             if found is not None:
@@ -38,7 +38,7 @@ class ParsedTexts:
         return found
 
     def put(self, text: str, language: Hashable, patterns: tuple[AnyPattern, ...]) -> None:
-        """Keep the patterns of a text, in place of those used longest ago; not of one that is more than all may be."""
+        """Cache the patterns of a text and evict the least recently used; ignore a text larger than the cache."""
         if len(text) > self._most:
             return
         with self._lock:

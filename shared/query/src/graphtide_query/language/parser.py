@@ -1,8 +1,8 @@
-"""Text to patterns: the grammar, run under bounds.
+"""Parse text into patterns: run the grammar under bounds.
 
-The parser is made at the first use, from tables that are kept in a file (`tables`). Parsing is LALR(1): linear in the text,
-without recursion, so that no input overflows the stack; the bounds below keep its memory in proportion to the text as well. A
-word or sign takes some 10 microseconds, whoever waits for it: so one pattern has a bound of its own.
+The parser is created at first use, from tables cached in a file (`tables`). Parsing is LALR(1): linear in the text, without
+recursion, so no input overflows the stack; the bounds below keep its memory in proportion to the text. A word or sign takes
+some 10 microseconds while callers wait, so one pattern has its own bound.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from graphtide_query.language.dialect import Dialect
 
 MAX_BYTES = 64 * 2**20
-"""Size of a text, in UTF-8: some 200,000 patterns."""
+"""The largest text, in bytes of UTF-8: some 200,000 patterns."""
 
 MAX_TOKENS = 80_000
-"""Words and signs of one pattern: a condition of 13,000 comparisons, or a list of 40,000 constants. They take some 0.8 s."""
+"""The most words and signs of one pattern: a condition of 13,000 comparisons, or a list of 40,000 constants; some 0.8 s."""
 
 _AT_FIRST = 2
-"""Symbols open behind the first word of a pattern: that, and the patterns before."""
+"""Symbols open after the first word of a pattern: that word, and the patterns before."""
 
 _WITH_EXPRESSIONS = frozenset({"WHERE", "REPORT", "RETURN"})
 
 MAX_OPEN = 4_000
-"""Symbols the parser holds open: an expression needs fewer than 20 a level, so whoever needs more is nested too deeply."""
+"""The most symbols that the parser holds open: an expression needs fewer than 20 a level, so more means too deep nesting."""
 
 
 def parse_text(text: str, dialects: tuple[Dialect, ...] = ()) -> tuple[AnyPattern, ...]:
-    """Return the patterns of a text, which may be written in these dialects.
+    """Return the patterns of a text in these dialects.
 
     Raises:
-        InvalidPatternError: the text breaks the grammar, a rule of the language or a bound; with its place, but without the
-            line of the text there.
+        InvalidPatternError: the text breaks the grammar, a rule of the language or a bound; with its place, but without that
+        line of the text.
     Complexity: O(len(text)).
     """
     _refuse_unreadable(text)
@@ -58,7 +58,7 @@ def parse_text(text: str, dialects: tuple[Dialect, ...] = ()) -> tuple[AnyPatter
         for token in session.iter_parse():
             last = token
             tokens = 1 if len(open_symbols) == _AT_FIRST else tokens + 1
-            # What is opened behind the first SEQ, AND or OR is a part, until a clause begins that has expressions.
+            # Brackets after the first SEQ, AND or OR open a part, until a clause with expressions begins.
             in_parts = tokens == 2 or (in_parts and token.type not in _WITH_EXPRESSIONS)
             if tokens > MAX_TOKENS:
                 raise _too_long(locate(token))
@@ -75,7 +75,8 @@ def parse_text(text: str, dialects: tuple[Dialect, ...] = ()) -> tuple[AnyPatter
 
 @cache
 def _grammar(dialects: tuple[Dialect, ...]) -> Lark:
-    # The rules of dialects come first in the order of look-up, so one named as a rule of the grammar would be theirs.
+    # The rules of dialects come first in the order of look-up, so a rule of theirs would replace a rule of the grammar with the
+    # same name.
     builder: type[Builder] = type("Builder", (*(each.rules for each in dialects), Builder), {}) if dialects else Builder
     return parser_of(builder(), extensions=[each.grammar for each in dialects])
 
@@ -87,7 +88,7 @@ def _too_long(location: Location) -> InvalidPatternError:
 
 
 def _refuse_unreadable(text: str) -> None:
-    """Raise for a text that is too large or that UTF-8 cannot carry."""
+    """Reject a text that is too large or that UTF-8 cannot encode."""
     try:
         encoded = text.encode()
     except UnicodeEncodeError as error:

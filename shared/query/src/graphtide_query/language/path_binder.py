@@ -1,4 +1,4 @@
-"""Regular path expressions bound: nodes to the expressions of `graphtide_core`.
+"""Bind regular path expressions: nodes to the expressions of `graphtide_core`.
 
 Cost: linear in the nodes. Nesting is bounded before the recursion starts.
 """
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 
 def bind_path(node: graph_ast.PathNode, predicate: Callable[[graph_ast.Step], str]) -> PathExpression:
-    """Return the expression, as one that is matched as a whole: `a*` is `a+`.
+    """Return the expression of a whole path, which is not empty: `a*` is `a+`.
 
     Args:
         node: of the text.
-        predicate: what a step reads.
+        predicate: returns the predicate that a step reads.
 
     Raises:
-        InvalidPatternError: more than `MAX_NESTING` levels or `MAX_SYMBOLS` labels, or what `predicate` refuses.
+        InvalidPatternError: more than `MAX_NESTING` levels or `MAX_SYMBOLS` labels, or as `predicate`.
     """
     _refuse_large(node)
     return without_empty(_bind(node, predicate))
 
 
 def steps(node: graph_ast.PathNode) -> Iterator[graph_ast.Step]:
-    """Yield the steps of an expression, however deep, from left to right."""
+    """Yield the steps of an expression, at any depth, from left to right."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
@@ -55,7 +55,7 @@ def steps(node: graph_ast.PathNode) -> Iterator[graph_ast.Step]:
 
 
 def first_place(node: graph_ast.PathNode) -> Location:
-    """Return where the first step stands, however deep."""
+    """Return the place of the first step, at any depth."""
     while not isinstance(node, graph_ast.Step):
         node = graph_ast.children(node)[0]
     return node.location
@@ -72,10 +72,10 @@ def _bind(node: graph_ast.PathNode, predicate: Callable[[graph_ast.Step], str]) 
         case graph_ast.Choice(options):
             return alternated(_bind(option, predicate) for option in options)
         case graph_ast.Repeated(operand, times):  # pragma: no branch - mypy knows that no case is left
-            return _repeated(_bind(operand, predicate), times)
+            return _bind_repetition(_bind(operand, predicate), times)
 
 
-def _repeated(operand: PathExpression, times: str) -> PathExpression:
+def _bind_repetition(operand: PathExpression, times: str) -> PathExpression:
     match times:
         case "*":
             return Star(operand)
@@ -98,5 +98,5 @@ def _refuse_large(node: graph_ast.PathNode) -> None:
         hint = "remove parentheses and repetitions that change nothing"
         raise InvalidPatternError(message, first_place(level[0]), hint=hint)
     if found > MAX_SYMBOLS:
-        message = f"a path expression may have {MAX_SYMBOLS} labels, this one has {found:,}"
+        message = f"a path expression may have at most {MAX_SYMBOLS} labels; this one has {found:,}"
         raise InvalidPatternError(message, first_place(node), hint="PATH name = … gives a part of it a name of its own")

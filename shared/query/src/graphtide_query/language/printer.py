@@ -1,7 +1,7 @@
-"""Patterns of edges to text: the canonical form.
+"""Print patterns of edges as text: the canonical form.
 
-Parsing what is printed gives an equal pattern, for every pattern that parsing can give. Edges stand in their order, each as
-a path of its own; a vertex's label and key stand at its first mention; ORDER states the transitive reduction.
+Parsing the printed text gives an equal pattern, for every pattern that parsing can produce. Edges are printed in their order,
+each as its own path, and a vertex's label and key at its first mention. ORDER states the transitive reduction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def print_subgraph_pattern(pattern: SubgraphPattern) -> str:
         InvalidPatternError: a predicate holds an infinity or NaN.
     Complexity: linear in vertices, edges and predicates; cubic in the edges that ORDER names.
     """
-    lines = [f"PATTERN {write_name(pattern.name)}", f"MATCH {', '.join(_paths(pattern))}"]
+    lines = [f"PATTERN {write_name(pattern.name)}", f"MATCH {', '.join(_write_paths(pattern))}"]
     if pattern.predicates:
         lines.append(f"WHERE {write_conditions(pattern.predicates)}")
     if pattern.order.before:
@@ -41,38 +41,38 @@ def print_subgraph_pattern(pattern: SubgraphPattern) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _paths(pattern: SubgraphPattern) -> list[str]:
-    """Return one path an edge, so that the vertices are first mentioned in their order.
+def _write_paths(pattern: SubgraphPattern) -> list[str]:
+    """Return one path for each edge, so that the vertices are first mentioned in their order.
 
-    An edge is drawn backward, or a vertex mentioned alone, only where that order needs it.
+    An edge is printed backward, or a vertex alone, only if that order needs it.
     """
     unseen = list(pattern.vertices)
     paths: list[str] = []
 
     def mention(name: str) -> str:
-        return _stated(unseen.pop(0)) if unseen and unseen[0].name == name else f"({write_name(name)})"
+        return _write_braces(unseen.pop(0)) if unseen and unseen[0].name == name else f"({write_name(name)})"
 
     for edge in pattern.edges:
         ends = (edge.source, edge.target)
         while (new := [vertex.name for vertex in unseen if vertex.name in ends]) and [
             v.name for v in unseen[: len(new)]
         ] != new:
-            paths.append(_stated(unseen.pop(0)))
+            paths.append(_write_braces(unseen.pop(0)))
         if new == [edge.target, edge.source]:
             left, right = mention(edge.target), mention(edge.source)
-            paths.append(f"{left}<-{_brackets(edge)}-{right}")
+            paths.append(f"{left}<-{_write_brackets(edge)}-{right}")
         else:
             left, right = mention(edge.source), mention(edge.target)
-            paths.append(f"{left}-{_brackets(edge)}->{right}")
+            paths.append(f"{left}-{_write_brackets(edge)}->{right}")
     return paths
 
 
-def _stated(vertex: QueryVertex) -> str:
+def _write_braces(vertex: QueryVertex) -> str:
     label = "" if vertex.label is None else f":{write_name(vertex.label)}"
     key = "" if vertex.key is None else f" {{id: {write_constant(vertex.key)}}}"
     return f"({write_name(vertex.name)}{label}{key})"
 
 
-def _brackets(edge: QueryEdge) -> str:
+def _write_brackets(edge: QueryEdge) -> str:
     label = "" if edge.label is None else f":{write_name(edge.label)}"
     return f"[{write_name(edge.name)}{label}]"

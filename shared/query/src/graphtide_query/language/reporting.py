@@ -1,4 +1,4 @@
-"""REPORT built, bound and printed: what of the matches is told, DISTINCT and ONE PER included."""
+"""Build, bind and print REPORT: which matches are emitted, with DISTINCT and ONE PER."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _REPORTS = {report.name: report for report in Report}
 
 
-def reporting(keyword: Token, said: Sequence[Token | ast.OnePer]) -> ast.Reporting:
-    """Return the node of the clause; it stands where its words do, as far as the keys."""
+def build_reporting(keyword: Token, said: Sequence[Token | ast.OnePer]) -> ast.Reporting:
+    """Return the node of the clause; its place covers its words up to the keys."""
     words = [part for part in said if not isinstance(part, ast.OnePer)]
     one_per = next((part for part in said if isinstance(part, ast.OnePer)), None)
     report = next((_REPORTS[word.type] for word in words if word.type in _REPORTS), None)
@@ -34,7 +34,7 @@ def reporting(keyword: Token, said: Sequence[Token | ast.OnePer]) -> ast.Reporti
 
 
 def bind_one_per(reporting: ast.Reporting, names: Names) -> OnePer | None:
-    """Return what is told once for each key.
+    """Return the bound of ONE PER, if it is stated.
 
     Raises:
         InvalidPatternError: as `bind_expression` and `bind_time`.
@@ -46,11 +46,11 @@ def bind_one_per(reporting: ast.Reporting, names: Names) -> OnePer | None:
 
 
 def write_report(pattern: MatchedPattern, *, usual: Report) -> str:
-    """Spell the clause, without its keyword; nothing where it says no more than what is `usual`."""
-    return " ".join(_said(pattern, usual))
+    """Spell the clause, without its keyword; empty if it states only the `usual` report."""
+    return " ".join(_write_parts(pattern, usual))
 
 
-def _said(pattern: MatchedPattern, usual: Report) -> Iterator[str]:
+def _write_parts(pattern: MatchedPattern, usual: Report) -> Iterator[str]:
     if pattern.is_distinct:
         yield "DISTINCT"
     if pattern.report is not usual:

@@ -1,4 +1,4 @@
-"""RETURN bound and printed: the fields of a match, called as they are written or as AS says."""
+"""Bind and print RETURN: the fields of a match, named as they are written or by AS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def bind_returns(returning: ast.Returning, names: Names) -> Returns:
-    """Return what the clause asks for.
+    """Return the fields of the clause.
 
     Raises:
         InvalidPatternError: as `bind_expression`; a second `*`, a computed field without a name.
@@ -42,22 +42,22 @@ def _bind_field(item: ast.Returned, names: Names) -> Field:
     if not isinstance(value, Attribute | Aggregate):
         message = "a computed field needs a name"
         raise InvalidPatternError(message, first_place(item.value), hint="write … AS name")
-    # It is called as it is written.
+    # Its name is its text.
     return Field(write_value(value), value)
 
 
 def write_returns(returns: Returns) -> str:
     """Spell the clause, without its keyword."""
-    return ", ".join(_returned(returns))
+    return ", ".join(_write_items(returns))
 
 
-def _returned(returns: Returns) -> Iterator[str]:
+def _write_items(returns: Returns) -> Iterator[str]:
     if returns.everything:
         yield "*"
-    yield from map(_field, returns.fields)
+    yield from map(_write_field, returns.fields)
 
 
-def _field(field: Field) -> str:
+def _write_field(field: Field) -> str:
     value = write_value(field.value)
     is_called_so = isinstance(field.value, Attribute | Aggregate) and field.name == value
     return value if is_called_so else f"{value} AS {write_name(field.name)}"

@@ -1,4 +1,4 @@
-"""How names, numbers and strings are spelled, read and written.
+"""Read and write names, numbers and strings.
 
 Reading undoes writing: `read_name(write_name(x)) == x`, and likewise for constants.
 """
@@ -24,13 +24,13 @@ KEYWORDS = frozenset(
     | {"QUERY", "GRAPH", "VIEW", "PATH", "CONSTRUCT", "SELECT", "OPTIONAL", "SLIDE", "NOW", "INTERNAL", "INPUT", "OUTPUT"}
     | {"OR", "AND", "NOT", "IN", "STARTS", "WITH", "IS", "NULL", "TRUE", "FALSE"}
 )
-"""Words of the language; as names they are written in backticks, though most places do without."""
+"""Keywords of the language; as names they are written in backticks, although most places do not need them."""
 
 MIN_INTEGER = -(2**63)
 MAX_INTEGER = 2**63 - 1
 
 _MAX_DIGITS = 400
-"""Digits of an integer worth reading: past them it is beyond 64 bits whatever they say."""
+"""The most digits of an integer to read: a longer one is always beyond 64 bits."""
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
@@ -41,28 +41,28 @@ _LISTED = 10
 
 
 def read_name(spelled: str) -> str:
-    """Return the name that is spelled plainly or in backticks, as a plain `str` whatever class of text it came in."""
+    """Return the name that is spelled plainly or in backticks, as a plain `str` and not a subclass."""
     if spelled[0] == "`":
         return spelled[1:-1].replace("``", "`")
     return str(spelled)
 
 
 def write_name(name: str) -> str:
-    """Spell a name: plainly if that reads back as the name everywhere, else in backticks."""
+    """Spell a name: plainly if every place reads that back as the name, else in backticks."""
     if _PLAIN_NAME.fullmatch(name) and name.upper() not in KEYWORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
 
 
-def brief(name: str) -> str:
-    """Spell a name for a hint: cut where it is long."""
+def shorten(name: str) -> str:
+    """Spell a name for a hint; cut a long one."""
     return write_name(name if len(name) <= _SHOWN else name[:_SHOWN] + "…")
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Spell names for a hint, sorted; at most ten."""
     ranked = sorted(names)
-    return ", ".join([brief(name) for name in ranked[:_LISTED]] + ["…"] * (len(ranked) > _LISTED))
+    return ", ".join([shorten(name) for name in ranked[:_LISTED]] + ["…"] * (len(ranked) > _LISTED))
 
 
 def read_integer(spelled: str, location: Location) -> int:
@@ -134,7 +134,7 @@ def write_constant(value: Value) -> str:
     """Spell a constant.
 
     Raises:
-        InvalidPatternError: the value is an infinity or not a number, which the language cannot write.
+        InvalidPatternError: the value is infinite or not a number, which the language cannot express.
     """
     match value:
         case None:

@@ -1,9 +1,9 @@
-"""The parser of the grammar, whose tables are computed once and kept in a file beside the grammar.
+"""Create the parser of the grammar; its tables are computed once and cached in a file next to the grammar.
 
-Computing them takes most of the time of a short command. The file is named after all that they follow from: the grammar, and
-the versions of the library and of Python. So another grammar has another file, and no file is ever out of date. It begins with
-a checksum and is renamed when it is complete, so that several processes may write it at once. Where it is damaged, or the
-folder cannot be written, the tables are computed. The folder is that of the code: who can write the file can write the code.
+Computing them takes most of the time of a short command. The name of the file is a hash of their inputs: the grammar, and the
+versions of the library and of Python. So another grammar has another file, and no file is out of date. The file begins with a
+checksum and is renamed when it is complete, so several processes may write it at once. If it is damaged, or the folder is not
+writable, the tables are computed. The folder is that of the code: a user who can write the file can also write the code.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _CHECKSUM: Final = hashlib.sha256().digest_size
 
 
 def parser_of(transformer: Transformer[Any, Any], folder: Path = FOLDER, extensions: Sequence[str] = ()) -> Lark:
-    """Return the parser of the pattern language, extended where that is asked, which hands what it reads to a transformer.
+    """Return the parser of the pattern language, with extensions; it passes what it reads to a transformer.
 
-    Complexity: that of reading the tables; some four times as much to compute them, where they were not kept.
+    Complexity: that of reading the tables; some four times as much if they are not cached.
     """
     grammar = "\n".join([resources.files(__package__).joinpath("grammar.lark").read_text("utf-8"), *extensions])
     kept = folder / f"grammar-{_key(grammar)}.tables"
     tables = _read(kept)
     if tables is not None:
         found = Lark.__new__(Lark)
-        # `Lark.load` takes no transformer; which version of the library made the file stands in its name.
+        # `Lark.load` takes no transformer; the name of the file has the version of the library.
         found._load(io.BytesIO(tables), transformer=transformer)  # noqa: SLF001 - as said
         return found
     made = Lark(grammar, parser="lalr", lexer="contextual", transformer=transformer, maybe_placeholders=True)
@@ -72,7 +72,7 @@ def _write(kept: Path, tables: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(hashlib.sha256(tables).digest() + tables)
-        # Whoever else may read the code may read the tables.
+        # Users who may read the code may read the tables.
         new.chmod(0o644)
         new.replace(kept)
     except OSError:

@@ -1,4 +1,4 @@
-"""Tokens to the smallest nodes: names and numbers, with their places."""
+"""Turn tokens into the smallest nodes: names and numbers, with their places."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def locate(token: Token) -> Location:
-    """Return where a token stands."""
+    """Return the place of a token."""
     return Location(token.line or 1, token.column or 1, max(1, len(token)))
 
 
 def span(first: Location, last: Location) -> Location:
-    """Cover both, which stand on one line; otherwise the first."""
+    """Return the place that covers both, if they are on one line; otherwise the first."""
     if first.line != last.line:
         return first
     return Location(first.line, first.column, last.column + last.length - first.column)
@@ -49,6 +49,6 @@ def constant_of(token: Token) -> ast.Constant:
     return ast.Constant(number_of(token), locate(token))
 
 
-def negated(minus: Token, number: int | float, location: Location) -> ast.Constant:
+def negate_number(minus: Token, number: int | float, location: Location) -> ast.Constant:
     """Return a number with the sign before it."""
     return ast.Constant(-number, span(locate(minus), location))
