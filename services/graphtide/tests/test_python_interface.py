@@ -91,7 +91,7 @@ def test_words_stand_for_what_they_mean(words: dict[str, Any], meant: MatchOptio
         ({"strategy": "Path-Lazy"}, "did you mean 'path-lazy'? one of single, single-lazy, path, path-lazy"),
         ({"engine": "timings"}, "there is no engine 'timings': did you mean 'timing'?"),
         ({"lateness": "soon"}, "'soon' is not a duration; write for example 500ms, 10m, or a number of ticks"),
-        ({"lateness": "9" * 50}, "is longer than"),
+        ({"lateness": "9" * 50}, "is longer than times can be apart"),
         ({"limits": Limits(policy="shedd")}, "there is no policy at a limit 'shedd': did you mean 'shed'?"),
         ({"concurrency": Concurrency(2, "coarse")}, "there is no locking 'coarse': one of fine, all"),
         ({"columns": {"time": "ts"}}, "there is no column of a record 'time': "),

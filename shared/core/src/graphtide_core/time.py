@@ -96,7 +96,7 @@ class Duration:
             message = f"{text!r} is not a duration; write for example 500ms, 10m, or a number of ticks"
             raise ValueError(message)
         if len(found[1]) > _LONGEST_NUMBER:
-            message = f"{text[:_LONGEST_NUMBER] + '…'!r} is longer than the maximum: {MAX_EVENT_TIME} ticks"
+            message = f"{text[:_LONGEST_NUMBER] + '…'!r} is longer than times can be apart: {MAX_EVENT_TIME} ticks"
             raise ValueError(message)
         return cls(int(found[1]), found[2])
 
