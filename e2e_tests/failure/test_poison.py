@@ -41,7 +41,7 @@ from graphtide_wire import control, ordered_body, raw
 from graphtide_wire.dead_letters import SOURCE_OFFSET
 from graphtide_wire.raw import RawEdges
 from graphtide_wire.topics import Topics
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ OF_OTHER_FAMILIES: Final = {
 # What is drawn depends on what the deployment wrote, in whatever order: Hypothesis is to know of the seed alone.
 CHOICES = st.integers(0, 2**32 - 1).map(Random)
 
-# A hundred deployments a test: on a busy machine that takes minutes.
+# Dozens of deployments a test, of all services each.
+FEW = settings(max_examples=settings().max_examples // 2)
 pytestmark = pytest.mark.timeout(1800)
 
 
@@ -172,6 +173,7 @@ def poison(deployment: Deployment, topic: str, rng: Random) -> None:
 
 
 @pytest.mark.parametrize("topic", [*CONTROL[:2], *(pytest.param(topic, marks=pytest.mark.slow) for topic in CONTROL[2:])])
+@FEW
 @given(CHOICES)
 def test_strange_records_of_control_topics_stop_nobody_and_others_are_matched(topic: str, rng: Random) -> None:
     deployment = Deployment()
@@ -187,6 +189,7 @@ def test_strange_records_of_control_topics_stop_nobody_and_others_are_matched(to
 
 
 @pytest.mark.parametrize("topic", [TOPICS.raw(STREAM), TOPICS.ordered(STREAM)])
+@FEW
 @given(CHOICES)
 def test_strange_records_of_a_stream_stop_nobody(topic: str, rng: Random) -> None:
     deployment = Deployment()
@@ -218,6 +221,7 @@ def test_a_record_whose_headers_cannot_be_read_stops_nobody_in_any_topic(topic: 
     assert len(letters) == (5 if topic in {TOPICS.raw(STREAM), TOPICS.ordered(STREAM)} else 0)
 
 
+@FEW
 @given(CHOICES)
 def test_a_checkpoint_that_is_damaged_anywhere_costs_time_alone(rng: Random) -> None:
     deployment = Deployment()

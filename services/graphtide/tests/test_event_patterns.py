@@ -207,7 +207,7 @@ def test_a_table_has_a_column_an_event_with_lists_for_iterations() -> None:
 def test_at_a_limit_a_pattern_says_that_matches_may_be_missing(policy: str) -> None:
     text = "PATTERN p SEQ(a:A+, b:B) ON s WITHIN 1s"
     records = [{"ts": ts, "type": "A", "id": f"a{ts}"} for ts in range(40)]
-    session = graphtide.Session(text, graphtide.MatchOptions(limits=Limits(work=1000, policy=policy)))
+    session = graphtide.Session(text, graphtide.MatchOptions(limits=Limits(work=100, policy=policy)))
     session.push(records)
     found = session.push({"ts": 50, "type": "B", "id": "b"})
     assert found
@@ -220,7 +220,7 @@ def test_a_limit_under_the_policy_to_fail_ends_the_run() -> None:
     text = "PATTERN p SEQ(a:A+, b:B) ON s WITHIN 1s"
     records = [{"ts": ts, "type": "A" if ts < 40 else "B", "id": f"a{ts}"} for ts in range(41)]
     with pytest.raises(LimitExceededError, match="steps of work"):
-        list(graphtide.match(text, records, graphtide.MatchOptions(limits=Limits(work=1000))))
+        list(graphtide.match(text, records, graphtide.MatchOptions(limits=Limits(work=20))))
 
 
 @pytest.mark.parametrize(

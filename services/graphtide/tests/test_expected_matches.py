@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 FACTOR = 4
 """By which an estimate may be off."""
 
+LENGTH = 430
+"""Records of a stream of edges: windows are full for the last 30 of them."""
+
 _CHOICE = random.Random(1)
 
 
@@ -39,12 +42,12 @@ def even(ts: int, label: str = "y") -> dict[str, object]:
     return edge(ts, _CHOICE.randrange(300), _CHOICE.randrange(300), label)
 
 
-BUSY = [edge(ts, "hub", ts, "x") if ts % 10 == 0 else even(ts) for ts in range(600)]
+BUSY = [edge(ts, "hub", ts, "x") if ts % 10 == 0 else even(ts) for ts in range(LENGTH)]
 """One vertex has a tenth of the edges, all those of label x."""
 
-SINK = [edge(ts, ts, "hub", "x") if ts % 10 == 0 else even(ts) for ts in range(600)]
+SINK = [edge(ts, ts, "hub", "x") if ts % 10 == 0 else even(ts) for ts in range(LENGTH)]
 
-EVEN = [even(ts, "xy"[ts % 2]) for ts in range(600)]
+EVEN = [even(ts, "xy"[ts % 2]) for ts in range(LENGTH)]
 
 EVENTS: Records = [{"ts": ts, "type": "abc"[ts % 3]} for ts in range(300)]
 

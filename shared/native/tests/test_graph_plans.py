@@ -139,7 +139,7 @@ def test_each_step_from_random_canonical_plans_keeps_what_is_told() -> None:
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))
         plans = reached(query, 12)
         emitted += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=False)
-    assert emitted > 150, "the cases must have results"
+    assert emitted > 100, "the cases must have results"
 
 
 def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
@@ -169,7 +169,7 @@ def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
             for feed in feeds:
                 assert reported(feed.matches(edge)) == right, (seed, chosen.physical.rules, shuffled)
             emitted += len(right)
-    assert emitted > 150, "the cases must have results"
+    assert emitted > 100, "the cases must have results"
 
 
 @pytest.mark.parametrize("name", TABLE_1)

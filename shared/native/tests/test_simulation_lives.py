@@ -168,7 +168,7 @@ def test_many_lives(report: Report) -> None:
     for seed in seeds(50):
         rng = random.Random(seed)
         emitted += lived(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
-    assert emitted > 50, "the cases must have matches"
+    assert emitted > 30, "the cases must have matches"
 
 
 @pytest.mark.slow
