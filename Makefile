@@ -275,16 +275,26 @@ DIGESTS ?= .cache/images.digests
 images:  ## build the images with docker, podman or buildah, on the bases of DIGESTS
 	@$(PYTHON) packaging/images/build.py --version $(VERSION) --digests $(DIGESTS)
 
+# Libraries come while the extension compiles. What depends on it is installed when it is there: else uv would compile it, too.
+INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt
 $(STAMPS)/python: $(STAMPS)/tools $(PYPROJECTS)
 	@test ! -e $(STAMPS)/demo || { VIRTUAL_ENV=$(VENV) $(BIN)/uv pip uninstall --quiet graphtide graphtide-native && rm $(STAMPS)/demo; }
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --requirement development.txt
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt \
-	  --editable shared/core --editable shared/generate --editable shared/query --editable shared/wire --editable shared/testing
+	@$(INSTALL) maturin
+	@$(MAKE) --no-print-directory --jobs=2 libraries compiled
 	@touch $@
 
+.PHONY: libraries compiled
+libraries:
+	@$(STEP) 'getting libraries and tools, PySpark as sources' $(SHELL) -c '$(INSTALL) --requirement development.txt pyspark \
+	  --editable shared/core --editable shared/generate --editable shared/query --editable shared/wire'
+
+compiled:
+	@VIRTUAL_ENV=$(VENV) $(STEP) 'compiling the native extension' \
+	  $(BIN)/maturin develop --release --uv --skip-install --quiet --manifest-path $(EXTENSION)
+
 $(STAMPS)/native: $(STAMPS)/python $(RUST_SOURCES)
-	cd $(NATIVE) && VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/maturin develop --release --uv --quiet
-	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --editable shared/telemetry \
+	VIRTUAL_ENV=$(VENV) $(BIN)/maturin develop --release --uv --quiet --manifest-path $(EXTENSION)
+	$(INSTALL) --editable shared/testing --editable shared/telemetry \
 	  --editable shared/log --editable shared/serving --editable shared/ordering --editable shared/matcher_host \
 	  --editable "services/planner[kubernetes]" --editable services/statistics --editable services/admin_api \
 	  --editable services/ingestion --editable services/preprocess --editable "services/backfill[spark]" \
