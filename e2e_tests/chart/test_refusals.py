@@ -191,12 +191,6 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
 """Values that do not go together, and part of what is said of them."""
 
 
-@pytest.mark.parametrize("name", TOGETHER)
-def test_what_does_not_go_together_is_refused_in_words(name: str) -> None:
-    values, said = TOGETHER[name]
-    assert said in refusal(values)
-
-
 NO_SUCH = "value must be 'left out, for there is no such name: write one of"
 
 ALONE: dict[str, tuple[dict[str, Any], str]] = {
@@ -261,12 +255,15 @@ def test_what_goes_together_is_taken(values: dict[str, Any]) -> None:
     assert rendered(values).manifests
 
 
-def test_each_rule_has_a_case() -> None:
+def test_what_does_not_go_together_is_refused_in_words_and_each_rule_has_a_case(subtests: pytest.Subtests) -> None:
     """The words of a message that stand in it whatever the values are those of some case's refusal."""
+    for name, (values, said) in TOGETHER.items():
+        with subtests.test(name):
+            assert said in refusal(values)
     text = (CHART / "templates" / "validation.yaml").read_text("utf-8")
     messages = re.findall(r'fail (?:\(printf )?"((?:[^"\\]|\\.)*)"', text)
     assert len(messages) == text.count("{{- fail ")
-    said = [refusal(values) for values, _ in TOGETHER.values()]
+    refusals = [refusal(values) for values, _ in TOGETHER.values()]
     for message in messages:
         words = [part for part in re.split(r"%[a-z]", message.replace('\\"', '"')) if len(part) > 3]
-        assert any(all(part in each for part in words) for each in said), message
+        assert any(all(part in each for part in words) for each in refusals), message

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import graphtide
 import pytest
@@ -69,6 +72,19 @@ def cpu_seconds(process: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
+@cache
+def start_seconds() -> float:
+    """Return the seconds of processor time that the program takes to start, match a record and end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with TemporaryDirectory() as folder:
+        pattern, stream = Path(folder) / "p.gtp", Path(folder) / "s.csv"
+        pattern.write_text(CHAIN)
+        stream.write_text("ts,src,dst,label\n1,a,b,y\n")
+        subprocess.run([sys.executable, "-m", "graphtide", "match", pattern, stream], capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def interrupted(*arguments: object) -> int:
     """Run the program, interrupt it in its search, and return how it ended."""
     return ended(*arguments)[0]
@@ -80,7 +96,7 @@ def ended(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         # To start takes less; the search itself takes longer than anyone lives.
-        wait_until(lambda: cpu_seconds(process.pid) > 5, seconds=100)
+        wait_until(lambda: cpu_seconds(process.pid) > 2 * start_seconds(), seconds=100)
         os.kill(process.pid, number)
         shown, errors = process.communicate(timeout=15)
     finally:

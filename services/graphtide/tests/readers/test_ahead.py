@@ -56,7 +56,7 @@ def test_closing_it_early_ends_its_thread(tmp_path: Path) -> None:
 
 
 def test_it_waits_until_many_records_put_aside_were_taken(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text("ts,src,dst,label\n" + ("1,a,b,x\n" + "a\n" * 100_000) * 8)
+    (tmp_path / "s.csv").write_text("ts,src,dst,label\n" + ("1,a,b,x\n" + "a\n" * 100_000) * 3)
     reader = open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18))
     ahead = AheadReader(reader)
     batches = ahead.batches()
