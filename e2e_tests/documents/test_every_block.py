@@ -33,6 +33,7 @@ from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_preprocess.settings import Settings as PreprocessSettings
 from graphtide_query import parse
 from graphtide_testing.charts import TOOLS, rendered
+from graphtide_testing.data import real_stream
 from graphtide_testing.documents.blocks import Block, blocks_of, codes_of, headings_of, links_of
 from graphtide_testing.documents.downloads import DOWNLOADS
 from graphtide_testing.documents.exchanges import Answer, Request, exchanges
@@ -58,7 +59,6 @@ WRITTEN: Final = (
     ROOT / "charts/graphtide/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 )
-DATA: Final = ROOT.parent / "shared" / "data"
 PAGES: Final = {str(page.relative_to(ROOT)): page for page in WRITTEN}
 WRITES: Final = os.environ.get("GRAPHTIDE_WRITE_DOCUMENTS") == "1"
 DEMO: Final = "$ .venv/bin/graphtide demo\n"
@@ -457,9 +457,7 @@ def download(page: Path, folder: Path) -> None:
     name = str(page.relative_to(ROOT))
     if name in DOWNLOADS:
         stream, write = DOWNLOADS[name]
-        if not (DATA / stream).exists():
-            pytest.skip(f"{stream} is not at hand")
-        write(DATA / stream, folder)
+        write(real_stream(stream), folder)
 
 
 def tell(

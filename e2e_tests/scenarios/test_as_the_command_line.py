@@ -8,21 +8,21 @@ import json
 import subprocess
 import sys
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
 from graphtide_core.ids import StreamName
 from graphtide_testing.command_line import by_command_line, ids
+from graphtide_testing.data import stream_or_stand_in
 from graphtide_testing.whole import Whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(600)]
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
 IOT = """
 PATTERN beaconing
 MATCH (bot:host)-[a:irc]->(c2:host), (bot)-[b:irc]->(c2)
@@ -98,9 +98,8 @@ def test_windows_that_count_edges_over_http(whole: Whole, tmp_path: Path) -> Non
     assert ids(whole.matches()) == expected
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the data is not at hand")
 def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
-    with gzip.open(DATA / "iot23_34_1.csv.gz", "rt") as source:
+    with gzip.open(stream_or_stand_in("iot23_34_1.csv.gz"), "rt") as source:
         rows = list(islice(csv.DictReader(source), 20_000))
     stream = tmp_path / "iot.csv"
     with stream.open("w", newline="") as target:

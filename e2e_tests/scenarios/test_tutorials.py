@@ -1,4 +1,4 @@
-"""The patterns of the tutorials report on real streams what the oracle reports, by every engine. Skipped without the data."""
+"""The patterns of the tutorials report on real streams what the oracle reports, by every engine."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from graphtide_core.time import EventTime
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.families.events.builders import BUILDERS
+from graphtide_testing.data import real_stream, stream_or_stand_in
 from graphtide_testing.documents.blocks import blocks_of
 from graphtide_testing.oracles.event_conditions import Conditions
 from graphtide_testing.oracles.events import EventOracle
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from graphtide_testing.oracles.simulation import Component
 
 ROOT: Final = Path(__file__).parents[2]
-DATA: Final = ROOT.parent / "shared" / "data"
 Emitted = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
 
 
@@ -112,9 +112,7 @@ def by_text(emitted: Emitted) -> tuple[object, ...]:
     [pytest.param(each, id=name, marks=[pytest.mark.slow] if name == "more circles" else []) for name, each in PIECES.items()],
 )
 def test_every_engine_reports_what_the_oracle_does(piece: Piece) -> None:
-    if not (DATA / piece.stream).exists():
-        pytest.skip(f"{piece.stream} is not at hand")
-    pattern, edges = pattern_of(piece.page), list(records(DATA / piece.stream, piece.first, piece.last))
+    pattern, edges = pattern_of(piece.page), list(records(stream_or_stand_in(piece.stream), piece.first, piece.last))
     # Others change nothing, and the oracle looks at all edges anew for each.
     of_use = [edge for edge in edges if any(fits(pattern, each, edge) for each in pattern.edges)]
     oracle = SimulationOracle(pattern, piece.unit)
@@ -142,9 +140,7 @@ def readings(path: Path) -> Iterator[Event]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", JAMS)
 def test_jams_and_drops_are_those_of_the_oracle(name: str) -> None:
-    stream = DATA / "aarhus_traffic.csv.gz"
-    if not stream.exists():
-        pytest.skip(f"{stream.name} is not at hand")
+    stream = real_stream("aarhus_traffic.csv.gz")
     texts = [block.text for block in blocks_of(ROOT / "docs/tutorials/jams.md") if block.language == "graphtide"]
     (pattern,) = (each for text in texts for each in parse(text) if each.name == name)
     assert isinstance(pattern, EventPattern)

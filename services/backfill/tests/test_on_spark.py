@@ -23,6 +23,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query import parse, parse_subgraphs
+from graphtide_testing.data import stream_or_stand_in
 from graphtide_testing.found import keys_in_json_lines
 from graphtide_testing.parsing import parse_matched
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 # One worker runs all: a session takes seconds and half a gigabyte.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
 MEMORY = 2 << 30
-DATA = Path(__file__).parents[4] / "shared" / "data"
 PATTERNS = """
 PATTERN beacon MATCH (v:ip)-[a:http]->(w:ip), (w)-[b:http]->(v) ORDER a < b ON flows WINDOW 1m
 PATTERN exfiltration
@@ -255,9 +255,7 @@ def children(parent: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_real_stream_gives_what_one_pass_gives(spark: SparkCluster, tmp_path: Path) -> None:
-    path = DATA / "mathoverflow.csv.gz"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not at hand")
+    path = stream_or_stand_in("mathoverflow.csv.gz")
     (tmp_path / "questions.gtp").write_text(QUESTIONS)
     output = tmp_path / "live.jsonl"
     run("match", str(tmp_path / "questions.gtp"), str(path), "--time-unit", "s", "--output", str(output))

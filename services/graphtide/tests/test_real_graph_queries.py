@@ -6,7 +6,6 @@ import gzip
 from csv import DictReader
 from functools import cache
 from itertools import islice
-from pathlib import Path
 
 import graphtide
 import networkx as nx
@@ -17,10 +16,11 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import IntervalMatch
 from graphtide_core.time import EventTime
 from graphtide_query import parse
+from graphtide_testing.data import DATA
 from graphtide_testing.graph_results import expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 
-FILE = Path(__file__).parents[4] / "shared" / "data" / "ldbc_snb_tiny.csv.gz"
+FILE = DATA / "ldbc_snb_tiny.csv.gz"
 
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason="the data is not at hand")
 

@@ -1,11 +1,11 @@
-"""Real streams: every engine reports the same, and on a prefix what the oracle does. Skipped where the data is not at hand."""
+"""Real streams, or their stand-ins: every engine reports the same, and on a prefix what the oracle does."""
 
 from __future__ import annotations
 
 import gzip
 from csv import DictReader
 from itertools import islice
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import graphtide
 import pytest
@@ -16,10 +16,12 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
+from graphtide_testing.data import real_stream, stream_or_stand_in
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 
-DATA = Path(__file__).parents[4] / "shared" / "data"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WAYS = (*((engine, Storage.MS_DAG) for engine in FAMILIES["isomorphism"].names), ("timing", Storage.INDEPENDENT))
 
@@ -87,9 +89,7 @@ def prefix(path: Path, patterns: str, records: int) -> list[Edge]:
 def test_engines_agree_and_a_prefix_equals_the_oracle(
     name: str, text: str, unit: TimeUnit, at_least: int, records: int
 ) -> None:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not at hand")
+    path = stream_or_stand_in(name)
     runs = {
         (engine, storage): keys(graphtide.match(text, path, options(engine, unit, storage)))
         for engine, storage in (
@@ -110,9 +110,7 @@ def test_engines_agree_and_a_prefix_equals_the_oracle(
 
 
 def test_a_whole_real_stream_is_read_without_a_dead_letter() -> None:
-    path = DATA / "mathoverflow.csv.gz"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not at hand")
+    path = real_stream("mathoverflow.csv.gz")
     reader = open_stream(path, ReaderOptions(time_unit=TimeUnit.SECOND))
     assert sum(len(batch) for batch in reader.batches()) == 506_550
     assert reader.take_dead_letters() == []

@@ -10,7 +10,6 @@ import uuid
 from csv import DictReader
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,6 +31,7 @@ from graphtide_preprocess.application.offsets import Offsets, Pace
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
+from graphtide_testing.data import real_stream
 from graphtide_testing.raw_streams import RawStream
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
@@ -42,6 +42,7 @@ from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from graphtide_core.ports.log import Log
     from pyspark.sql import SparkSession
@@ -236,9 +237,7 @@ def shuffled(path: Path, topic: str, seed: int, lateness: int) -> Iterator[Messa
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage: Callable[..., Any]) -> None:
-    path = Path(__file__).parents[4] / "shared" / "data" / "mathoverflow.csv.gz"
-    if not path.exists():
-        pytest.skip(f"{path.name} is not at hand")
+    path = real_stream("mathoverflow.csv.gz")
     stage = spark_stage(3600, records_in_a_batch=700, most_pending=2**20)
     messages = [
         registered(stage.topics, "12h"),

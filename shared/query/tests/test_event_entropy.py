@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from math import log2
-from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.event_expression import And, QueryEvent, Seq
@@ -28,10 +28,14 @@ from graphtide_query.families.events.entropy import (
 )
 from graphtide_query.families.events.forms import Form, Forms
 from graphtide_query.families.events.rates import Rates
+from graphtide_testing.data import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 
-PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "patterninsight"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PUBLISHED = DATA / "patterninsight"
 
 
 def random_graph(random: Random, nodes: int) -> Graph:

@@ -13,12 +13,13 @@ from graphtide.cli.statistics import statistics
 from graphtide.statistics_report import edge_text, path_text
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.statistics import Direction, EdgeEnd, EdgeType, PathType, from_json, merge
+from graphtide_testing.data import DATA
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
     from typer.testing import Result
 
-MATHOVERFLOW = Path(__file__).parents[5] / "shared" / "data" / "mathoverflow.csv.gz"
+MATHOVERFLOW = DATA / "mathoverflow.csv.gz"
 STREAM = """ts,src,dst,label,src_label,dst_label,id,op
 0,a,b,pays,account,account,1,
 4,b,c,pays,account,account,2,
