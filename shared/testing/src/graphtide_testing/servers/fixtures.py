@@ -1,8 +1,7 @@
-"""Servers as pytest fixtures: a Kafka, a Redis and a Spark session start once a run.
+"""Servers as pytest fixtures: all workers of a run share one Kafka and one Redis.
 
-All workers of a run share Kafka and Redis. A Spark session belongs to its process, so tests that ask for one are of the group
-`spark`: with `--dist loadgroup` one worker runs all of a group. Others are of the group `servers` in `e2e_tests`
-and `services` elsewhere, so that not all workers wait for servers at once.
+Tests that ask for a server are of a group, `servers` in `e2e_tests` and `services` elsewhere: with `--dist loadgroup` a worker
+runs all of a group, and so starts one Spark session, which belongs to its process.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_OF_SPARK = {"spark", "spark_cluster"}
-_SERVERS = {*_OF_SPARK, "kafka", "kafka_to_crash", "redis_server", "redis_to_crash"}
+_SERVERS = {"spark", "spark_cluster", "kafka", "kafka_to_crash", "redis_server", "redis_to_crash"}
 
 _SPARK = {
     "spark.ui.enabled": "false",
@@ -42,8 +40,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if isinstance(item, pytest.Function) and _SERVERS.intersection(item.fixturenames):
             item.add_marker(pytest.mark.integration)
             is_end_to_end = item.path.is_relative_to(item.config.rootpath / "e2e_tests")
-            group = "spark" if _OF_SPARK.intersection(item.fixturenames) else "servers" if is_end_to_end else "services"
-            item.add_marker(pytest.mark.xdist_group(group))
+            item.add_marker(pytest.mark.xdist_group("servers" if is_end_to_end else "services"))
 
 
 def folder_of_run(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
