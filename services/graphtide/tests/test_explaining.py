@@ -73,13 +73,13 @@ def test_event_patterns_have_a_funnel_and_say_why_events_are_no_match() -> None:
         "why not",
         "never has no match",
         "event r: no record has the type of r:reset",
-        "f=ann1, f=ann2, f=ann3, s=ann4: in a match of brute_force, told for 1970-01-01T00:00:00.004Z",
+        "f=ann1, f=ann2, f=ann3, s=ann4: in a match of brute_force, emitted for 1970-01-01T00:00:00.004Z",
         "s=bob7: no match of brute_force",
         "s.risk > 2 is not true: s.risk is 1",
         "f=bob5, f=bob6, s=ann4: no match of brute_force",
-        "f{3,} is not of 2",
+        "f{3,} does not hold for 2 events",
         "o=bob8: no match of never",
-        "no record around them could be r",
+        "no record near them could be r",
     ]
 
 

@@ -93,13 +93,13 @@ def test_a_derivation_is_the_same_in_every_process() -> None:
 DAMAGED = {
     "does not apply in place 70": Derivation(rewritings=(Rewriting("inline concatenation", 70),)),
     "'no such rule' does not apply": Derivation(rewritings=(Rewriting("no such rule", 0),)),
-    "256 rewritings at most, this one has 257": Derivation(rewritings=(Rewriting("a", 0),) * (MOST_REWRITINGS + 1)),
-    "joins a PATTERN 4, and has 1": Derivation(joins=(JoinSteps(4, ((0, 1, 2),)),)),
-    "joins a PATTERN -1": Derivation(joins=(JoinSteps(-1, ((0, 1, 2),)),)),
+    "at most 256 rewritings; this one has 257": Derivation(rewritings=(Rewriting("a", 0),) * (MOST_REWRITINGS + 1)),
+    "joins PATTERN 4 and has only 1": Derivation(joins=(JoinSteps(4, ((0, 1, 2),)),)),
+    "joins PATTERN -1": Derivation(joins=(JoinSteps(-1, ((0, 1, 2),)),)),
     "each of the 3 parts of PATTERN 0 once": Derivation(joins=(JoinSteps(0, ((0, 1), (1, 2))),)),
     "the 3 parts of PATTERN 0": Derivation(joins=(JoinSteps(0, ((0, 1),)),)),
     "3 parts of PATTERN 0": Derivation(joins=(JoinSteps(0, ((0, 1, 2), ())),)),
-    "has 4 operators, and estimates of 1": Derivation(estimates=(1.0,)),
+    "has 4 operators and 1 estimates": Derivation(estimates=(1.0,)),
 }
 
 

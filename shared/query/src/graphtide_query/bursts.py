@@ -1,9 +1,9 @@
-"""How many matches one record may complete, and what to write where that is too many.
+"""Warn of patterns of which one record may complete too many matches, and suggest what to write instead.
 
-So much the form of a pattern says. Where statistics of the stream are known, edges and joins fan out by the degrees that were
-counted (`fan_out`), and events by their rates: that is an estimate, and certain of nothing.
+The form of a pattern gives a bound. With statistics of the stream, edges and joins fan out by counted degrees (`fan_out`), and
+events by their rates: that is an estimate, not a bound.
 
-Cost: by form none for patterns of few parts, else O(n^2) for n parts, and bounded. Nothing is enumerated.
+Cost: constant by form for patterns of few parts, else O(n^2) for n parts, and bounded. Nothing is enumerated.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def burst_of(pattern: AnyPattern, statistics: StatisticsSnapshot | None = None, 
 
     Args:
         pattern: of any family.
-        statistics: of its stream; without them, or without a unit, the form alone counts.
-        unit: what times of the stream count.
+        statistics: of its stream; without them, or without a unit, only the form counts.
+        unit: of the stream's times.
     """
     known = None if statistics is None or unit is None or not statistics.edges else (statistics, unit)
     return family_of(pattern).burst(pattern, known)

@@ -1,7 +1,7 @@
-"""Canonical forms of a pattern of edges and of its one-edge parts: equal texts ask the same of data, whatever the names.
+"""Write canonical forms of a pattern of edges and of its one-edge parts: equal forms match the same data, whatever the names.
 
-What an engine knows of a window follows from the edges that satisfy some query edge by themselves. Two patterns, two plans or
-two hosts share that state as far as their query edges have equal forms.
+The state of an engine depends only on the edges that satisfy some query edge by themselves. Two patterns, two plans or two
+hosts share that state if their query edges have equal forms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
-    """Return the canonical form of every query edge: labels, ends, and the predicates that it decides alone.
+    """Return the canonical form of every query edge: labels, ends, and the predicates that read only this edge.
 
     Complexity: O(edges x sets of names that predicates speak of + terms of the predicates).
     """
@@ -33,9 +33,9 @@ def canonical_edges(pattern: SubgraphPattern) -> frozenset[str]:
 
 
 def canonical_pattern(pattern: SubgraphPattern) -> str:
-    """Return the canonical form of a pattern: equal ones differ in names and versions alone, and in how their text is written.
+    """Return the canonical form of a pattern: patterns of equal forms differ only in names, versions and spelling.
 
-    Parts are told apart by their places, so two patterns whose parts come in another order have two forms, whatever they ask.
+    Parts are identified by their positions, so two patterns with parts in another order have two forms.
     Complexity: O(text).
     """
     names = {vertex.name: f"v{place}" for place, vertex in enumerate(pattern.vertices)}

@@ -1,4 +1,4 @@
-"""What was told of event patterns that were matched together: a funnel, and why events that were asked about are no match."""
+"""Report on event patterns that were matched together: a match funnel, and why given events are not a match."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place of a pattern that an event can be in.
+    """A slot of a pattern that an event can fill.
 
     Attributes:
         pattern: name of the pattern.
         name: of the event.
-        drawn: the event as it is written, `NOT` before what must not come.
-        step: the records, and why they could not be in it by themselves.
+        drawn: the event as it is written, with `NOT` before events that must not come.
+        step: counts of records, and the reasons why records by themselves could not fill it.
     """
 
     pattern: str
@@ -38,14 +38,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class EventTrace:
-    """What was told of the patterns of a unit.
+    """The trace of the patterns of a unit.
 
     Attributes:
         places: of all patterns, in their order.
         matches: by pattern, how many were reported.
-        suppressed: of those that tell one match for each key, how many were left untold.
-        answers: to what was asked.
-        unit: what times of the stream count.
+        suppressed: by pattern with ONE PER, how many matches were not emitted.
+        answers: to the questions about events.
+        unit: of the stream's times.
     """
 
     places: tuple[Place, ...]
@@ -55,7 +55,7 @@ class EventTrace:
     unit: TimeUnit
 
     def table(self, nodes: Sequence[Node]) -> list[list[str]]:
-        """Return the funnel as a table, head first: records, instances that were stored, matches."""
+        """Return the funnel as a table with its head: records, stored instances, matches."""
         rows = [
             [
                 f"records as {place.pattern}.{place.drawn}",
@@ -71,11 +71,11 @@ class EventTrace:
         for name, count in self.matches.items():
             rows.append([f"matches of {name}", "", "", "", f"{count:,}"])
             if name in self.suppressed:
-                rows.append([f"left untold of {name}", "", "", "", f"{self.suppressed[name]:,}"])
+                rows.append([f"suppressed of {name}", "", "", "", f"{self.suppressed[name]:,}"])
         return [["step", "looked at", "type", "predicate", "passed"], *rows]
 
     def why_not_lines(self) -> list[str]:
-        """Say which patterns have no match, what no record could be, and what was found of events that were asked about."""
+        """Return lines on patterns without a match, slots that no record fills, and the events in question."""
         return [*self._empty(), *(line for answer in self.answers for line in _answer_lines(answer, self.unit))]
 
     def funnel_object(self) -> dict[str, object]:
@@ -89,7 +89,7 @@ class EventTrace:
         return {"events": events, "matches": dict(self.matches), "suppressed": dict(self.suppressed)}
 
     def why_not_object(self) -> dict[str, object]:
-        """Return for JSON what was found of events that were asked about."""
+        """Return the answers about events for JSON."""
         return {
             "events_without_candidates": {
                 name: [place.name for place in self._unfilled(name)] for name, count in self.matches.items() if not count
@@ -133,7 +133,7 @@ def _answer_object(answer: EventAnswer) -> dict[str, object]:
 def _answer_lines(answer: EventAnswer, unit: TimeUnit) -> list[str]:
     asked = ", ".join(f"{name}={id}" for name, ids in answer.asked.items() for id in ids)
     if answer.matched_at is not None:
-        return [f"{asked}: in a match of {answer.pattern}, told for {iso_time(answer.matched_at, unit)}"]
+        return [f"{asked}: in a match of {answer.pattern}, emitted for {iso_time(answer.matched_at, unit)}"]
     return [f"{asked}: no match of {answer.pattern}", f"  {_reason(answer, unit)}"]
 
 
@@ -142,17 +142,15 @@ def _reason(answer: EventAnswer, unit: TimeUnit) -> str:  # noqa: PLR0912 - a ca
     values = ", ".join(f"{name} is {_value(value)}" for name, value in answer.values.items())
     match answer.obstacle:
         case Obstacle.UNKNOWN:
-            return (
-                f"no record that was matched has the id {answer.events[0].id}: it is not there, or was bad, late or a duplicate"
-            )
+            return f"no matched record has the id {answer.events[0].id}: it is missing, or was bad, late or a duplicate"
         case Obstacle.TYPE:
             return f"{events[0]} is of another type: {values}"
         case Obstacle.NUMBER:
-            return f"{answer.condition} is not of {len(events)}"
+            return f"{answer.condition} does not hold for {len(events)} events"
         case Obstacle.PREDICATE:
             return f"{answer.condition} is not true: {values}"
         case Obstacle.SAME:
-            return f"{events[0]} is {answer.events[1].name}, too: different places have different events"
+            return f"{events[0]} is also {answer.events[1].name}: one event cannot be both"
         case Obstacle.ORDER:
             return f"{events[0]} is later than {events[1]}"
         case Obstacle.WITHIN:
@@ -160,21 +158,21 @@ def _reason(answer: EventAnswer, unit: TimeUnit) -> str:  # noqa: PLR0912 - a ca
         case Obstacle.PARTITION:
             return f"they do not share {answer.condition}: {values}"
         case Obstacle.MISSING if answer.name is not None:
-            return f"no record around them could be {answer.name}"
+            return f"no record near them could be {answer.name}"
         case Obstacle.MISSING:
-            return "nothing around them completes a match"
+            return "no record near them completes a match"
         case Obstacle.ABSENT if events:
-            return f"{events[0]} must not be there"
+            return f"{events[0]} must not come"
         case Obstacle.ABSENT:
-            return f"what must not come came{'' if answer.name is None else f': {answer.name}'}"
+            return f"an event that must not come came{'' if answer.name is None else f': {answer.name}'}"
         case Obstacle.DELETED:
-            return f"{' and '.join(events)} was deleted before the match could be told"
+            return f"{' and '.join(events)} was deleted before the match could be emitted"
         case Obstacle.SELECTION:
-            return "SKIP TILL NEXT takes other events"
+            return "SKIP TILL NEXT selects other events"
         case Obstacle.ALIKE:
             return "the same events are a match under other names"
         case _:
-            return "it takes too much work to find out"
+            return "the answer takes too much work"
 
 
 def _event(event: AskedEvent, unit: TimeUnit) -> str:

@@ -1,6 +1,6 @@
-"""What a plan does, for people and programs: text, JSON, DOT, Mermaid, SVG and HTML.
+"""Explain plans for people and programs: as text, JSON, DOT, Mermaid, SVG and HTML.
 
-Estimates come from the cost model; after a run the actual figures stand beside them.
+Estimates come from the cost model; after a run, actual counts are beside them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Explanation", "Seen", "explain", "explain_all", "to_dot", "to_html",
 
 
 def explain(plan: AnyPlan, seen: Seen | None = None, unit: TimeUnit = TimeUnit.MILLISECOND) -> Explanation:
-    """Lay a plan open; of event patterns, that of the whole unit. Arguments as of `explain_all`."""
+    """Explain a plan; for event patterns, that of the whole unit. Arguments as of `explain_all`."""
     (found,) = family_of(plan.pattern).explain([plan], [seen], unit, _nothing)
     return found
 
@@ -43,13 +43,13 @@ def explain_all(
     unit: TimeUnit = TimeUnit.MILLISECOND,
     unit_funnel: UnitFunnel | None = None,
 ) -> tuple[Explanation, ...]:
-    """Lay the plans of a pass open: first those of patterns that are matched by themselves, then units, each once.
+    """Explain the plans of a pass: first the patterns that are matched by themselves, then each unit once.
 
     Args:
         plans: the plans.
-        seen: what a run saw of each; None where it did not run.
-        unit: what times of the stream count.
-        unit_funnel: says of patterns of a unit, by their names, what a traced run saw of them.
+        seen: the run of each; None without a run.
+        unit: of the stream's times.
+        unit_funnel: maps the names of the patterns of a unit to the trace of a run.
     """
     unit_funnel = unit_funnel or _nothing
     found: list[Explanation] = []
@@ -68,7 +68,7 @@ def explain_all(
 
 
 def _nothing(_names: Sequence[PatternName]) -> None:
-    """Return nothing: no run was traced."""
+    """Return no trace: no run was traced."""
 
 
 def to_text(explanations: Sequence[Explanation]) -> str:
@@ -116,7 +116,7 @@ def _considered(candidate: Candidate) -> dict[str, object]:
 
 
 def _reasons(explanation: Explanation) -> dict[str, str]:
-    """Return why the plans that were considered cost what they cost, by engine, as far as it is known."""
+    """Return the known reasons for the costs of the considered plans, by engine."""
     return {each.physical.name: each.reason for each in explanation.considered if each.reason}
 
 
@@ -131,7 +131,7 @@ def _trace_object(explanation: Explanation) -> dict[str, object]:
 
 
 def _funnel(explanation: Explanation) -> list[list[str]]:
-    """Return the match funnel as a table, head first; nothing where there is none."""
+    """Return the match funnel as a table with its head; empty if there is none."""
     match explanation.trace:
         case None:
             return []
@@ -142,7 +142,7 @@ def _funnel(explanation: Explanation) -> list[list[str]]:
 
 
 def to_dot(explanations: Sequence[Explanation]) -> str:
-    """Return the plans as one Graphviz digraph, a cluster a pattern."""
+    """Return the plans as one Graphviz digraph, with a cluster for each pattern."""
     lines = ["digraph plans {", "  rankdir=BT;", "  node [shape=box, fontname=monospace];"]
     for number, explanation in enumerate(explanations):
         lines.append(f"  subgraph cluster_{number} {{")
@@ -152,7 +152,7 @@ def to_dot(explanations: Sequence[Explanation]) -> str:
             lines.append(f"    {_quoted(f'{number}/{node.name}')} [label={_quoted(label)}];")
             lines += [f"    {_quoted(f'{number}/{i}')} -> {_quoted(f'{number}/{node.name}')};" for i in node.inputs]
         if reasons := _why_not(explanation):
-            # In a label, \\l ends a line that starts at the left.
+            # In a label, \\l ends a left-aligned line.
             text = _quoted("\n".join(["why not", *reasons])).replace("\\n", "\\l")
             lines.append(f'    {_quoted(f"{number}/why not")} [shape=note, label={text[:-1]}\\l"];')
         lines.append("  }")
@@ -160,7 +160,7 @@ def to_dot(explanations: Sequence[Explanation]) -> str:
 
 
 def to_mermaid(explanations: Sequence[Explanation]) -> str:
-    """Return the plans as one Mermaid flowchart, a subgraph a pattern."""
+    """Return the plans as one Mermaid flowchart, with a subgraph for each pattern."""
     lines = ["flowchart BT"]
     for number, explanation in enumerate(explanations):
         places = {node.name: f"n{number}_{place}" for place, node in enumerate(explanation.nodes)}
@@ -173,12 +173,12 @@ def to_mermaid(explanations: Sequence[Explanation]) -> str:
 
 
 def to_svg(explanations: Sequence[Explanation]) -> str:
-    """Return the plans as one picture, a box a node, the reported match at the bottom; nothing else is needed to draw it."""
+    """Return the plans as one self-contained picture, with a box for each node and the reported match at the bottom."""
     return picture.to_svg([_drawing(explanation, why_not=True) for explanation in explanations])
 
 
 def to_html(explanations: Sequence[Explanation]) -> str:
-    """Return the plans as a part of a page: settings and counts, the picture, the match funnel as a table, and why not."""
+    """Return the plans as a fragment of HTML: settings and counts, the picture, the match funnel as a table, and why not."""
     parts = []
     for explanation in explanations:
         costs = {f"cost of {engine}": reason for engine, reason in _reasons(explanation).items()}
@@ -209,7 +209,7 @@ def _drawing(explanation: Explanation, *, why_not: bool) -> Drawing:
 
 def _html_table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
     def line(cells: Sequence[str], kind: str) -> str:
-        # Figures stand below each other; what a row is about does not.
+        # Align numbers to the right and the name of a row to the left.
         aligned = ("left", *("right" if head else "left" for _ in cells[1:]))
         drawn = (
             f'<{kind} style="text-align:{side}">{markup(cell)}</{kind}>' for cell, side in zip(cells, aligned, strict=True)
@@ -278,12 +278,12 @@ def _actual(actual: Actual) -> dict[str, int]:
 
 
 def _in_mermaid(lines: Sequence[str]) -> str:
-    """Return a label: Mermaid reads HTML in it, and has its own way to write what means something there."""
+    """Return a label: Mermaid reads HTML in it, and escapes special characters in its own way."""
     return '"' + "<br/>".join("".join(_MERMAID.get(each, each) for each in line) for line in lines) + '"'
 
 
 _MERMAID: Final = {"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;"}
-"""How Mermaid writes what means something in its labels."""
+"""How Mermaid escapes special characters in labels."""
 
 
 def _quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A plan laid open: what every family says of the plans of its patterns, and what a run saw of them."""
+"""The explanation of a plan: what every family reports on the plans of its patterns, and on their runs."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from graphtide_query.plan_candidate import PlanCandidate
 
     UnitFunnel = Callable[[Sequence[PatternName]], EventTrace | None]
-    """Says of patterns of one unit, by their names, what a traced run saw of them."""
+    """Maps the names of the patterns of one unit to the trace of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A plan laid open.
+    """The explanation of a plan.
 
     Attributes:
         pattern: name of the pattern.
         engine: name of the engine.
-        settings: what else was chosen, by name.
+        settings: other choices, by name.
         nodes: the steps, inputs first.
         counts: counts of a run, by name; empty before one.
-        trace: what was told of a run that was traced.
-        considered: what the choice was made from, cheapest first; empty if there was none.
+        trace: of a traced run.
+        considered: the plans that were compared, cheapest first; empty if there was no choice.
         logical: of a graph query, the expression of each output as lines, by the output's label.
-        plans: of a graph query, what it could have computed, as text, cheapest first.
-        engines: of a graph query, what could run it, with the nanoseconds of an edge, cheapest first.
+        plans: of a graph query, the alternative plans as text, cheapest first.
+        engines: of a graph query, the engines that could run it, with nanoseconds for an edge, cheapest first.
     """
 
     pattern: str
@@ -52,11 +52,11 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a run saw of one pattern.
+    """The counts of a run for one pattern.
 
     Attributes:
         actuals: by the names of items; of event patterns, those of their unit.
-        counts: by name, with that of `matches` where there is a funnel.
+        counts: by name, including `matches` if there is a funnel.
         funnel: of a pattern of edges, if the run was traced.
     """
 

@@ -56,7 +56,7 @@ def plan(
     Args:
         pattern: the pattern.
         planner_options: an engine of its family, or `AUTO`, with the variants that are wished; or the engine's name alone.
-        unit: what a tick of the stream's time is.
+        unit: of the stream's time.
         statistics: what is known of the stream.
         colocated: the patterns that are matched in the same pass.
         budget: how much work planning may do.

@@ -1,1 +1,1 @@
-"""What planning estimates for every family, what estimating may spend, and the patterns that a plan runs among."""
+"""Estimates for planning of every family: costs, bursts, work budgets, and the load of co-located patterns."""

@@ -1,10 +1,10 @@
-"""How much work the planning of one pattern may do.
+"""Limit the work of planning one pattern.
 
 Work is counted, not timed, so that a plan is the same on every machine and at every load: a unit is one query edge that one
 estimate looked at, a few tenths of a microsecond. Each search of a plan (a decomposition, a join order, the search orders) has
-`search` units to weigh what there is in full. One that has spent them goes on by a rule that costs little, and ends with the
-best it knows. `most` bounds all of a pattern's planning, the cheap rules included. Planning also ends where nobody waits for
-the plan any more, so that no thread plans for a request that is gone.
+`search` units for an exhaustive comparison. A search that has spent them continues by a cheap rule, and ends with the best plan
+found. `most` bounds all planning of a pattern, including the cheap rules. Planning also ends when the request is cancelled, so
+no thread plans for a client that has left.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BETWEEN_LOOKS: Final = 10_000
-"""Units of work between two looks at whether the plan is still wanted: some milliseconds."""
+"""Units of work between two checks for cancellation: some milliseconds."""
 
 
 def never_cancelled() -> bool:
-    """Return that planning is not cancelled."""
+    """Return False: planning is never cancelled."""
     return False
 
 
 class PlanningBudgetError(InvalidQueryError):
-    """A pattern needs more work to be planned than it may have.
+    """Planning a pattern needs more work than its budget.
 
     Attributes:
         pattern: its name.
-        most: the units it may have.
+        most: its budget, in units.
     """
 
     def __init__(self, pattern: str, most: int) -> None:
@@ -44,12 +44,12 @@ class PlanningBudgetError(InvalidQueryError):
 
 @dataclass(frozen=True, slots=True)
 class PlanningBudget:
-    """What the planning of one pattern may spend.
+    """The work budget of planning one pattern.
 
     Attributes:
-        search: units that each search may spend before it goes on by its cheap rule.
-        most: units of everything; past them there is no plan.
-        is_cancelled: whether nobody waits for the plan any more.
+        search: units that each search may spend before it continues by its cheap rule.
+        most: units of all planning; past them there is no plan.
+        is_cancelled: whether the request was cancelled.
     """
 
     search: int = 100_000
@@ -71,8 +71,8 @@ class Work:
         """Count work.
 
         Raises:
-            PlanningBudgetError: it is more than the pattern may have.
-            CutShortError: nobody waits for the plan any more.
+            PlanningBudgetError: the budget is spent.
+            CutShortError: the request was cancelled.
         """
         self._done += units
         if self._done > self._budget.most:
@@ -94,12 +94,12 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class WorkBudget:
-    """What one search may spend: as much as the pattern's work has left until `end`."""
+    """The work budget of one search: what is left of the pattern's work until `end`."""
 
     work: Work
     end: int
 
     @property
     def left(self) -> int:
-        """Units that may still be spent; 0 where none are."""
+        """Units left; never negative."""
         return max(0, self.end - self.work.done)

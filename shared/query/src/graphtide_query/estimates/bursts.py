@@ -1,7 +1,7 @@
-"""Matches that one record may complete: what is said of them, and how many ways there are to exchange parts of a pattern.
+"""Describe how many matches one record may complete, and count the ways to exchange parts of a pattern.
 
-Parts that can be exchanged for each other, such as the leaves of a star, make as many matches of the same records as there are
-ways to permute them, and the last record completes all of them at once. Each family says which parts its patterns have.
+Interchangeable parts, such as the leaves of a star, make one match of the same records for each of their permutations, and the
+last record completes all of them at once. Each family states the parts of its patterns.
 
 Cost: that of `symmetry.orbits`, which is bounded. Nothing is enumerated.
 """
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from graphtide_query.symmetry import ColouredGraph
 
 MOST_MATCHES: Final = 1_000
-"""Matches by one record of which nothing is said."""
+"""The most matches of one record without a warning."""
 
 STEPS_A_MATCH: Final = 32
-"""Steps of work that a match counts as."""
+"""Steps of work for a match."""
 
 SAVED_RECORDS: Final = 4_096
-"""Records whose work a pattern can have saved, and no more, when a record comes."""
+"""The most records whose unused work a pattern can save up."""
 
 FEWEST: Final = 7
-"""Parts that make more than `MOST_MATCHES` by being exchanged: 6! are 720."""
+"""Interchangeable parts that make more than `MOST_MATCHES`: 6! are 720."""
 
 _MOST_NAMED: Final = 4
 
@@ -42,9 +42,9 @@ class Burst:
     """Matches that one record may complete.
 
     Attributes:
-        matches: how many, at least where the parts of the pattern are filled by different records; or how many are expected.
-        certain: how many the first match brings, whatever the stream: it is one of them.
-        text: how many, why, and what to write instead.
+        matches: the number: a lower bound if different records fill the parts of the pattern, or else an estimate.
+        certain: how many come with the first match, whatever the stream.
+        text: the number, the reason, and what to write instead.
     """
 
     matches: int
@@ -52,17 +52,17 @@ class Burst:
     text: str
 
     def exceeds(self, work: int) -> bool:
-        """Whether the first match takes more than what a pattern with so many steps of work a record can have saved."""
+        """Return whether the first match needs more work than a pattern can save up at `work` steps for each record."""
         return self.certain * STEPS_A_MATCH > work * (SAVED_RECORDS + 1)
 
 
 def greatest(found: Iterable[Burst | None]) -> Burst | None:
-    """Return the burst of most matches, if there is one."""
+    """Return the burst with the most matches, if there is one."""
     return max((each for each in found if each is not None), key=lambda each: each.matches, default=None)
 
 
 def burst_at_hub(expected: Expected | None, instead: str) -> Burst | None:
-    """Return what is expected at the busiest vertex of a stream as a burst, if it is one; `instead` says what to write."""
+    """Return the burst that is expected at the busiest vertex of a stream, if there is one; `instead` is what to write."""
     if expected is None or expected.matches <= MOST_MATCHES:
         return None
     count = rounded(expected.matches)
@@ -75,7 +75,7 @@ def burst_at_hub(expected: Expected | None, instead: str) -> Burst | None:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Parts that can be exchanged: those of the largest group, the ways of each part, and of all together."""
+    """Interchangeable parts: the largest group, the permutations of each part, and those of all parts."""
 
     names: tuple[str, ...]
     ways: Mapping[str, int]
@@ -83,18 +83,18 @@ class Alike:
 
 
 def alike(graph: ColouredGraph, number: Mapping[str, int], names: Sequence[str]) -> Alike:
-    """Return which of the parts of these names can be exchanged; `number` says where each is in the graph."""
+    """Return which of these named parts are interchangeable; `number` maps a part to its vertex in the graph."""
     from graphtide_query.symmetry import orbits  # noqa: PLC0415 - most patterns have too few parts
 
     found = dict(zip(names, orbits(graph, [number[name] for name in names]), strict=True))
     some = tuple(name for name, ways in found.items() if ways > 1)
-    # The last of a group has nothing left to be exchanged with.
+    # The last part of a group has no other part left.
     last = () if not some or some[-1] == names[-1] else (names[names.index(some[-1]) + 1],)
     return Alike((*some, *last), found, prod(found.values()))
 
 
 def add_conditions(graph: ColouredGraph, number: Mapping[str, int], predicates: Iterable[Expression]) -> None:
-    """Add each condition once, linked to what it reads; attributes that are all equal are one part."""
+    """Add each condition once, linked to the parts that it reads; attributes that are all equal are one part."""
     equal: list[set[tuple[str, str]]] = []
     others: dict[tuple[str, tuple[str, ...]], None] = {}
     for each in (part for predicate in predicates for part in conjuncts(predicate)):
@@ -120,7 +120,7 @@ def add_conditions(graph: ColouredGraph, number: Mapping[str, int], predicates: 
 
 
 def sentence(names: Sequence[str], matches: int, what: str, instead: str, once: str | None) -> str:
-    """Say how many matches the parts of these names make by being exchanged; `once` is the clause that reports one of them."""
+    """Describe how many matches these interchangeable parts make; `once` is the clause that reports one of them."""
     named = ", ".join(names[:_MOST_NAMED])
     more = ", …" if len(names) > _MOST_NAMED else ""
     text = (
@@ -131,10 +131,10 @@ def sentence(names: Sequence[str], matches: int, what: str, instead: str, once: 
 
 
 def rounded(count: float) -> int:
-    """Return a number with two digits, as an estimate has no more."""
+    """Round an estimate to two digits."""
     return int(float(f"{count:.1e}"))
 
 
 def spelled(count: int) -> str:
-    """Write a number of matches."""
+    """Write the number of matches."""
     return f"{count:,}" if count < 10**15 else f"{count:.0e}".replace("e+", " x 10^")

@@ -1,4 +1,4 @@
-"""The patterns among which a plan runs: with some it shares costs, with others the cache."""
+"""The co-located load of a plan: patterns that share costs with it, and patterns that share the cache."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineLoad:
-    """Who runs in the pass of a plan, itself among them.
+    """The patterns in the pass of a plan, including its own.
 
     Attributes:
-        patterns: in the pass. They share what an edge costs that nobody wants.
-        alike: those of its engine. Their lists push each other out of cache.
+        patterns: in the pass. They share the cost of edges that no pattern uses.
+        alike: of the same engine. Their lists evict each other from the cache.
     """
 
     patterns: int = 1
@@ -24,11 +24,11 @@ class EngineLoad:
 
 @dataclass(frozen=True, slots=True)
 class ColocatedLoad:
-    """The company that a pattern would have by each engine: another engine may run in another pass.
+    """The load beside a pattern for each engine: another engine may run in another pass.
 
     Attributes:
         known: by the engine's name.
-        otherwise: by engines that are not among those.
+        otherwise: for all other engines.
     """
 
     known: Mapping[str, EngineLoad] = field(default_factory=dict)
@@ -36,11 +36,11 @@ class ColocatedLoad:
 
     @classmethod
     def of(cls, patterns: int) -> Self:
-        """Return the company of so many patterns in one pass, all by the engine that is looked at."""
+        """Return the load of a number of patterns in one pass, all of one engine."""
         return cls(otherwise=EngineLoad(patterns, patterns))
 
     def by(self, engine: str) -> EngineLoad:
-        """Return the company by an engine."""
+        """Return the load for an engine."""
         return self.known.get(engine, self.otherwise)
 
 

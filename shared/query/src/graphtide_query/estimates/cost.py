@@ -1,4 +1,4 @@
-"""What a plan is estimated to cost, part by part, and in words."""
+"""The estimated cost of a plan, part by part and in words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from graphtide_core.plans import PhysicalPlan
 
 TELLING = 0.25
-"""Share of the time from which on a part is named beside the greatest."""
+"""The smallest share of the time for which a part is named beside the largest."""
 
 
 class Part(NamedTuple):
-    """Nanoseconds for an edge of the stream, and what they are for, with its figure."""
+    """Nanoseconds for an edge of the stream, and a description of the work."""
 
     nanoseconds: float
     words: str
@@ -23,10 +23,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a plan is estimated to cost.
+    """The estimated cost of a plan.
 
     Attributes:
-        parts: of the time for an edge of the stream.
+        parts: of the time for each edge of the stream.
         partial_matches: alive.
     """
 
@@ -43,7 +43,7 @@ class Cost:
 
     @property
     def reason(self) -> str:
-        """What most of the time is for: the greatest part, and those that take a quarter of it at least."""
+        """The largest part of the time, and the parts of at least a quarter of it."""
         total = self.nanoseconds
         if total == 0:
             return "no edge of the stream can be a query edge"
@@ -52,15 +52,15 @@ class Cost:
         return ", ".join(f"{100 * part.nanoseconds / total:.0f} % for {part.words}" for part in named)
 
     def candidate(self, physical: PhysicalPlan) -> Candidate:
-        """Return the plan that costs this, as one to choose from."""
+        """Return the plan with this cost as a candidate."""
         return Candidate(physical, self.nanoseconds, self.partial_matches, self.reason)
 
 
 def figure(number: float) -> str:
-    """Return a figure to two digits, or whole where it has more of them."""
+    """Write a number to two digits, or as an integer if it has more."""
     return f"{number:,.0f}" if 100 <= number < 1e9 else f"{number:.2g}"
 
 
 def of_edges(share: float) -> str:
-    """Return a share of the stream's edges."""
+    """Write a share of the stream's edges."""
     return f"the {figure(100 * min(1.0, share))} % of edges"

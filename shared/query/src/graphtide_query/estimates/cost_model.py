@@ -1,10 +1,9 @@
-"""Estimated cardinalities: how many edges, prefixes and joins of a pattern are alive in its window.
+"""Estimate cardinalities: how many edges, prefixes and joins of a pattern are alive in its window.
 
-Edges are an edge type's share of the stream, times the edges in the window. Where 2-edge paths were counted, these tell how
-often two types meet at a vertex, hubs and all; elsewhere edges are spread evenly over the distinct vertices. The timing order
-keeps the share of permutations that agree with it. Predicates pass `PREDICATE_SHARE` each. Where no statistics are given,
-structure alone decides: a label, a fixed vertex and a predicate each make an edge rarer by a fixed factor. The estimates order
-plans; they do not promise figures.
+Edges are an edge type's share of the stream, times the edges in the window. Counted 2-edge paths give how often two types meet
+at a vertex, including hubs; without them, edges are spread evenly over the distinct vertices. The timing order keeps the share
+of permutations that agree with it. Predicates pass `PREDICATE_SHARE` each. Without statistics, only structure decides: a label,
+a fixed vertex and a predicate each make an edge rarer by a fixed factor. The estimates rank plans; they are not predictions.
 
 Reference: paper 004, section 6 (expected joins an edge) with the edge-type histogram of paper 003, section 5.1.
 """
@@ -34,9 +33,9 @@ PREDICATE_SHARE = 0.3
 EDGE_LABEL_SHARE = 0.2
 VERTEX_LABEL_SHARE = 0.5
 CLOSING_SHARE = 0.005
-"""Share of the pairs of vertices that a path joins which an edge joins, too, at least: streams repeat themselves."""
+"""The smallest share of pairs of vertices joined by a path that an edge also joins: streams repeat themselves."""
 MOST = 1e250
-"""In place of any greater estimate, so that sums of estimates stay finite."""
+"""The largest estimate, so that sums of estimates stay finite."""
 DEFAULT_VERTICES = 1000
 DEFAULT_EDGES_IN_WINDOW = 1000.0
 
@@ -44,17 +43,17 @@ DEFAULT_EDGES_IN_WINDOW = 1000.0
 class CostModel:
     """Estimates for one pattern over one stream.
 
-    Parts of a pattern are sets of its edges' positions; what is estimated of one is kept. Every estimate counts as work.
+    Parts of a pattern are sets of positions of its edges; estimates of a part are cached. Every estimate counts as work.
 
     Attributes:
         pattern: the pattern.
-        statistics: what is known of the stream; empty if nothing is.
-        vertices: distinct vertices that edges are spread over.
-        edges_in_window: edges of any kind alive at once, if the stream goes on as it is known.
-        closing: how much likelier than elsewhere an edge is between two vertices that others join already.
-        has_counted_meetings: whether it is known which edges meet more often than others.
-        work: what planning the pattern took so far.
-        fan_outs: what searches are estimated to have open, step by step, by their whole order.
+        statistics: statistics of the stream; may be empty.
+        vertices: the number of distinct vertices that edges are spread over.
+        edges_in_window: edges of any kind alive at once, by the known rates.
+        closing: how much likelier an edge is between two vertices that other edges already join.
+        has_counted_meetings: whether meetings of edges were counted.
+        work: the work of planning the pattern so far.
+        fan_outs: the estimated open bindings of searches, step by step, by their whole order.
     """
 
     def __init__(
@@ -64,12 +63,12 @@ class CostModel:
         extent: Extent = 0,
         budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen as well
     ) -> None:
-        """Take what is known; nothing is estimated yet. Complexity: O(edges^2 + terms of the predicates).
+        """Estimates are computed on demand. Complexity: O(edges^2 + terms of the predicates).
 
         Args:
             pattern: the pattern.
             statistics: what is known of the stream.
-            extent: the pattern's window on the stream; 0 ticks take all that is known of it for one window.
+            extent: the pattern's window on the stream; with 0 ticks, the statistics cover one window.
             budget: how much work planning may do.
         """
         self.pattern = pattern
@@ -97,13 +96,13 @@ class CostModel:
         self._likelier: dict[str, dict[int, dict[int, float]]] = {}
 
     def once(self, make: Callable[[CostModel], Made]) -> Made:
-        """Return what a function makes of these estimates, which it makes, and counts as work, once."""
+        """Return the cached result of a function of these estimates; its first call counts as work."""
         if make not in self._made:
             self._made[make] = make(self)
         return cast("Made", self._made[make])  # the function's own
 
     def share(self, edge: QueryEdge) -> float:
-        """Return the share of the stream's edges that the query edge alone can match; counted once, as types may be many."""
+        """Return the share of the stream's edges that the query edge can match by itself; cached: types may be many."""
         share = self._shares.get(edge.name)
         if share is None:
             share = self._shares[edge.name] = self._counted_share(edge)
@@ -121,12 +120,12 @@ class CostModel:
         return share * math.pow(PREDICATE_SHARE, self._decided(edge))
 
     def _decided(self, edge: QueryEdge) -> int:
-        """Return how many predicates the edge alone decides."""
+        """Return how many predicates read only the edge."""
         own = {edge.name, edge.source, edge.target}
         return sum(count for names, count in self._deciding.items() if names <= own)
 
     def kinds(self) -> tuple[float, ...]:
-        """Return the shares of the kinds of edges that the pattern asks for: query edges that ask for the same are one kind."""
+        """Return the shares of the kinds of edges of the pattern; equal query edges are one kind."""
         found: dict[tuple[object, ...], float] = {}
         for edge in self.pattern.edges:
             source, target = self._vertices[edge.source], self._vertices[edge.target]
@@ -141,10 +140,10 @@ class CostModel:
         return self._alive[edge]
 
     def occurrences(self, edges: Iterable[int]) -> float:
-        """Return how many subgraphs of alive edges have the shape and labels of these, the order left aside.
+        """Return how many subgraphs of alive edges have the shape and labels of these, without regard to the order.
 
-        Every vertex where some of the edges meet divides what combinations of them there are. Of three and more edges at one
-        vertex every two make it likelier that the vertex is a hub, each time less.
+        Every vertex where edges meet divides the number of combinations. Of three or more edges at one vertex, each pair makes
+        a hub likelier, with diminishing effect.
         """
         chosen = frozenset(edges)
         part = self.part(chosen)
@@ -158,7 +157,7 @@ class CostModel:
                     found *= self._meeting_of_all(vertex, here)
             if self.statistics.edges:
                 found *= math.pow(self.closing, len(chosen) - ends + 1)
-            # Not a number is what overflow times underflow gives.
+            # Overflow times underflow gives NaN.
             self._occurrences[part] = found if found < MOST else MOST
         return self._occurrences[part]
 
@@ -170,8 +169,7 @@ class CostModel:
     def consistent(self, edges: Iterable[int]) -> float:
         """Return the share of the permutations of edges that agree with the timing order.
 
-        By the hook length formula over what precedes or what follows each edge: exact where the order is a forest, and a lower
-        bound elsewhere.
+        By the hook length formula over the edges before or after each edge: exact if the order is a forest, else a lower bound.
         """
         chosen = tuple(edges)
         part = self.part(chosen)
@@ -182,7 +180,7 @@ class CostModel:
         return self._consistent[part]
 
     def part(self, edges: Iterable[int]) -> int:
-        """Return a set of edges as the bits of a number, and count a look at each as work."""
+        """Return a set of edges as the bits of a number; counts a unit of work for each."""
         part = 0
         for edge in edges:
             part |= 1 << edge
@@ -211,7 +209,7 @@ class CostModel:
         return self._ends[edge]
 
     def precedes(self, first: int, second: int) -> bool:
-        """Say whether the timing order has the first edge before the second."""
+        """Return whether the timing order has the first edge before the second."""
         return bool(self._after[first] >> second & 1)
 
     def meeting(self, one: int, other: int) -> float:
@@ -234,7 +232,7 @@ class CostModel:
         return self._meetings_of_all[key]
 
     def _likelier_by_pair(self, vertex: str) -> dict[int, dict[int, float]]:
-        """Return for every two query edges at a vertex how much likelier than any two their edges meet there."""
+        """Return, for every two query edges at a vertex, how much likelier their edges meet there than any two edges."""
         if vertex not in self._likelier:
             edges = members(self._at[vertex])
             found: dict[int, dict[int, float]] = {edge: {} for edge in edges}
@@ -244,7 +242,7 @@ class CostModel:
         return self._likelier[vertex]
 
     def likelier_by_pair(self, vertex: str) -> dict[int, dict[int, float]]:
-        """Return the logarithm of how much likelier than any two the edges of every two query edges at a vertex meet there."""
+        """Return the logarithms of `_likelier_by_pair`, for every two query edges at a vertex."""
         if vertex not in self._log_likelier:
             by_pair = self._likelier_by_pair(vertex)
             self._log_likelier[vertex] = {
@@ -259,11 +257,11 @@ class CostModel:
         return self._meetings[key]
 
     def _counted_meeting(self, vertex: str, one: int, other: int) -> float:
-        """Return how likely two edges that fit two query edges lie at one vertex, as these lie at `vertex`.
+        """Return how likely two edges that fit two query edges share a vertex, as these share `vertex`.
 
-        `m` meetings were counted where the ends of all edges, independent of each other, would have given `expected`. These are
-        few for rare labels, so they are taken as drawn from a Poisson distribution whose mean is itself exponentially
-        distributed around `expected`; the mean of what the count leaves of it is `expected * (1 + m) / (1 + expected)`.
+        `m` meetings were counted, and independent ends of all edges would give `expected`. Rare labels have few, so they are
+        taken as drawn from a Poisson distribution whose mean is itself exponentially distributed around `expected`; the
+        posterior mean is `expected * (1 + m) / (1 + expected)`.
         """
         known, pattern = self.statistics, self.pattern
         even = 1 / self.vertices
@@ -283,7 +281,7 @@ class CostModel:
 
 
 def edges_in_window(known: StatisticsSnapshot, extent: Extent) -> float:
-    """Return how many edges of any kind a window holds, if the stream goes on as it is known."""
+    """Return how many edges of any kind a window holds, by the known rates."""
     if isinstance(extent, EdgeCount):
         return float(extent.edges)
     if known.edges == 0:
@@ -295,7 +293,7 @@ def edges_in_window(known: StatisticsSnapshot, extent: Extent) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def members(part: int) -> tuple[int, ...]:
-    """Return the positions of the bits, ascending. Kept: searches ask for the same parts again and again."""
+    """Return the positions of the bits, ascending. Cached: searches ask for the same parts again and again."""
     return tuple([place for place, bit in enumerate(reversed(f"{part:b}")) if bit == "1"])
 
 
@@ -309,7 +307,7 @@ def _edges_at(pattern: SubgraphPattern) -> dict[str, int]:
 
 
 def _ordered(pattern: SubgraphPattern) -> tuple[list[int], list[int]]:
-    """Return what the timing order has before, and what after, every edge, as bits."""
+    """Return the edges before and after every edge in the timing order, as bits."""
     places = {edge.name: place for place, edge in enumerate(pattern.edges)}
     before, after = [0] * len(places), [0] * len(places)
     for first, second in pattern.order.before:
@@ -319,7 +317,7 @@ def _ordered(pattern: SubgraphPattern) -> tuple[list[int], list[int]]:
 
 
 def _deciding(pattern: SubgraphPattern) -> dict[frozenset[str], int]:
-    """Return how many predicates speak of just these edges and vertices; those that speak of none decide nothing."""
+    """Return how many predicates read exactly these edges and vertices; predicates that read none do not count."""
     found: dict[frozenset[str], int] = {}
     for predicate in pattern.predicates:
         names = variables(predicate)

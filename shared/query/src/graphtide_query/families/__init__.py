@@ -1,4 +1,4 @@
-"""The families of patterns, with the engines of each; one object a family."""
+"""The families of patterns, with their engines; one object for each family."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ __all__ = [
 ]
 
 FAMILIES: Final = {
-    # A family takes the patterns of its name, which a checker of types cannot see.
+    # A family takes the patterns of its name, which a type checker cannot see.
     each.name: cast("AnyFamily", each)
     for each in (ISOMORPHISM, SIMULATION, EVENTS, ALGEBRA)
 }
 """All families, by name."""
 
 if TYPE_CHECKING:
-    # What is cast above has every question, with the types of its own patterns and plans.
+    # The families cast above implement every method, with the types of their own patterns and plans.
     _SUBGRAPHS: Final[tuple[Family[SubgraphPattern, Plan, Plan], ...]] = (ISOMORPHISM, SIMULATION)
     _OF_EVENTS: Final[Family[EventPattern, EventPlan, GroupedPlan]] = EVENTS
     _OF_QUERIES: Final[Family[GraphQuery, GraphPlan, GraphPlan]] = ALGEBRA
@@ -61,7 +61,7 @@ ENGINES: Final = {engine.name: engine for family in (ISOMORPHISM, SIMULATION) fo
 
 
 class _OfEachEngine(Mapping[str, T]):
-    """What families say of their engines, by the engine's name; it follows `FAMILIES`."""
+    """A property of engines by the engine's name; it follows `FAMILIES`."""
 
     def __init__(self, said: Callable[[AnyFamily], Mapping[str, T]]) -> None:
         self._said = said
@@ -80,7 +80,7 @@ class _OfEachEngine(Mapping[str, T]):
 
 
 VARIANTS: Final[Mapping[str, tuple[str, ...]]] = _OfEachEngine(lambda family: family.variants)
-"""All engines by name, with the variants of plans that each has."""
+"""All engines by name, with their variants of plans."""
 
 SERVICES: Final[Mapping[str, str]] = _OfEachEngine(lambda family: family.services)
 """The matcher service that runs each engine, by the engine's name."""
@@ -90,13 +90,13 @@ def family_of(pattern: AnyPattern) -> AnyFamily:
     """Return a pattern's family.
 
     Raises:
-        KeyError: it is of none of `FAMILIES`.
+        KeyError: none of `FAMILIES` has it.
     """
     return FAMILIES[pattern.family]
 
 
 def is_pattern(value: object) -> TypeGuard[AnyPattern]:
-    """Whether something is a pattern of one of `FAMILIES`."""
+    """Return whether a value is a pattern of one of `FAMILIES`."""
     return is_dataclass(value) and not isinstance(value, type) and getattr(value, "family", None) in FAMILIES
 
 
@@ -104,16 +104,16 @@ def engine_of(physical: P) -> Engine[P]:
     """Return the engine that runs a plan of a pattern of edges.
 
     Raises:
-        LookupError: there is none of that name.
+        LookupError: no engine has that name.
     """
     return engine_among(ENGINES.values(), physical)
 
 
 def refuse_other_family(pattern: AnyPattern, engine: str) -> None:
-    """Check that an engine is of a pattern's family.
+    """Check that an engine belongs to a pattern's family.
 
     Raises:
-        InvalidQueryError: it is not, or there is no engine of that name.
+        InvalidQueryError: it does not, or no engine has that name.
     """
     if engine not in (AUTO, *VARIANTS):
         message = f"there is no engine {engine!r}; one of {', '.join((AUTO, *VARIANTS))}"

@@ -41,7 +41,7 @@ class PlanningContext:
     """What plans are made for.
 
     Attributes:
-        unit: what a tick of the stream's time is.
+        unit: of the stream's time.
         statistics: what is known of the stream; none where nothing is.
         colocated: the patterns that are matched in the same pass.
         budget: how much work the planning of one pattern may do.
@@ -288,7 +288,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
 
         Args:
             members: how each is to be matched, and how it is.
-            unit: what a tick of the stream's time is.
+            unit: of the stream's time.
 
         Returns:
             Their places among the members and their plans, in the order of the unit; None where that is not worth the change,

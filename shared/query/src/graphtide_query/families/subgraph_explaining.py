@@ -23,7 +23,7 @@ def explain_edges(plan: Plan, engine: Engine[PhysicalPlan], seen: Seen, unit: Ti
         plan: the plan.
         engine: that runs it.
         seen: what a run saw of it.
-        unit: what times of the stream count.
+        unit: of the stream's times.
     """
     settings = engine.settings(plan.pattern, plan.physical)
     chosen = next((each.partial_matches for each in plan.considered if each.physical == plan.physical), None)

@@ -151,7 +151,7 @@ class SubgraphFamily:
         """Return None: matches are no results."""
 
     def event_names(self, _pattern: SubgraphPattern, /) -> tuple[str, ...]:
-        """Return none: it asks for edges."""
+        """Return no names: it reads edges."""
         return ()
 
     def window(self, pattern: SubgraphPattern, /) -> Window:

@@ -1,1 +1,1 @@
-"""Streaming graph queries as expressions of the algebra, and as operators that run."""
+"""Plan streaming graph queries: as expressions of the algebra, and as operators that run."""

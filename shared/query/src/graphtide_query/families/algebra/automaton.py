@@ -1,7 +1,7 @@
-"""The automaton of a path expression: positions as states, made deterministic and small.
+"""Build the automaton of a path expression: positions as states, made deterministic and minimal.
 
-No transition leads to the start, so that a path which comes back to its root is one like any other; for that the start is never
-made one with another state. Where the deterministic automaton has too many states, the one of positions serves as it is.
+No transition leads to the start, so a path that returns to its root is an ordinary path; therefore the start is never merged
+with another state. If the deterministic automaton has too many states, the automaton of positions is used as it is.
 
 Reference: Glushkov, "The abstract theory of automata" (1961); Moore's refinement of partitions. The engines ask for a start
 without a way back, which the algorithms of paper 001, section 6.2.4, take for granted.
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 MOST_STATES: Final = 1024
-"""States that a deterministic automaton may have."""
+"""The most states of a deterministic automaton."""
 
 MOST_MOVES: Final = 200_000
-"""Moves from position to position that may be gone through to make it, and again to make it small."""
+"""The most moves from position to position to build it, and again to minimise it."""
 
 _Positions = frozenset[int]
 
 
 def automaton_of(expression: PathExpression, numbers: Mapping[Symbol, int]) -> Automaton:
-    """Return the automaton of an expression without its empty word; `numbers` has its symbols.
+    """Return the automaton of an expression without its empty word; `numbers` maps its symbols.
 
-    Complexity: quadratic in the expression; of what is made deterministic, `MOST_MOVES`, and as many to make it small.
+    Complexity: quadratic in the expression; at most `MOST_MOVES` to make it deterministic, and as many to minimise it.
     """
     positions = _Glushkov(expression, numbers)
     deterministic = _determined(positions)
@@ -47,7 +47,7 @@ def automaton_of(expression: PathExpression, numbers: Mapping[Symbol, int]) -> A
 
 
 class _Glushkov:
-    """Positions of an expression: which may come first, last, and after each other; 0 is before all."""
+    """Positions of an expression: first, last and following ones; 0 is before all."""
 
     def __init__(self, expression: PathExpression, numbers: Mapping[Symbol, int]) -> None:
         self._numbers = numbers
@@ -58,7 +58,7 @@ class _Glushkov:
         self.last = frozenset(last)
 
     def _visit(self, expression: PathExpression) -> tuple[_Positions, _Positions, bool]:
-        """Return what may come first and last, and whether nothing may come."""
+        """Return the first and last positions, and whether the expression may be empty."""
         match expression:
             case Symbol():
                 self.symbols.append(self._numbers[expression])
@@ -101,7 +101,7 @@ _Table = list[dict[int, int]]
 
 
 def _determined(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
-    """Return the transitions of sets of positions, and which of them accept; None if they are too many."""
+    """Return the transitions of sets of positions, and the accepting sets; None if there are too many."""
     start: _Positions = frozenset((0,))
     numbers = {start: 0}
     waiting = [start]
@@ -129,9 +129,9 @@ def _determined(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
 
 
 def _minimal(table: Sequence[Mapping[int, int]], accepting: frozenset[int]) -> Automaton:
-    """Return the automaton whose states are those that nothing tells apart; the start is apart from all.
+    """Return the automaton with equivalent states merged; the start stays separate.
 
-    Where it would take too many moves, states are apart that need not be.
+    If that takes too many moves, some equivalent states stay separate.
     """
     block = [0 if state == 0 else 2 if state in accepting else 1 for state in range(len(table))]
     rounds = MOST_MOVES // max(1, sum(map(len, table)))
@@ -147,7 +147,7 @@ def _minimal(table: Sequence[Mapping[int, int]], accepting: frozenset[int]) -> A
         if len(set(refined)) == len(set(block)):
             break
         block = refined
-    # Numbered in the order in which they are found, the start first.
+    # Numbered in the order of discovery, the start first.
     order = list(dict.fromkeys(block))
     number = {old: new for new, old in enumerate(order)}
     transitions = {

@@ -1,4 +1,4 @@
-"""How many results one edge may bring of a streaming graph query: by columns that can be exchanged, or by the stream's degrees.
+"""Warn of streaming graph queries of which one edge may bring too many results: by columns alike, or by degrees.
 
 Cost: O(n^2) for n atoms.
 """
@@ -43,7 +43,7 @@ def burst_of_results(query: GraphQuery, known: tuple[StatisticsSnapshot, TimeUni
 
 
 def _of_rule(rule: Rule, path: str | None) -> Burst | None:
-    """Return the same of a rule: vertices may coincide, so it takes as many different ones as there are columns alike."""
+    """Return the burst of a rule: vertices may coincide, so it needs as many different vertices as interchangeable columns."""
     if len(set(rule.columns)) < FEWEST:
         return None
     graph = ColouredGraph()

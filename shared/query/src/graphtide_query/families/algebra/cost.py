@@ -1,14 +1,13 @@
-"""What a plan of a streaming graph query is estimated to hold and to cost, operator by operator.
+"""Estimate the state and the cost of a plan of a streaming graph query, operator by operator.
 
-An expression is estimated by its tuples that are valid at once, by its distinct ends, and by how many of its tuples change
-for an edge of the stream: begin, or are extended. Edges of a label are its share of the stream in the window. Where 2-edge
-paths were counted they say how often two labels meet; elsewhere degrees say how much likelier than elsewhere things meet at
-hubs. A PATH has, for each state of its automaton, the pairs of a root and a vertex that are reached: what is reached grows
-from state to state by the arcs there are at a vertex, and no further than there are roots and vertices. A pair improves as
-often as there are ways to it, at most once a slide. The estimates order plans; they do not promise figures. Weights were set
-so that plans of Q2, Q3 and Q4 over `mathoverflow` come out in the order in which they were measured. The engines differ by
-what a PATH costs: `s-path` takes 32 roots at a time and `delta-tree` one, so that the latter costs less where there is but one
-root, and more where there are many, as was measured (`docs/benchmarks/graph-queries.md`). What memory they take has no say.
+An expression is estimated by its tuples valid at once, by its distinct ends, and by how many tuples begin or are extended for
+each edge of the stream. Edges of a label are its share of the stream in the window. Counted 2-edge paths give how often two
+labels meet; without them, degrees give how much likelier things meet at hubs. A PATH has, for each state of its automaton, the
+reached pairs of a root and a vertex: they grow from state to state by the arcs at a vertex, bounded by the roots and vertices.
+A pair improves as often as there are ways to it, at most once a slide. The estimates rank plans; they are not predictions.
+Weights were set so that plans of Q2, Q3 and Q4 over `mathoverflow` rank as measured. The engines differ in the cost of a PATH:
+`s-path` takes 32 roots at a time and `delta-tree` one, so the latter costs less for a single root and more for many, as
+measured (`docs/benchmarks/graph-queries.md`). Memory is not part of the cost.
 
 Reference: paper 001, sections 6.2 and 7.4, for what operators do; paper 003, section 5.1, for counted 2-edge paths.
 """
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Walking:
-    """Nanoseconds that a path takes.
+    """The nanoseconds of a path.
 
     Attributes:
         arc: for an arc that changes, at each transition.
@@ -67,31 +66,31 @@ class Walking:
 
 
 SCAN: Final = 60.0
-"""Nanoseconds for an edge that a scan looks at."""
+"""Nanoseconds for an edge that a scan examines."""
 CHANGE: Final = 150.0
 """For a tuple that changes."""
 LOOK_UP: Final = 60.0
-"""For a row that a join extends by a part, or a tuple that it looks at."""
+"""For a row that a join extends by a part, or a tuple that it examines."""
 WALKING: Final = {PathEngine.S_PATH: Walking(1000.0, 8.0, 40.0), PathEngine.DELTA_TREE: Walking(1000.0, 24.0, 120.0)}
 """For a path, by the engine that runs it."""
 WALKING_ONE_TREE: Final = Walking(600.0, 8.0, 40.0)
-"""For a path from one root alone, where that has a tree."""
+"""For a path from a single root with its own tree."""
 HELD: Final = 0.002
-"""For a tuple held: what is in no cache costs all who look for it."""
+"""For a tuple held: state outside the cache costs every look-up."""
 _UNITS_OF_A_PART: Final = 4
-"""Units of work that a part of a join takes to be estimated."""
+"""Units of work to estimate a part of a join."""
 _UNITS_OF_A_TRANSITION: Final = 16
-"""Units that a transition of an automaton takes, made and walked."""
+"""Units to create and walk a transition of an automaton."""
 _DEFAULT_SKEW: Final = 4.0
 _DEFAULT_VERTICES: Final = 200
-"""Where nothing is known: windows in which closures reach far, since it is for these that a plan matters."""
+"""Without statistics: windows with long closures, for which the plan matters."""
 
 
 class AlgebraCost:
-    """Estimates of expressions over one stream, run by one engine; what was estimated is kept.
+    """Estimates of expressions over one stream, run by one engine; cached.
 
     Attributes:
-        steps: how PATTERNs are joined cheapest, as far as that was weighed.
+        steps: the cheapest join orders of PATTERNs, as far as they were compared.
     """
 
     def __init__(
@@ -101,13 +100,13 @@ class AlgebraCost:
         engine: PathEngine = PathEngine.S_PATH,
         work: Work | None = None,
     ) -> None:
-        """Take what is known of the stream; where that is nothing, structure alone decides.
+        """Take the statistics of the stream; without them, only structure decides.
 
         Args:
-            statistics: what is known.
-            unit: what a tick of the stream's time is.
-            engine: what runs PATHs.
-            work: where estimates are counted whose cost grows with their operator.
+            statistics: of the stream.
+            unit: of the stream's time.
+            engine: that runs PATHs.
+            work: counts estimates whose cost grows with their operator.
         """
         self._work = work or Work("", PlanningBudget())
         self._known = statistics or StatisticsSnapshot()
@@ -125,7 +124,7 @@ class AlgebraCost:
         return found
 
     def total_of(self, estimate: Estimate, *, is_read: bool = True) -> float:
-        """Return nanoseconds for an edge of the stream, of an operator with what it holds, and whether another one reads it."""
+        """Return the nanoseconds of an operator with its state for an edge; `is_read` if another operator reads it."""
         return min(MOST, estimate.nanoseconds + HELD * estimate.held + (estimate.kept if is_read else 0.0))
 
     # ---- the stream
@@ -137,7 +136,7 @@ class AlgebraCost:
 
     @cached_property
     def skew(self) -> float:
-        """How much likelier than elsewhere two edges meet, since some vertices have many edges."""
+        """How much likelier two edges meet because some vertices have many edges."""
         out, into = self._known.out_degrees, self._known.in_degrees
         if not out.total or not into.total:
             return _DEFAULT_SKEW if not self._known.edges else 1.0
@@ -152,7 +151,7 @@ class AlgebraCost:
         return max(1.0, self._known.edges * lookback / self._known.span) if self._known.span > 0 else float(self._known.edges)
 
     def _renewals(self, expression: Algebra, ways: float) -> float:
-        """Return how often a tuple that can come about in so many ways is extended in a window, at most once a slide."""
+        """Return how often a tuple with a number of derivations is extended in a window, at most once a slide."""
         scan = _first_scan(expression)
         slides = scan.window.lookback(self._unit) / scan.window.step(self._unit)
         return max(1.0, min(slides, self.edges(scan), math.sqrt(max(1.0, ways))))
@@ -177,7 +176,7 @@ class AlgebraCost:
         return self._shares[key]
 
     def _distinct(self, tuples: float, most: float | None = None) -> float:
-        """Return how many vertices, or so many other things, tuples have that are spread over them as edges are."""
+        """Return how many distinct vertices, or other things, have tuples that are spread over them as edges are."""
         most = self.vertices if most is None else max(1.0, most)
         return min(tuples, most * -math.expm1(-tuples / most / math.sqrt(self.skew)))
 
@@ -226,7 +225,7 @@ class AlgebraCost:
         return math.prod(1 / self.vertices if _fixed_end(each) is not None else PREDICATE_SHARE for each in conditions)
 
     def meeting(self, left: Algebra, direction: Direction, right: Algebra, other: Direction) -> float:
-        """Return how much likelier than by chance an end of a tuple of one is an end of one of another."""
+        """Return how much likelier than by chance tuples of two expressions share an end."""
         left, direction = _below(left, direction)
         right, other = _below(right, other)
         labels = _label_of(left), _label_of(right)
@@ -241,7 +240,7 @@ class AlgebraCost:
     # ---- PATTERN
 
     def joined(self, pattern: Pattern, groups: Sequence[Sequence[int]]) -> Estimate:
-        """Return the estimate of a PATTERN whose parts are joined in groups, each with what came before."""
+        """Return the estimate of a PATTERN whose parts are joined in groups, each with the earlier result."""
         parts = pattern.parts
         cost = held = 0.0
         taken: list[int] = []
@@ -252,11 +251,11 @@ class AlgebraCost:
             taken += group
             found = self._rows([parts[number] for number in taken])
             derived = sum(found * change / max(1e-9, count) for count, change in sides)
-            # Each change is looked up in every other part, and what comes of it is gone through.
+            # Each change is looked up in every other part, and the results are visited.
             looked = sum(change for _, change in sides) * max(1, len(sides) - 1) + derived * max(1, len(sides) - 1)
             cost += LOOK_UP * looked
             kept = found if len(taken) < len(parts) else self._projected(pattern, found)
-            # Of several ways to one tuple some make it last longer.
+            # Some of several derivations of one tuple extend its validity.
             share = kept / found if found > 0 else 1.0
             rows, changes = kept, derived * share * self._renewals(pattern, 1 / max(share, 1 / MOST))
             cost += CHANGE * changes
@@ -272,7 +271,7 @@ class AlgebraCost:
     def _rows(self, parts: Sequence[Part]) -> float:
         """Return how many rows a join of parts has, before it is projected.
 
-        Where two parts meet that hang together already, a cycle closes: hubs make that no likelier.
+        If two connected parts meet, a cycle closes: hubs do not make that likelier.
         """
         self._work.do(_UNITS_OF_A_PART * len(parts))
         found = 1.0
@@ -296,7 +295,7 @@ class AlgebraCost:
         return found
 
     def _column(self, pattern: Pattern, column: str) -> float:
-        """Return the distinct vertices of a column: no more than a part has."""
+        """Return the distinct vertices of a column: the least of its parts."""
         least = self.vertices
         for part in pattern.parts:
             estimate = self.of(part.operand)
@@ -337,7 +336,7 @@ class AlgebraCost:
         walking = WALKING_ONE_TREE if is_one_tree else WALKING[self._engine]
         for state, symbol, _ in automaton.transitions:
             there = reached[state] / self._distinct(max(1.0, reached[state])) if state else 1.0
-            # Of one root alone few vertices are reached, and arcs elsewhere are passed over.
+            # From a single root few vertices are reached, and other arcs are skipped.
             hit = (
                 min(1.0, reached[state] / self.vertices)
                 if state
@@ -353,7 +352,7 @@ class AlgebraCost:
         return replace(relation, held=min(MOST, nodes), kept=min(MOST, CHANGE * reported + HELD * relation.tuples))
 
     def _fans(self, automaton: Automaton, steps: Sequence[Algebra], turned: Sequence[bool]) -> dict[tuple[int, int], float]:
-        """Return how many arcs of a symbol there are, on average, where one of another has ended."""
+        """Return how many arcs of a symbol follow, on average, an arc of another."""
         into: dict[int, set[int]] = {}
         for _, symbol, to in automaton.transitions:
             into.setdefault(to, set()).add(symbol)
@@ -375,7 +374,7 @@ def _first_scan(expression: Algebra) -> WScan:
 
 
 def _below(expression: Algebra, direction: Direction) -> tuple[Algebra, Direction]:
-    """Return what a PATTERN turns round, if it does no more, with the end there that is this one here."""
+    """Return the operand of a PATTERN that only reverses it, with the end there that is this end here."""
     match expression:
         case Pattern((part,), (first, second), _, ()) if (part.source, part.target) == (Variable(second), Variable(first)):
             return _below(part.operand, Direction.IN if direction is Direction.OUT else Direction.OUT)
@@ -384,7 +383,7 @@ def _below(expression: Algebra, direction: Direction) -> tuple[Algebra, Directio
 
 
 def _label_of(expression: Algebra) -> str | None:
-    """Return the label of a scan, filtered or not; None of anything else."""
+    """Return the label of a scan, with or without a FILTER; None for other expressions."""
     match expression:
         case WScan(_, label) | Filter(WScan(_, label)):
             return label
@@ -393,7 +392,7 @@ def _label_of(expression: Algebra) -> str | None:
 
 
 def _fixed_end(condition: Expression) -> str | None:
-    """Return which end of an edge or tuple a condition says to be one vertex: `src` or `dst`; None if neither."""
+    """Return the end of an edge or tuple that a condition fixes to one vertex: `src` or `dst`; None if neither."""
     match condition:
         case Compare(Comparison.EQUAL, Attribute(variable, name), Literal()) if name in ("id", "src", "dst"):
             if name == "id":

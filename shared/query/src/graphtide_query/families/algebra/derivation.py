@@ -1,8 +1,8 @@
-"""Plans of streaming graph queries as steps from the query to the plan: what is sent of a plan, and made one again.
+"""Send a plan of a streaming graph query as the steps that derive it from the query, and derive it again.
 
-Whoever plans a query says which rules led to the plan, in which places, and how PATTERNs are joined (`Derivation`). Whoever is
-to run it goes the same steps. So a plan that comes from elsewhere answers its query, whatever it says, or cannot be made.
-Cost: the rules are applied again along one way, of all those that the search went.
+A `Derivation` has the rules that led to the plan, their places, and the join orders of PATTERNs. The host applies the same
+steps. So a received plan either answers its query or cannot be derived. Cost: that of applying the rules along one path of the
+search.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ if TYPE_CHECKING:
 def derivation_of(
     plan: Plan, engine: PathEngine, rewritings: tuple[Rewriting, ...] | None, steps: Mapping[Pattern, Steps]
 ) -> Derivation:
-    """Return how a plan is made: by these rewritings, and with PATTERNs joined in these steps."""
+    """Return the derivation of a plan by these rewritings and these steps of joins."""
     found = ((number, steps.get(each)) for number, each in enumerate(patterns_of(plan)))
     joins = tuple(JoinSteps(number, groups) for number, groups in found if groups is not None)
     return Derivation(engine, rewritings, joins)
 
 
 def derived(query: GraphQuery, derivation: Derivation) -> AlgebraPlan:
-    """Return the plan of a query that a derivation leads to.
+    """Return the plan that a derivation gives for a query.
 
     Raises:
-        InvalidQueryError: it leads nowhere: a rule does not apply, or parts are joined that are not there.
-    Complexity: that of planning the query, at most.
+        InvalidQueryError: a rule does not apply, or a join names parts that do not exist.
+    Complexity: at most that of planning the query.
     """
     plan, steps = _followed(query, derivation)
     found = compiled(query, plan, derivation.engine, steps, derivation.rules)
     if derivation.estimates and len(derivation.estimates) != len(found.operators):
-        message = f"the plan has {len(found.operators)} operators, and estimates of {len(derivation.estimates)}"
+        message = f"the plan has {len(found.operators)} operators and {len(derivation.estimates)} estimates"
         raise InvalidQueryError(message)
     return replace(found, estimates=derivation.estimates)
 
 
 def laid_open(plan: DerivedPlan) -> GraphPlan:
-    """Return the plan of a query with all that it was chosen from, cheapest first.
+    """Return the plan of a query with the plans it was compared with, cheapest first.
 
     Raises:
         InvalidQueryError: as `derived`.
@@ -71,7 +71,7 @@ def laid_open(plan: DerivedPlan) -> GraphPlan:
 
 
 def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistics: StatisticsSnapshot | None) -> float:
-    """Return what the plan of a derivation is estimated to cost on a stream, in nanoseconds an edge.
+    """Return the estimated cost of the plan of a derivation on a stream, in nanoseconds for an edge.
 
     Raises:
         InvalidQueryError: as `derived`.
@@ -83,13 +83,13 @@ def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistic
 def is_cheaper(
     query: GraphQuery, new: Derivation, old: Derivation, *, unit: TimeUnit, known: StatisticsSnapshot, margin: float
 ) -> bool:
-    """Whether a plan of a query is estimated cheaper than another by a margin, on the stream as it is known now.
+    """Return whether a plan of a query is estimated cheaper than another by a margin, on the stream's current statistics.
 
     Args:
         query: the query of both.
         new: the plan that would run.
         old: the plan that runs.
-        unit: what a tick of the stream's time is.
+        unit: of the stream's time.
         known: statistics of the stream now.
         margin: share of the old cost that the new one must stay below.
 
@@ -113,7 +113,7 @@ def _followed(query: GraphQuery, derivation: Derivation) -> tuple[Plan, dict[Pat
     steps: dict[Pattern, Steps] = {}
     for join in derivation.joins:
         if not 0 <= join.pattern < len(patterns):
-            message = f"the plan joins a PATTERN {join.pattern}, and has {len(patterns)}"
+            message = f"the plan joins PATTERN {join.pattern} and has only {len(patterns)}"
             raise InvalidQueryError(message)
         pattern = patterns[join.pattern]
         if sorted(chain.from_iterable(join.groups)) != list(range(len(pattern.parts))) or not all(join.groups):
@@ -125,7 +125,7 @@ def _followed(query: GraphQuery, derivation: Derivation) -> tuple[Plan, dict[Pat
 
 def _rewritten(query: GraphQuery, start: Plan, fixed: Set[Algebra], rewritings: Sequence[Rewriting]) -> Plan:
     if len(rewritings) > MOST_REWRITINGS:
-        message = f"a plan has {MOST_REWRITINGS} rewritings at most, this one has {len(rewritings)}"
+        message = f"a plan may have at most {MOST_REWRITINGS} rewritings; this one has {len(rewritings)}"
         raise InvalidQueryError(message)
     work_budget = Work(query.name, PlanningBudget()).search()
     for rewriting in rewritings:
@@ -134,10 +134,10 @@ def _rewritten(query: GraphQuery, start: Plan, fixed: Set[Algebra], rewritings: 
 
 
 def _step(plan: Plan, fixed: Set[Algebra], rewriting: Rewriting, work_budget: WorkBudget) -> Plan:
-    """Return the plan that a step leads to; whoever searched for it has looked at all that is looked at here."""
+    """Return the plan that a step leads to; the search examined everything that this examines."""
     for each, new in numbered(plan, fixed):
         if not work_budget.left:
-            message = "the plan takes more rewritings than planning may look at"
+            message = "the plan needs more rewritings than the planner may examine"
             raise InvalidQueryError(message)
         work_budget.work.do(units_of_rewriting(new))
         if each == rewriting:

@@ -1,4 +1,4 @@
-"""Restrictions of an expression's tuples by their ends: conditions and constants, where they act and what they are there."""
+"""Restrict the tuples of an expression by their ends, with conditions and constants."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_EDGE: Final = {"source": Attribute(EDGE, "src"), "target": Attribute(EDGE, "
 
 
 def read_from(condition: Expression, new: Mapping[str, Attribute]) -> Expression:
-    """Return a condition that reads other attributes, by the variables of those that it reads."""
+    """Return a condition with its attributes replaced, by their variables."""
 
     def visit(each: Expression) -> Expression:
         match each:
@@ -54,7 +54,7 @@ def read_from(condition: Expression, new: Mapping[str, Attribute]) -> Expression
 
 
 def filtered(operand: Algebra, conditions: tuple[Expression, ...]) -> Algebra:
-    """Return the tuples of an expression whose ends, `source` and `target`, fulfil conditions; over a scan, its edges."""
+    """Return the tuples of an expression whose ends, `source` and `target`, satisfy conditions; for a scan, its edges."""
     match operand:
         case WScan():
             return Filter(operand, tuple(read_from(each, _OF_EDGE) for each in conditions))
@@ -68,9 +68,9 @@ def filtered(operand: Algebra, conditions: tuple[Expression, ...]) -> Algebra:
 
 
 def bound(operand: Algebra, source: VertexId | None, target: VertexId | None) -> Algebra:
-    """Return the tuples of an expression that begin or end at known vertices, restricted as far down as it goes.
+    """Return the tuples of an expression that begin or end at known vertices, restricted as far down as possible.
 
-    What cannot be restricted, as a PATTERN, is as it was: whoever asks compares the ends himself.
+    An expression that cannot be restricted, such as a PATTERN, is unchanged: the caller compares the ends.
     """
     if source is None and target is None:
         return operand
@@ -95,7 +95,7 @@ def bound(operand: Algebra, source: VertexId | None, target: VertexId | None) ->
 
 
 def known_vertex(condition: Expression) -> tuple[str, VertexId] | None:
-    """Return the variable and the key of a condition that says which vertex one is; None for any other."""
+    """Return the variable and the key of a condition that fixes a vertex; None for other conditions."""
     match condition:
         case Compare(Comparison.EQUAL, Attribute(variable, "id"), Literal(str() as key)):
             return variable, key  # type: ignore[return-value]  # ids of vertices are texts
@@ -106,7 +106,7 @@ def known_vertex(condition: Expression) -> tuple[str, VertexId] | None:
 
 
 def known_vertices(conditions: Iterable[Expression]) -> dict[str, VertexId]:
-    """Return the keys of the variables of which a condition says which vertex they are."""
+    """Return the keys of the variables that conditions fix."""
     return dict(pair for pair in map(known_vertex, conditions) if pair is not None)
 
 

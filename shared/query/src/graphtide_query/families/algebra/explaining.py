@@ -1,4 +1,4 @@
-"""The plan of a streaming graph query, laid open: its operators, its expressions, and the plans that were weighed."""
+"""Explain the plan of a streaming graph query: its operators, its expressions, and the plans that were compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def explain_query(
     plan: GraphPlan, actuals: Mapping[str, Actual] | None = None, counts: Mapping[str, int] | None = None
 ) -> Explanation:
-    """Lay open the plan of a streaming graph query, a node an operator, with the expressions that they compute.
+    """Explain the plan of a streaming graph query, with a node for each operator and the expressions that they compute.
 
     Args:
         plan: the plan.

@@ -1,4 +1,4 @@
-"""Streaming graph queries: what they read, their forms, and the way to their planner."""
+"""The family of streaming graph queries: what they read, their canonical forms, and their planner."""
 
 from __future__ import annotations
 
@@ -69,12 +69,13 @@ class AlgebraFamily:
         return print_graph_query(pattern)
 
     def reads(self, query: GraphQuery, /) -> Reads:
-        """Return what a query reads; its reach is its longest window.
+        """Return what a query reads; its lookback is its longest window.
 
-        That is closed: what ends just now is extended by what begins just now.
+        The window is closed: a result that ends now is extended by an edge that begins now.
 
         Raises:
-            InvalidPatternError: its windows are of time and of ticks; which is the longest, only the stream knows.
+            InvalidPatternError: some windows have units and some are in ticks, so only the stream's unit decides which is the
+            longest.
         """
         labels = {each.label for each in query.inputs}
         return Reads(
@@ -85,14 +86,14 @@ class AlgebraFamily:
         )
 
     def lookback(self, query: GraphQuery, unit: TimeUnit, /) -> int:
-        """Return its longest window; raises as `reads`."""
+        """Return its longest window. Raises as `reads`."""
         return self.reads(query).lookback.ticks(unit)
 
     def canonical(self, query: GraphQuery, /) -> None:
-        """Return None: queries of one stream share operators whether they are equal or not."""
+        """Return None: queries of one stream share operators even if they differ."""
 
     def canonical_parts(self, query: GraphQuery, /) -> frozenset[str]:
-        """Return the forms of its inputs: which edges each reads, not for how long."""
+        """Return the forms of its inputs: the edges that each reads, without their windows."""
         return frozenset(map(_canonical_input, query.inputs))
 
     @property
@@ -118,7 +119,7 @@ class AlgebraFamily:
         return frozenset((EDGE,))
 
     def fields(self, _query: GraphQuery, /) -> tuple[Field, ...]:
-        """Return none: results have columns, which no attribute of a record becomes."""
+        """Return no fields: results have columns, which are not attributes of records."""
         return ()
 
     def layout(self, query: GraphQuery, /) -> Layout:
@@ -129,15 +130,15 @@ class AlgebraFamily:
         return Layout(vertices=vertices, outputs=query.outputs)
 
     def results_stay(self, query: GraphQuery, /) -> bool:
-        """Return whether all its windows keep what was found in them."""
+        """Return whether all its windows keep their results."""
         return query.results_stay
 
     def event_names(self, _query: GraphQuery, /) -> tuple[str, ...]:
-        """Return none: it asks for edges."""
+        """Return no names: it reads edges."""
         return ()
 
     def window(self, query: GraphQuery, /) -> Duration:
-        """Return its longest window; raises as `reads`."""
+        """Return its longest window. Raises as `reads`."""
         return _longest_window(query)
 
     @property
@@ -167,29 +168,29 @@ class AlgebraFamily:
         )
 
     def assign(self, query: GraphQuery, planner_options: PlannerOptions, context: PlanningContext, /) -> DerivedPlan:
-        """Say how the plan of a query follows from it."""
+        """Return the query with the derivation of its plan."""
         from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
 
         return chosen(query, planner_options, unit=context.unit, statistics=context.statistics, budget=context.budget)
 
     def assigned(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> DerivedPlan:
-        """Return a query with how its plan follows from it."""
+        """Return a query with the received derivation of its plan."""
         if not isinstance(physical, Derivation):
             raise foreign_plan(pattern, physical)
         return DerivedPlan(pattern, physical, considered)
 
     def hosted(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GraphPlan:
-        """Return the plan that follows."""
+        """Return the plan that the derivation gives."""
         from graphtide_query.families.algebra.derivation import derived  # noqa: PLC0415 - as above
 
         return GraphPlan(pattern, derived(pattern, self.assigned(pattern, physical, considered).physical))
 
     def unit_key(self, _plan: GraphPlan, /) -> None:
-        """Return None: what queries share they share whatever their plans."""
+        """Return None: queries share operators whatever their plans."""
 
     @property
     def is_united(self) -> bool:
-        """False: what queries share they share whatever their plans."""
+        """False: queries share operators whatever their plans."""
         return False
 
     def united(self, plans: Sequence[GraphPlan], _unit: TimeUnit, /) -> tuple[GraphPlan, ...]:
@@ -197,7 +198,7 @@ class AlgebraFamily:
         return tuple(plans)
 
     def counts(self, _query: GraphQuery, /) -> tuple[str, ...]:
-        """Return those of every pattern, and how often results were extended."""
+        """Return the counts of every pattern, and how often results were extended."""
         return (*RUN_COUNTS, "extensions")
 
     def explain(
@@ -208,7 +209,7 @@ class AlgebraFamily:
         _unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
-        """Lay each open by itself, a node an operator."""
+        """Explain each by itself, with a node for each operator."""
         from graphtide_query.explanation import Seen  # noqa: PLC0415 - not every run explains
         from graphtide_query.families.algebra.explaining import explain_query  # noqa: PLC0415
 
@@ -224,7 +225,7 @@ class AlgebraFamily:
         _unit: TimeUnit,
         /,
     ) -> Explanation:
-        """Lay the plan open that follows, with all that it was chosen from."""
+        """Explain the derived plan, with the plans it was compared with."""
         from graphtide_query.families.algebra.derivation import laid_open  # noqa: PLC0415 - as above
         from graphtide_query.families.algebra.explaining import explain_query  # noqa: PLC0415
 
@@ -239,7 +240,7 @@ class AlgebraFamily:
 
     @property
     def begins_anew(self) -> bool:
-        """True: operators hold tuples, not the edges that others would begin with."""
+        """True: operators hold tuples, not the edges that other operators need."""
         return True
 
     def improved(
@@ -250,7 +251,7 @@ class AlgebraFamily:
         policy: ReplanPolicy,
         /,
     ) -> Iterator[dict[int, GraphPlan]]:
-        """Yield the plans that are better, all at once: the past is taken again once."""
+        """Yield the better plans, all at once: the windows are replayed once."""
         from graphtide_query.families.algebra.derivation import is_cheaper, laid_open  # noqa: PLC0415 - as above
         from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
 
@@ -268,7 +269,7 @@ class AlgebraFamily:
     def is_better(
         self, query: GraphQuery, new: AssignedPlan, running: AssignedPlan, context: PlanningContext, policy: ReplanPolicy, /
     ) -> bool:
-        """Whether it is estimated cheaper by the margin; one for another engine is what was wished."""
+        """Return whether it is estimated cheaper by the margin; a plan for another engine follows from the planner options."""
         from graphtide_query.families.algebra.derivation import is_cheaper  # noqa: PLC0415 - as above
 
         if new == running:
@@ -278,7 +279,7 @@ class AlgebraFamily:
         try:
             return is_cheaper(query, new, running, unit=context.unit, known=context.known, margin=policy.margin)
         except InvalidQueryError:
-            # What runs is no plan for this query: somebody else wrote it.
+            # The running plan does not fit this query: another program wrote it.
             return True
 
 
@@ -293,7 +294,7 @@ def _longest_window(query: GraphQuery) -> Duration:
     for length, window in lengths.items():
         if first is not None and (first.unit is None) != (length.unit is None):
             message = f"{show(query.name)} has windows and slides of time and of ticks, {first} and {length}"
-            hint = "give each a unit, or none of them: what a tick is, the stream alone says"
+            hint = "give all of them a unit, or none: only the stream defines its ticks"
             raise InvalidPatternError(message, window.location, hint=hint)
     return max(lengths, key=lambda each: each.ticks(TimeUnit.NANOSECOND), default=Duration(1))
 

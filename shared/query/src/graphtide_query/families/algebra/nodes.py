@@ -1,4 +1,4 @@
-"""The operators of a streaming graph query's plan, as EXPLAIN shows them; and its expressions, as the algebra writes them."""
+"""Show the operators of a streaming graph query's plan for EXPLAIN, and write its expressions in the algebra."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def nodes(plan: AlgebraPlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
-    """Return a node an operator, operands first; `actuals` have what a run saw, by the names of nodes."""
+    """Return a node for each operator, operands first; `actuals` are the counts of a run, by the names of nodes."""
     reported = {output.operator for output in plan.outputs}
     return tuple(
         Node(
@@ -58,7 +58,7 @@ def written(expression: Algebra) -> str:
 
 
 def tree(expression: Algebra) -> tuple[str, ...]:
-    r"""Write an expression as lines, what an operator reads below it and further in.
+    r"""Write an expression as lines, with the operands of an operator indented below it.
 
     >>> from graphtide_testing.algebra_text import read
     >>> print("\n".join(tree(read("UNION(PATH[:a :b+](a, b), a)"))))
@@ -85,7 +85,7 @@ def _tree(expression: Algebra, before: str) -> Iterator[str]:
 
 
 def _head(expression: Algebra) -> str:
-    """Return what an operator is called, without what it reads."""
+    """Return the name of an operator, without its operands."""
     match expression:
         case WScan():
             return written(expression)
@@ -105,7 +105,7 @@ def _spelled(path: PathExpression) -> str:
 
 
 def _name(symbol: str) -> str:
-    """Write the name of a symbol: in backquotes where it is that of an expression of more than one label."""
+    """Write the name of a symbol: in backquotes if it stands for an expression of several labels."""
     name = symbol.removeprefix(":")
     return name if name.replace("'", "").isidentifier() else f"`{symbol}`"
 

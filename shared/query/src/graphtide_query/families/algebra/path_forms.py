@@ -1,7 +1,7 @@
-"""Expressions of the algebra as path expressions over others, and back: what rules about PATHs are written with.
+"""Convert expressions of the algebra to path expressions over others, and back; rules on PATHs are built from this.
 
-Symbols of a path are called after what they stand for, and bindings stand in the order of their symbols, so that equal paths
-are equal expressions, however they came about.
+Symbols of a path are named after their expressions, and bindings are in the order of their symbols, so equal paths are equal
+expressions, whatever their derivation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Alphabet:
-    """Expressions with a name each, of which path expressions are made."""
+    """Named expressions, the symbols of path expressions."""
 
     operands: dict[str, Algebra] = field(default_factory=dict)
     _names: dict[Algebra, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Alphabet:
         return renamed_symbols(path.expression, names)
 
     def spell(self, operand: Algebra) -> PathExpression:
-        """Return the words of an expression: those of a PATH whose ends are open, but for the empty one; else one step."""
+        """Return the words of an expression: for a PATH with open ends, its words except the empty one; else one step."""
         if isinstance(operand, Path) and operand.source is None and operand.target is None:
             return never_empty(self.read(operand))
         return self.symbol(operand)
@@ -70,7 +70,7 @@ def path_of(
     source: VertexId | None = None,
     target: VertexId | None = None,
 ) -> Algebra:
-    """Return the words of a path expression but the empty one; one step forward is what it stands for."""
+    """Return the words of a path expression except the empty one; a single step forward is its expression."""
     expression = simplified(expression)
     if source is None and target is None and isinstance(expression, Symbol):
         operand = operands[expression.predicate]
@@ -79,7 +79,7 @@ def path_of(
 
 
 def in_form(path: Path) -> Path:
-    """Return the same path, called as it is written, and its symbols after what they stand for."""
+    """Return the same path, named as it is written, with its symbols named after their expressions."""
     operands = {binding.symbol: binding.operand for binding in path.bindings}
     return _in_form(path.expression, operands, path.source, path.target)
 
@@ -101,7 +101,7 @@ def _in_form(
 
 
 def substituted(expression: PathExpression, predicate: str, by: PathExpression) -> PathExpression:
-    """Return the expression with another one in place of a predicate's steps, turned where they are inverse."""
+    """Return the expression with another one in place of a predicate's steps, reversed for inverse steps."""
     turned_by = reversed_expression(by)
 
     def visit(each: PathExpression) -> PathExpression:
@@ -123,9 +123,9 @@ def rebuilt(expression: PathExpression, parts: Iterable[PathExpression]) -> Path
 
 
 def chain(pattern: Pattern, alphabet: Alphabet) -> tuple[PathExpression, ...] | None:
-    """Return the steps of a PATTERN that is a way from its first column to its second; None if it is another.
+    """Return the steps of a PATTERN that is a chain from its first column to its second; None for another one.
 
-    Each variable between is where two parts meet and no more, and nothing is asked of any.
+    Each variable between them joins exactly two parts, and there are no conditions.
     """
     columns = pattern.columns
     if pattern.conditions or len(columns) != 2 or columns[0] == columns[1]:
@@ -151,13 +151,13 @@ def chain(pattern: Pattern, alphabet: Alphabet) -> tuple[PathExpression, ...] | 
 
 
 def row_of(parts: Iterable[Algebra], label: str) -> Algebra:
-    """Return the PATTERN of expressions one after the other; one alone is itself."""
+    """Return the PATTERN of consecutive expressions; a single one is itself."""
     found = tuple(parts)
     return found[0] if len(found) == 1 else in_a_row(found, label)
 
 
 def plain(pattern: Pattern) -> Algebra:
-    """Return what a PATTERN of one part is without it, if it gives that part's tuples as they are; else the PATTERN."""
+    """Return the only part of a PATTERN that does not change its tuples; else the PATTERN."""
     match pattern:
         case Pattern((Part(operand, Variable(source), Variable(target)),), (first, second), _, ()) if (
             source != target and (source, target) == (first, second) and arity(operand) == 2
@@ -168,7 +168,7 @@ def plain(pattern: Pattern) -> Algebra:
 
 
 def label_of(expression: Algebra) -> str:
-    """Return what the tuples of an expression are called."""
+    """Return the label of the tuples of an expression."""
     match expression:
         case WScan(_, label):
             return label or "any"

@@ -1,6 +1,6 @@
-"""How far a PATH is estimated to reach: by state of its automaton, the pairs of a root and a vertex, and the ways to them.
+"""Estimate which pairs of a root and a vertex a PATH reaches, by state of its automaton, and the ways to them.
 
-What is reached grows from state to state by the arcs there are at a vertex, and no further than there are roots and vertices.
+The pairs grow from state to state by the arcs at a vertex, bounded by the roots and vertices.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from graphtide_core.plans.algebra import Automaton
 
 _ROUNDS: Final = 12
-"""Steps of paths that are followed: by then what grows at all has come to its bound."""
+"""The most steps that are followed: growing estimates have reached their bound by then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of an expression: what it has, and what its operator costs.
+    """The estimate of an expression: its tuples, and the cost of its operator.
 
     Attributes:
         tuples: valid at once.
-        sources, targets: distinct ends of these; of other columns than two the distinct vertices of a column.
+        sources, targets: distinct ends of these; with other than two columns, the distinct vertices of a column.
         changes: tuples that change for an edge of the stream.
-        held: what its operator keeps: tuples, and of a PATH nodes.
-        nanoseconds: of its operator alone, for an edge of the stream.
-        kept: nanoseconds more where another operator reads it: a PATH that is reported alone need not keep its pairs.
+        held: the state of its operator: tuples, and nodes of a PATH.
+        nanoseconds: of only its operator, for an edge of the stream.
+        kept: additional nanoseconds if another operator reads it: a PATH that is only reported does not keep its pairs.
     """
 
     tuples: float
@@ -44,7 +44,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The arcs of a PATH, and how many follow on each other."""
+    """The arcs of a PATH, and how many follow each other."""
 
     automaton: Automaton
     arcs: Sequence[Estimate]
@@ -59,7 +59,7 @@ class Walk:
         return max(1.0, sum(self.arcs[each].targets if self.turned[each] else self.arcs[each].sources for each in first))
 
     def reached(self, vertices: float, *, is_single: bool) -> tuple[list[float], list[float]]:
-        """Return, by state, the pairs of a root and a vertex that are reached, and the ways to them."""
+        """Return, by state, the reached pairs of a root and a vertex, and the ways to them."""
         roots, states = self.roots(is_single=is_single), self.automaton.states
         into: list[set[int]] = [set() for _ in range(states)]
         for _, symbol, to in self.automaton.transitions:

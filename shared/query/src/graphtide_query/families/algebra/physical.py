@@ -1,7 +1,7 @@
-"""Expressions of the algebra as operators that run.
+"""Compile expressions of the algebra into operators.
 
-Equal expressions become one operator. A PATTERN is one join of all its parts, which keeps no rows between, or, where steps are
-given, a join after the other; a PATH becomes an automaton over its operands, walked from the end that is known.
+Equal expressions become one operator. A PATTERN is one join of all its parts, which keeps no intermediate rows, or, with given
+steps, a sequence of joins. A PATH becomes an automaton over its operands, walked from the end that is known.
 
 Reference: paper 001, section 6.
 """
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.algebra.translation import Predicates
 
 Steps = tuple[tuple[int, ...], ...]
-"""How the parts of a PATTERN are joined: groups of them, each with what came before."""
+"""The join order of a PATTERN: groups of its parts, each joined with the earlier result."""
 
 
 def compiled(  # noqa: PLR0917 - each after the second is one of few who give it
@@ -63,14 +63,14 @@ def compiled(  # noqa: PLR0917 - each after the second is one of few who give it
     Args:
         query: whose outputs.
         logical: an expression for each of them.
-        engine: what runs PATHs.
-        steps: how PATTERNs are joined; all parts at once where nothing is said.
-        rules: names of those that led to the expressions.
-        estimated: how much the operator of an expression is estimated to hold.
+        engine: that runs PATHs.
+        steps: the join orders of PATTERNs; without one, all parts are joined at once.
+        rules: names of the rules that led to the expressions.
+        estimated: the estimated state of the operator of an expression.
     """
     known = derived_predicates(query)
     returned = returned_paths(query)
-    # The joins whose rows lead to paths keep all of their variables.
+    # Joins whose rows lead to paths keep all their variables.
     traced = {rule_expression(rule, known, returned[rule.head]) for rule in query.rules if rule.head in returned}
     compiler = _Compiler(engine, {pattern: order for pattern, order in (steps or {}).items() if pattern not in traced})
     outputs = [compiler.operator(expression) for expression in logical]
@@ -152,7 +152,7 @@ class _Compiler:
 
     def _walked(self, path: Path) -> OperatorIndex:
         operands = {binding.symbol: self.operator(binding.operand) for binding in path.bindings}
-        # From the end that is known, if there is one: then there is one root.
+        # Walk from the known end, if there is one: then there is one root.
         is_reversed = path.source is None and path.target is not None
         expression = reversed_expression(path.expression) if is_reversed else path.expression
         found = list(dict.fromkeys(symbols(expression)))
@@ -168,7 +168,7 @@ class _Compiler:
         number = self._put(walked)
         if path.source is None or path.target is None:
             return number
-        # Both ends are known: of the paths from the one, those to the other.
+        # Both ends are known: keep the paths from one to the other.
         part = JoinPart(number, ("source", "target"))
         return self._put(JoinOperator((part,), part.variables, path.label, (("target", path.target),)))
 
@@ -191,7 +191,7 @@ class _Names:
 
 
 def _paths(query: GraphQuery, output: Output, known: Predicates, compiler: _Compiler) -> Iterator[TracedPath]:
-    """Yield where the paths of an output are found: one way for each rule of its head."""
+    """Yield where the paths of an output are found: one for each rule of its head."""
     if output.path is None:
         return
     for rule in query.rules:
@@ -202,7 +202,7 @@ def _paths(query: GraphQuery, output: Output, known: Predicates, compiler: _Comp
         returned = returned_expression(rule, atom, known)
         is_edge = isinstance(atom.expression, Symbol) and not atom.expression.is_inverse
         if not isinstance(expression, Pattern) or expression == returned:
-            # A rule that only renames a predicate has no join, though what it renames may be one.
+            # A rule that only renames a predicate has no join, although the renamed predicate may be one.
             walked = compiler.operator(expression)
             yield TracedPath(walked, None, (rule.columns[0], rule.columns[1]), is_edge)
         else:

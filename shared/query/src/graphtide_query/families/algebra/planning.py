@@ -1,7 +1,7 @@
-"""Plans of streaming graph queries: by the engine and in the variant that are wished, or by the engine that is cheapest.
+"""Plan streaming graph queries: for the requested engine and variant, or for the cheapest engine.
 
-Where no engine is wished, the search weighs plans as `s-path` runs them; what it takes is then run by the engine for which it
-is estimated cheapest. Where both cost the same, as without PATHs, that is `s-path`.
+Without a requested engine, the search compares plans as `s-path` runs them; the best plan then runs on the engine with the
+lowest estimate. If both cost the same, as without PATHs, that is `s-path`.
 
 Variants: `searched`, the cheapest plan that the transformation rules lead to; `canonical`, the translation of the query as it
 is written.
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from graphtide_query.families.planner_options import PlannerOptions
 
 _ALIKE: Final = 1.05
-"""How many times as much as the cheapest a plan may be estimated to cost, to be preferred if fewer rules led to it."""
+"""A plan derived by fewer rules is preferred if it costs at most this many times as much as the cheapest."""
 
 _MOST_CONSIDERED: Final = 4
-"""Plans that are told beside the canonical one, the cheapest first."""
+"""The plans that are reported beside the canonical one, cheapest first."""
 
 
 def plan_graph_query(
@@ -66,13 +66,13 @@ def chosen(
     statistics: StatisticsSnapshot | None = None,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> DerivedPlan:
-    """Choose a plan for a query; what it was chosen from begins with itself, if there was a choice.
+    """Choose a plan for a query; if there was a choice, `considered` begins with the plan itself.
 
     Args:
         query: the query.
-        planner_options: the engine and the variant that are wished.
-        unit: what a tick of the stream's time is.
-        statistics: what is known of the stream; where nothing is, structure alone decides.
+        planner_options: the requested engine and variant.
+        unit: of the stream's time.
+        statistics: statistics of the stream; without them, only structure decides.
         budget: how much work the search may do.
 
     Raises:
@@ -87,7 +87,7 @@ def chosen(
     if variant == CANONICAL:
         return DerivedPlan(query, _estimated(query, Derivation(engine), logical, {}, cost))
     found = searched(logical, fixed_parts(query, logical), cost, work.search())
-    # Of plans that are about as cheap the one that is nearest to the query, which may be the canonical one.
+    # Of plans that are about as cheap, take the one nearest to the query, which may be the canonical one.
     near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
     best = min(near, key=lambda each: len(each.rewritings))
     first = next(each for each in found if not each.rewritings)
@@ -109,7 +109,7 @@ def chosen(
 def _estimated(
     query: GraphQuery, derivation: Derivation, plan: Plan, steps: Mapping[Pattern, Steps], cost: AlgebraCost
 ) -> Derivation:
-    """Return a derivation with what each operator of its plan is estimated to hold."""
+    """Return a derivation with the estimated state of each operator of its plan."""
 
     def held(expression: Algebra) -> float:
         return cost.of(expression).held
@@ -118,7 +118,7 @@ def _estimated(
 
 
 def _considered(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:
-    """Return plans to be told, cheapest first: that which is taken, the canonical one, and others that differ in cost."""
+    """Return the plans to report, cheapest first: the chosen one, the canonical one, and others that differ in cost."""
     by_cost = {f"{each.nanoseconds:.3g}": each for each in reversed(found)}
     cheapest = [each for each in found if by_cost[f"{each.nanoseconds:.3g}"] is each][:_MOST_CONSIDERED]
     return [each for each in found if each is best or each is first or any(each is other for other in cheapest)]

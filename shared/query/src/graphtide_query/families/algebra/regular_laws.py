@@ -1,7 +1,7 @@
-"""Laws of regular expressions: an expression of the same words, the empty one too, that says less.
+"""Simplify regular expressions by laws that keep all words, including the empty one.
 
-What options begin or end with alike stands once, a closure of closures is one, and what may be left out is said once.
-Expressions that differ in their words never become equal; expressions of equal words mostly do, and their automata always
+Common prefixes and suffixes of options are factored out, a closure of closures is one closure, and an optional part is optional
+once. Expressions that differ in their words never become equal; expressions of equal words mostly do, and their automata always
 are.
 
 >>> from graphtide_core.path_expression import Alternation, Concatenation, Plus, Symbol, spelled
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graphtide_core.path_expression import PathExpression
 
 _MOST_ROUNDS: Final = 8
-"""Rounds after which what still changes stays as it is; two are nearly always enough."""
+"""The most rounds; two are nearly always enough."""
 
 _Word = tuple["PathExpression", ...]
 """Parts of a concatenation; none is the empty word."""
@@ -65,7 +65,7 @@ def _once(expression: PathExpression) -> PathExpression:
 
 
 def never_empty(expression: PathExpression) -> PathExpression:
-    """Return an expression of the same words but the empty one.
+    """Return an expression of the same words except the empty one.
 
     >>> from graphtide_core.path_expression import Concatenation, Star, Symbol, spelled
     >>> spelled(never_empty(Concatenation((Star(Symbol("a")), Star(Symbol("b"))))))
@@ -85,7 +85,7 @@ def _closed(operand: PathExpression, *, is_star: bool) -> PathExpression:
         case Star(inner) | Plus(inner) | Maybe(inner):
             return _closed(inner, is_star=is_star)
         case Alternation(options):
-            # Any number of any of them: how often each comes at once does not matter.
+            # Any number of any of them: repetitions inside do not matter.
             inner_options = [each.operand if isinstance(each, Star | Plus | Maybe) else each for each in options]
             operand = _one_of([_word(each) for each in inner_options])
             if not isinstance(operand, Alternation):
@@ -102,7 +102,7 @@ def _or_nothing(operand: PathExpression) -> PathExpression:
 
 
 def _in_a_row(parts: Iterable[PathExpression]) -> PathExpression:
-    """Return a concatenation in which no closure stands beside what it closes."""
+    """Return a concatenation in which no closure is next to its operand."""
     found: list[PathExpression] = []
     for part in (inner for each in parts for inner in _word(each)):
         merged = _merged(found[-1], part) if found else None
@@ -114,7 +114,7 @@ def _in_a_row(parts: Iterable[PathExpression]) -> PathExpression:
 
 
 def _merged(left: PathExpression, right: PathExpression) -> PathExpression | None:
-    """Return what two neighbours are together, if one of them repeats the other."""
+    """Return the merged form of two neighbours, if one of them repeats the other."""
     if isinstance(left, Star) and _repeats(left, right):
         return _closed(left.operand, is_star=is_nullable(right))
     if isinstance(right, Star) and _repeats(right, left):
@@ -127,7 +127,7 @@ def _repeats(star: Star, other: PathExpression) -> bool:
 
 
 def _one_of(words: list[_Word]) -> PathExpression:
-    """Return the alternation of words, what they begin and end with alike taken out; () is the empty word."""
+    """Return the alternation of words, with common prefixes and suffixes factored out; () is the empty word."""
     flat: dict[_Word, None] = {}
     for word in words:
         match word:
@@ -140,7 +140,7 @@ def _one_of(words: list[_Word]) -> PathExpression:
             case _:
                 flat[word] = None
     left, before = list(flat), list[_Word]()
-    # What ends alike may begin alike once that is taken out; each time there is an option less, or nothing changes.
+    # After factoring out a suffix, prefixes may agree; each round has fewer options, or nothing changes.
     while left != before:
         before = left
         for is_suffix in (False, True):
@@ -151,8 +151,8 @@ def _one_of(words: list[_Word]) -> PathExpression:
 
 
 def _shared(options: list[_Word], *, is_suffix: bool) -> list[_Word]:
-    """Return options of which no two begin alike, or end alike; what several did is one option."""
-    # What was taken out of some may make two of them one.
+    """Return options without common prefixes, or suffixes; options that shared one become one."""
+    # Factoring out may make two options equal.
     options = list(dict.fromkeys(_with_empty_inside(options)))
     groups: dict[PathExpression | None, list[_Word]] = {}
     for word in options:
@@ -169,7 +169,7 @@ def _shared(options: list[_Word], *, is_suffix: bool) -> list[_Word]:
 
 
 def _with_empty_inside(options: list[_Word]) -> list[_Word]:
-    """Return options without the empty word, if another one has it or can take it in."""
+    """Return options without the empty word, if another option has it or can absorb it."""
     if () not in options:
         return options
     rest = [word for word in options if word]

@@ -48,7 +48,7 @@ def explain_events(
         plan: the plan.
         patterns: names of its patterns, in their order.
         actuals: of a run, by the names of nodes: `v0` and so on.
-        trace: what was told of a run that was traced.
+        trace: of a traced run.
     """
     shared = sum(len(vertex.sub_pattern.slots) - len(vertex.differential) for vertex in plan.vertices)
     settings = {"builder": plan.builder, "patterns": f"{len(patterns):,}", "slots from parents": f"{shared:,}"}
@@ -60,7 +60,7 @@ def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]
 
     Args:
         plan: the pattern, and how it is to be grouped.
-        unit: what a tick of the stream's time is.
+        unit: of the stream's time.
         counts: of what came of it; none where it did not run.
     """
     (alone,) = unit_of([plan], unit)

@@ -39,7 +39,7 @@ def grouped(
     Args:
         pattern: the pattern.
         planner_options: the builder that is wished, if one is.
-        unit: what a tick of the stream's time is.
+        unit: of the stream's time.
         statistics: what is known of the stream.
 
     Raises:

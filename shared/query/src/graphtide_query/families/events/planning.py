@@ -34,7 +34,7 @@ def plan_events(
     Args:
         patterns: of any streams.
         planner_options: the builder that is wished, if one is.
-        unit: what a tick of the stream's time is.
+        unit: of the stream's time.
         statistics: what is known of the stream.
 
     Returns:

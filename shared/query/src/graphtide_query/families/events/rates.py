@@ -34,7 +34,7 @@ class Rates:
     """How often events of each type come."""
 
     def __init__(self, statistics: StatisticsSnapshot) -> None:
-        """Take what is known. Complexity: O(types of edges)."""
+        """Take of the stream. Complexity: O(types of edges)."""
         self._known = statistics.rate > 0
         self._rates: Counter[str] = Counter()
         for kind, count in statistics.types.items():
