@@ -273,7 +273,7 @@ def test_of_an_edge_under_dual_simulation_it_is_said_why_it_is_in_no_match(engin
     lines = [line.strip() for line in text.splitlines()]
     assert lines[lines.index("why not") + 1 :] == [
         "edge p1 at 1970-01-01T00:00:00.001Z, from ann to bob: "
-        "in a match, first told at 1970-01-01T00:00:00.004Z, of which p1 is the oldest",
+        "in a match, first emitted at 1970-01-01T00:00:00.004Z, oldest edge p1",
         "edge p5 at 1970-01-01T00:00:00.005Z, from dan to eve, expired at 1970-01-01T00:00:00.016Z",
         "not calls_1, calls_2: label",
         "as pays: dan as mule needs different edges that enter it as calls_1, calls_2, and too few match of p3",

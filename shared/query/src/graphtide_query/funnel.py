@@ -1,4 +1,4 @@
-"""A match funnel for people and programs: a table of what each step refused, and why there was no match or not more of them."""
+"""Write a match funnel for people and programs: what each step refused, and why there were no or few matches."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _PARTS = {
 _REPORT = "match"
 _FATES = ("created", "alive", "expired", "deleted", "given_up", "consumed")
 _ALWAYS = ("looked at", "passed", "created", "alive", "expired")
-"""Figures that are said even if they are zero."""
+"""Counts that are shown even if they are zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatternTrace:
-    """What was told of a pattern, with what is needed to say it.
+    """The trace of a pattern, with what is needed to describe it.
 
     Attributes:
-        funnel: what was told.
-        edges: the query edges as they are drawn, by name.
+        funnel: of the run.
+        edges: the query edges as they are written, by name.
         nodes: names of the plan's nodes, inputs first.
         matches: matches reported.
-        unit: what times of the stream count; people are shown times, programs numbers.
+        unit: of the stream's times; people see times, programs see numbers.
     """
 
     funnel: Funnel
@@ -48,12 +48,12 @@ class PatternTrace:
 
     @property
     def without_candidates(self) -> tuple[str, ...]:
-        """Names of the query edges that no record could be."""
+        """Names of the query edges that no record matches."""
         return tuple(name for name, step in self.funnel.edges.items() if step.passed == 0)
 
 
 def table(trace: PatternTrace) -> list[list[str]]:
-    """Return the funnel as a table, head first: the records, then the plan's steps; columns without a figure are left out."""
+    """Return the funnel as a table with its head: the records, then the plan's steps; empty columns are left out."""
     rows = list(_rows(trace))
     columns = _columns(rows)
     return [["step", *columns], *([name, *(_figure(figures.get(column)) for column in columns)] for name, figures in rows)]
@@ -69,7 +69,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def why_not_lines(trace: PatternTrace) -> list[str]:
-    """Say why there was no match, or what came near another one: first the query edges that no record could be."""
+    """Return lines on why there was no match, or on near misses: first the query edges that no record matches."""
     lines = [] if trace.matches else ["the pattern has no match"]
     if not any(step.looked_at for step in trace.funnel.edges.values()):
         return [*lines, "the stream has no record"]
@@ -82,7 +82,7 @@ def why_not_lines(trace: PatternTrace) -> list[str]:
 
 
 def node_lines(trace: PatternTrace, node: str) -> list[str]:
-    """Say what one node looked at and what became of its partial matches, in a line for each step."""
+    """Return a line for each step of a node: what it examined, and the fate of its partial matches."""
     lines = []
     for part, edge, step in _steps(trace.funnel, node):
         verb = _PARTS[part].format(edge).strip()
@@ -110,7 +110,7 @@ def funnel_object(trace: PatternTrace) -> dict[str, object]:
 
 
 def why_not_object(trace: PatternTrace) -> dict[str, object]:
-    """Return for JSON why there was no match, or what came near another one."""
+    """Return for JSON why there was no match, or the near misses."""
     return {
         "matches": trace.matches,
         "edges_without_candidates": list(trace.without_candidates),
@@ -131,7 +131,7 @@ def why_not_object(trace: PatternTrace) -> dict[str, object]:
 
 
 def _answers_object(funnel: Funnel) -> dict[str, object]:
-    """Return what became of single edges; nothing where there are none to tell of."""
+    """Return the fates of single edges; empty if there are none."""
     if not (funnel.answers or funnel.unknown):
         return {}
     return {"edges": [_answer_object(answer) for answer in funnel.answers], "unknown_ids": list(funnel.unknown)}
@@ -217,7 +217,7 @@ def _reasons(refused: Mapping[Reason, int]) -> str:
 
 
 def _lack(drawn: str, step: Step) -> str:
-    """Say why no record could be a query edge."""
+    """Return why no record matches a query edge."""
     labelled = step.looked_at - step.refused.get(Reason.LABEL, 0)
     if labelled == 0:
         return f"no record has the labels of {drawn}"
@@ -251,17 +251,15 @@ def _edge_lines(miss: NearMiss, unit: TimeUnit) -> Sequence[str]:
 
 
 _NAMED = 5
-"""Ids that are named to people of a list that may be long."""
+"""The most ids of a list that are shown to people."""
 
 
 def _answer_lines(answer: Answer, edges: int, unit: TimeUnit) -> list[str]:
-    """Say what became of one edge: whether it had a match, and if not what it lacks as each query edge."""
+    """Return lines on the fate of one edge: whether it had a match, and if not, what it lacks as each query edge."""
     ends = f", from {answer.ends[0]} to {answer.ends[1]}" if answer.ends else ""
     head = f"edge {answer.id} at {iso_time(answer.ts, unit)}{ends}"
     if answer.matched_at is not None:
-        return [
-            f"{head}: in a match, first told at {iso_time(answer.matched_at, unit)}, of which {answer.component} is the oldest"
-        ]
+        return [f"{head}: in a match, first emitted at {iso_time(answer.matched_at, unit)}, oldest edge {answer.component}"]
     left = f", {_words(answer.left[0].value)} at {iso_time(answer.left[1], unit)}" if answer.left else ""
     lacks: dict[Lack, list[str]] = {}
     for name, lack in answer.lacks.items():

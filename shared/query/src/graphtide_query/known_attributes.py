@@ -1,6 +1,6 @@
-"""Patterns against the attributes that a stream has: refused is what can never match, or be told, because one is not there.
+"""Check patterns against the attributes of a stream: reject conditions that cannot be true and fields that cannot have a value.
 
-A missing attribute makes unknown what is computed from it (`graphtide_core.predicate`), and unknown is not true. So each
+A missing attribute makes results unknown (`graphtide_core.predicate`), and unknown is not true. So each
 condition is evaluated over sets of outcomes: an attribute that no record has is missing, any other may be anything. A condition
 that can still be true, such as `x.state IS NULL`, is no error, nor is a field that can have a value. Cost: O(size of both).
 """
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
 
     Outcomes = frozenset[bool | None]
-    """What an expression may be; None is unknown, or missing."""
+    """The possible values of an expression; None is unknown, or missing."""
 
 _ANY: Final[Outcomes] = frozenset({True, False, None})
 _MISSING: Final[Outcomes] = frozenset({None})
 
 
 def refuse_unknown_attributes(patterns: Iterable[AnyPattern], known: Sequence[str], *, stream: str | None = None) -> None:
-    """Refuse patterns with a condition that cannot be true, or a field that is always missing, where records have these alone.
+    """Reject patterns with a condition that cannot be true, or a field that is always missing, for these attributes.
 
     Args:
         patterns: to be matched.
-        known: what records have.
-        stream: the one of which they are, where patterns are graph queries over several; None where there is one.
+        known: the attributes of records.
+        stream: their stream, if patterns are graph queries over several; None for a single stream.
 
     Raises:
-        InvalidPatternError: the first attribute that such a condition or field misses, with its place in the text.
+        InvalidPatternError: the first missing attribute of such a condition or field, with its place in the text.
     """
     for pattern in patterns:
         family = family_of(pattern)
@@ -69,7 +69,7 @@ def _unknown(
 
 
 def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
-    """Return the attributes of edges and events that are taken for numbers or truth values, which a text is never."""
+    """Return the attributes of edges and events that are used as numbers or Booleans, which a text never is."""
     return frozenset(
         attribute.name
         for pattern in patterns
@@ -80,7 +80,7 @@ def attributes_but_texts(patterns: Iterable[AnyPattern]) -> frozenset[str]:
 
 
 def attributes_as_texts(pattern: AnyPattern) -> frozenset[str]:
-    """Return the attributes of edges and events that are compared with texts alone, which a number never equals."""
+    """Return the attributes of edges and events that are compared only with texts, which a number never equals."""
     return frozenset(
         attribute.name
         for predicate in family_of(pattern).conditions(pattern, None)
@@ -115,7 +115,7 @@ def _taken_for_texts(expression: p.Expression) -> Iterator[p.Attribute]:
         case p.In(operand, options) if options and all(isinstance(option, str) for option in options):
             operands = (operand,)
         case p.Not():
-            # What is not true of a number may be true after all.
+            # A condition that is not true of a number may still be true.
             return
         case _:
             operands = ()
@@ -137,7 +137,7 @@ def _is_no_text(expression: p.Expression) -> bool:
 
 
 def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outcomes:
-    """Return at least everything that the expression can be."""
+    """Return a superset of the possible values of the expression."""
     match expression:
         case p.Literal(value):
             return frozenset({value}) if value is None or isinstance(value, bool) else _ANY

@@ -1,4 +1,4 @@
-"""Patterns against the labels and attributes that a stream has had: what was never seen may be misspelt, and is told.
+"""Check patterns against the labels and attributes seen on a stream: a name that was never seen may be misspelt.
 
 Cost: O(types of edges) once for a snapshot; then O(size of the pattern), and a look at all names for each that was not seen.
 """
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AskedNames:
-    """What a pattern names, each once: labels of its edges and of its vertices, attributes of its edges.
+    """The names in a pattern, each once: labels of its edges and vertices, attributes of its edges.
 
-    `as_texts` are those of the attributes that it compares with texts alone.
+    `as_texts` are the attributes that it compares only with texts.
     """
 
     edges: tuple[str, ...] = ()
@@ -46,10 +46,10 @@ class SeenNames:
     """The labels and attributes of a stream's last edges.
 
     Attributes:
-        records: how many edges were looked at.
+        records: the number of edges examined.
         edges: labels of edges.
         vertices: labels of vertices.
-        attributes: of edges; None where nobody counted them.
+        attributes: of edges; None if they were not counted.
     """
 
     records: int
@@ -66,7 +66,7 @@ class SeenNames:
         return cls(snapshot.edges, labels, frozenset(ends), None if attributes is None else frozenset(attributes))
 
     def lacking(self, asked: AskedNames, which: str = "last") -> Iterator[str]:
-        """Yield a sentence for each name that was not seen; none while nothing was, or some labels were not told apart.
+        """Yield a sentence for each name that was not seen; nothing if no edge was seen, or some labels were not counted apart.
 
         `which` of the stream's edges these are: the last ones, or the first.
         """
@@ -86,14 +86,14 @@ class SeenNames:
 
 
 def notes(asked: AskedNames, seen: SeenNames | None, numbers: Container[str], which: str = "last") -> list[str]:
-    """Return what of a pattern does not fit what was seen of its stream, a sentence each: misspelt names, texts for numbers.
+    """Return a sentence for each mismatch between a pattern and its stream: misspelt names, texts for numbers.
 
-    The one function for whoever says so: `match`, `validate` and the services.
+    `match`, `validate` and the services share this function.
 
     Args:
-        asked: what a pattern of any family names.
-        seen: labels and attributes; None where nothing is known of them.
-        numbers: attributes whose values are numbers, as far as is known.
+        asked: the names in a pattern of any family.
+        seen: labels and attributes; None if they are unknown.
+        numbers: attributes that are known to be numbers.
         which: of the stream's edges were seen.
     """
     compared = (name for name in asked.as_texts if name in numbers)
@@ -108,7 +108,7 @@ def notes(asked: AskedNames, seen: SeenNames | None, numbers: Container[str], wh
 
 
 def lacking_stream(stream: str, seen: Collection[str]) -> str | None:
-    """Return a sentence if nothing was seen of a stream, but of one that is called much the same."""
+    """Return a sentence if a stream was not seen, but one with a similar name was."""
     hint = "" if stream in seen else _hint(stream, seen)
     return f"no edge of stream {stream!r} was seen{hint}" if hint else None
 

@@ -1,4 +1,4 @@
-"""What a match of a pattern has: its named parts, whether each holds one id or several, and what is returned."""
+"""The layout of a match: its named parts, whether each has one id or several, and the returned fields."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Layout:
         edges: names of edges in their order; whether each has lists.
         vertices: the same of vertices.
         events: the same of events.
-        changes: whether components are reported, and what became of them.
-        counts: whether it says how many matches an event completes.
-        outputs: heads whose results are reported, with their columns; none where matches are no results.
-        fields: names of what is returned.
+        changes: whether components are reported with their changes.
+        counts: whether it has the number of matches that an event completes.
+        outputs: heads whose results are reported, with their columns; empty for other families.
+        fields: names of the returned fields.
     """
 
     edges: Mapping[str, bool] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Text in XML and HTML: what means something there is escaped, what cannot stand there at all is a mark of its place."""
+"""Escape text for XML and HTML; characters that they cannot have are replaced by a mark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from html import escape
 
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write: most control characters, and halves of surrogate pairs."""
+"""Characters that XML 1.0 cannot have: most control characters, and halves of surrogate pairs."""
 
 
 def markup(text: str) -> str:

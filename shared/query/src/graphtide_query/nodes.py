@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """What a run saw in one item: most partial matches alive at once, all that were made, and those alive while it goes on."""
+    """The counts of one item in a run: the peak of partial matches, all that were created, and those alive while it runs."""
 
     peak: int
     created: int
@@ -38,7 +38,7 @@ class Node:
 
 
 def drawn(pattern: SubgraphPattern, edge: QueryEdge) -> str:
-    """Return a query edge as the language draws it."""
+    """Return a query edge as the language writes it."""
 
     def vertex(name: str) -> str:
         label = pattern.vertex(name).label

@@ -1,4 +1,4 @@
-"""What EXPLAIN tells of a streaming graph query: the expressions that it computes, and the plans that were weighed."""
+"""Explain a streaming graph query: the expressions that it computes, and the plans that were compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanCandidate:
-    """What a graph query could compute: its expressions, its estimates, and whether it is what it does compute."""
+    """A candidate plan of a graph query: its expressions, its estimates, and whether it was chosen."""
 
     written: tuple[str, ...]
     nanoseconds: float
@@ -23,7 +23,7 @@ class PlanCandidate:
 def query_object(
     logical: Mapping[str, Sequence[str]], plans: Sequence[PlanCandidate], engines: Mapping[str, float]
 ) -> dict[str, object]:
-    """Return what is told of a graph query alone; nothing of others."""
+    """Return the members that only graph queries have; empty for others."""
     if not logical:
         return {}
     weighed = [
@@ -46,7 +46,7 @@ def query_object(
 def query_lines(
     logical: Mapping[str, Sequence[str]], plans: Sequence[PlanCandidate], engines: Mapping[str, float]
 ) -> list[str]:
-    """Return the expressions of a graph query as a tree, and the plans and engines that were weighed."""
+    """Return the expressions of a graph query as a tree, and the plans and engines that were compared."""
     lines: list[str] = []
     for label, expression in logical.items():
         lines += [f"{label}:", *(f"  {line}" for line in expression)]

@@ -1,4 +1,4 @@
-"""From patterns to plans: by the engine that is wished, or the cheapest, with what is known of the stream."""
+"""Plan patterns for the requested engine or the cheapest, by the statistics of the stream."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ def plan(
     colocated: ColocatedLoad = NO_OTHERS,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> AnyPlan:
-    """Plan a pattern of any family for an engine, or for the cheapest.
+    """Plan a pattern of any family for an engine, or for the cheapest engine.
 
     Args:
         pattern: the pattern.
-        planner_options: an engine of its family, or `AUTO`, with the variants that are wished; or the engine's name alone.
+        planner_options: an engine of its family, or `AUTO`, with requested variants; or only the engine's name.
         unit: of the stream's time.
-        statistics: what is known of the stream.
+        statistics: of the stream.
         colocated: the patterns that are matched in the same pass.
-        budget: how much work planning may do.
+        budget: the work budget.
 
     Raises:
-        InvalidQueryError: there is no engine of that name, it is of another family, or has no such variant; or a duration of
-            the pattern is shorter than a tick.
+        InvalidQueryError: no engine has that name, it is of another family, or has no such variant; or a duration of the
+        pattern is shorter than a tick.
         PlanningBudgetError: the pattern cannot be planned within the budget.
-        CutShortError: the budget says that nobody waits for the plan any more.
-    Complexity: as the searches say, and never more than the budget.
+        CutShortError: the request was cancelled.
+    Complexity: as of the searches, and at most the budget.
     """
     planner_options = PlannerOptions(planner_options) if isinstance(planner_options, str) else planner_options
     refuse_other_family(pattern, planner_options.engine)

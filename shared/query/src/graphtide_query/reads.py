@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def match_lookback(pattern: AnyPattern, unit: TimeUnit) -> int:
-    """Return how many ticks before a report a record can have a say in it: while ts > detected_at - hindsight.
+    """Return how many ticks before a report a record can change it: while ts > detected_at - lookback.
 
-    Of an event pattern that may be more than its reach, as of one that tells a match for each key; 0 where edges are counted.
+    An event pattern may look back further than its time, as with `ONE PER`; 0 for windows of edges.
 
     Raises:
         InvalidPatternError: as `reads_of`.
@@ -30,7 +30,7 @@ def reads_of(pattern: AnyPattern) -> Reads:
     """Return what a pattern reads.
 
     Raises:
-        InvalidPatternError: the windows of a graph query are partly of time and partly of ticks; which is the longest, only the
-            stream knows.
+        InvalidPatternError: some windows of a graph query have units and some are in ticks, so only the stream's unit decides
+        which is the longest.
     """
     return family_of(pattern).reads(pattern)

@@ -1,4 +1,4 @@
-"""Views among queries: the stream of one is what others may read, and none may depend on itself."""
+"""Check views among queries: others may read the stream of a view, and no view may depend on itself."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def refuse_view_cycles(patterns: Iterable[AnyPattern]) -> None:
     """Check that no view reads its own stream, directly or through other views.
 
     Raises:
-        InvalidPatternError: one does; where the view that stands last in the cycle reads the first.
+        InvalidPatternError: one does; at the place where the last view of the cycle reads the first.
     Complexity: linear in views and their inputs.
     """
-    # Only graph queries have views, and the language, which asks this of each text, is below the families.
+    # Only graph queries have views, and the language, which checks each text, is below the families.
     views = {str(each.name): each for each in patterns if isinstance(each, GraphQuery) and each.is_view}
     settled: set[str] = set()
     for name in views:

@@ -67,9 +67,9 @@ class CostModel:
 
         Args:
             pattern: the pattern.
-            statistics: what is known of the stream.
+            statistics: of the stream.
             extent: the pattern's window on the stream; with 0 ticks, the statistics cover one window.
-            budget: how much work planning may do.
+            budget: the work budget.
         """
         self.pattern = pattern
         self.statistics = statistics

@@ -1,6 +1,6 @@
-"""What an engine is to planning and EXPLAIN: it plans a pattern, says what its plan costs, and lays it open.
+"""Define an engine for planning and EXPLAIN: it plans a pattern, estimates the cost of its plan, and explains it.
 
-Engines are values without state; each knows the plans of its own name, and those alone are handed to it.
+Engines are values without state; each handles only the plans of its own name.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ P_contra = TypeVar("P_contra", bound=PhysicalPlan, contravariant=True)
 
 
 class Engine(Protocol[P_contra]):
-    """One way to find what a family defines."""
+    """One way to find the matches of a family."""
 
     @property
     def name(self) -> str:
-        """The name, which its plans have too."""
+        """The name, which its plans also have."""
         ...
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Names of the variants of its plans; none where there is but one."""
+        """Names of the variants of its plans; empty if there is only one."""
         ...
 
     def plan(self, model: CostModel, variant: str | None, /) -> PhysicalPlan:
-        """Plan the model's pattern, in the variant that is wished, if one is.
+        """Plan the model's pattern, in the requested variant, if any.
 
         Raises:
             PlanningBudgetError: the pattern cannot be planned within the budget.
@@ -47,24 +47,24 @@ class Engine(Protocol[P_contra]):
         ...
 
     def variant_of(self, physical: P_contra, /) -> str | None:
-        """Return the variant of a plan, where there are several."""
+        """Return the variant of a plan, if there are several."""
         ...
 
     def cost(self, model: CostModel, physical: P_contra, engine_load: EngineLoad, /) -> Cost:
-        """Estimate what a plan costs in its company; sizes anew, as it may have been made when the stream was another."""
+        """Estimate the cost of a plan beside other patterns; sizes are estimated anew, as the stream may have changed."""
         ...
 
     def settings(self, pattern: SubgraphPattern, physical: P_contra, /) -> dict[str, str]:
-        """Return what else was chosen, by name, for EXPLAIN."""
+        """Return the other choices by name, for EXPLAIN."""
         ...
 
     def nodes(self, pattern: SubgraphPattern, physical: P_contra, partial_matches: float | None, /) -> tuple[Node, ...]:
-        """Return the steps of a plan, inputs first, with what was estimated of its partial matches alive, if that is known."""
+        """Return the steps of a plan, inputs first, with the estimated partial matches alive, if they are known."""
         ...
 
 
 AnyEngine = Engine[Never]
-"""An engine of which it is not known which plans it takes."""
+"""An engine whose plans have an unknown type."""
 
 
 def engine_among(engines: Iterable[AnyEngine], physical: P) -> Engine[P]:
@@ -75,12 +75,12 @@ def engine_among(engines: Iterable[AnyEngine], physical: P) -> Engine[P]:
     """
     for engine in engines:
         if engine.name == physical.name:
-            # An engine takes the plans of its name, which a checker of types cannot see.
+            # An engine takes the plans of its name, which a type checker cannot see.
             return cast("Engine[P]", engine)
     message = f"there is no engine {physical.name!r}"
     raise LookupError(message)
 
 
 def foreign_plan(pattern: AnyPattern, physical: AssignedPlan) -> ValueError:
-    """Return the error of a plan that no pattern of this one's family is matched by."""
+    """Return the error of a plan of another family than the pattern's."""
     return ValueError(f"the engine {physical.name} does not match patterns of the family of {pattern.name!r}")

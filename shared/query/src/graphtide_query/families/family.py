@@ -1,7 +1,7 @@
-"""A family of patterns: everything that depends on what kind a pattern is of, in one object.
+"""A family of patterns: everything that depends on the kind of a pattern, in one object.
 
 Code outside of a family asks `family_of(pattern)` and does not look at the pattern's class. A family is added by one entry of
-`FAMILIES`. Families have no state. Their objects load fast: what plans is imported by the first call that plans.
+`FAMILIES`. Families have no state. Their objects load fast: the first call that plans imports the planner.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ PlanT = TypeVar("PlanT", bound="AnyPlan")
 
 @dataclass(frozen=True, slots=True)
 class PlanningContext:
-    """What plans are made for.
+    """The context of planning.
 
     Attributes:
         unit: of the stream's time.
-        statistics: what is known of the stream; none where nothing is.
+        statistics: of the stream, if there are any.
         colocated: the patterns that are matched in the same pass.
-        budget: how much work the planning of one pattern may do.
+        budget: the work budget of planning one pattern.
     """
 
     unit: TimeUnit = TimeUnit.MILLISECOND
@@ -54,17 +54,17 @@ class PlanningContext:
 
     @property
     def known(self) -> StatisticsSnapshot:
-        """The statistics; empty ones where nothing is known."""
+        """The statistics; empty if there are none."""
         return self.statistics or StatisticsSnapshot()
 
 
 @dataclass(frozen=True, slots=True)
 class ReplanPolicy:
-    """When another plan takes the place of one that runs.
+    """When another plan replaces a running one.
 
     Attributes:
         margin: share of the running plan's estimated cost that the other's must stay below.
-        drift: how far a stream must move, where plans follow from the rates of its records.
+        drift: how far a stream must drift, if plans depend on the rates of its records.
     """
 
     margin: float
@@ -81,22 +81,22 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
 
     @property
     def title(self) -> str:
-        """What its patterns are called in a sentence, in the plural."""
+        """The name of its patterns in a sentence, in the plural."""
         ...
 
     @property
     def kind(self) -> str:
-        """What one of its patterns is called after its name; empty where that is a pattern of edges."""
+        """The kind of its patterns, written after their names; empty for patterns of edges."""
         ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of its engines, as they are listed to users."""
+        """Names of its engines, in the order shown to users."""
         ...
 
     @property
     def variants(self) -> Mapping[str, tuple[str, ...]]:
-        """The engines by name, each with the variants of its plans; none where there is but one."""
+        """The engines by name, each with the variants of its plans; empty if there is only one."""
         ...
 
     @property
@@ -106,7 +106,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
 
     @property
     def dialect(self) -> Dialect | None:
-        """What the grammar has to be extended by for its texts; None where the grammar has them."""
+        """The extension of the grammar for its texts; None if the grammar has them."""
         ...
 
     def text(self, pattern: P_contra, /) -> str:
@@ -114,17 +114,17 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         ...
 
     def reads(self, pattern: P_contra, /) -> Reads:
-        """Return what a pattern reads. Cost: O(size of the pattern).
+        """Return the records that a pattern reads. Cost: O(size of the pattern).
 
         Raises:
-            InvalidPatternError: how far the pattern looks back depends on the unit of the stream's time.
+            InvalidPatternError: its lookback depends on the unit of the stream's time.
         """
         ...
 
     def lookback(self, pattern: P_contra, unit: TimeUnit, /) -> int:
         """Return how many ticks before a report a record can change it: while ts > detected_at - lookback.
 
-        0 where edges are counted.
+        0 for windows of edges.
 
         Raises:
             InvalidPatternError: as `reads`.
@@ -132,27 +132,27 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         ...
 
     def canonical(self, pattern: P_contra, /) -> str | None:
-        """Return the form that patterns share which one plan and one unit may match; None where only the pattern itself may.
+        """Return the form of patterns that one plan and one unit may match; None if only the pattern itself may.
 
         Complexity: O(text).
         """
         ...
 
     def canonical_parts(self, pattern: P_contra, /) -> frozenset[str]:
-        """Return forms that say which records the pattern's state follows from: equal forms share it, whatever the names."""
+        """Return forms of the records that determine the pattern's state: equal forms share it, whatever the names."""
         ...
 
     @property
     def record_fields(self) -> frozenset[str]:
-        """What its conditions can read of any record beside its attributes."""
+        """The fields that its conditions can read of any record beside its attributes."""
         ...
 
     def edge_labels(self, pattern: P_contra, /) -> Iterable[str | None]:
-        """Return the labels of the edges that a pattern asks for, types of events among them; None where any will do."""
+        """Return the labels of the edges that a pattern matches, including types of events; None for any."""
         ...
 
     def vertex_labels(self, pattern: P_contra, /) -> Iterable[str | None]:
-        """Return the labels of the vertices that a pattern asks for; None where any will do."""
+        """Return the labels of the vertices that a pattern matches; None for any."""
         ...
 
     def conditions(self, pattern: P_contra, stream: str | None, /) -> Iterable[Expression]:
@@ -160,7 +160,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         ...
 
     def readable(self, pattern: P_contra, /) -> frozenset[str]:
-        """Return the names of what has attributes in the conditions."""
+        """Return the names whose attributes conditions can read."""
         ...
 
     def fields(self, pattern: P_contra, /) -> tuple[Field, ...]:
@@ -168,32 +168,32 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         ...
 
     def layout(self, pattern: P_contra, /) -> Layout:
-        """Return what a match of a pattern has."""
+        """Return the layout of a match of a pattern."""
         ...
 
     def results_stay(self, pattern: P_contra, /) -> bool | None:
-        """Return whether results stay valid once they are; None where matches are no results that are valid for a time."""
+        """Return whether results stay valid; None if matches are not results with a validity."""
         ...
 
     def event_names(self, pattern: P_contra, /) -> tuple[str, ...]:
-        """Return the names of the events that a pattern asks for, those that must not come included, in their order."""
+        """Return the names of the events of a pattern in their order, including those that must not come."""
         ...
 
     def window(self, pattern: P_contra, /) -> Window:
-        """Return how long a match may last, as it is written."""
+        """Return the window of a pattern, as it is written."""
         ...
 
     @property
     def reads_by_name(self) -> bool:
-        """Whether a pattern may read several streams, which are given by name."""
+        """Return whether a pattern may read several streams, by name."""
         ...
 
     def follows_from_reports(self, pattern: P_contra, /) -> bool:
-        """Whether what a pattern reports follows from all that it reported before."""
+        """Return whether a pattern's reports depend on all its earlier reports."""
         ...
 
     def burst(self, pattern: P_contra, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
-        """Return how many matches one record may complete, where that is too many; without statistics the form alone counts.
+        """Return how many matches one record may complete, if that is too many; without statistics only the form counts.
 
         Complexity: O(n^2) for n parts.
         """
@@ -208,12 +208,12 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
             InvalidPatternError: no engine can match a pattern.
             InvalidQueryError: an engine has no such variant, or a duration is shorter than a tick.
             PlanningBudgetError: a pattern cannot be planned within the budget.
-            CutShortError: the budget says that nobody waits for the plan any more.
+            CutShortError: the request was cancelled.
         """
         ...
 
     def assign(self, pattern: P_contra, planner_options: PlannerOptions, context: PlanningContext, /) -> Assigned:
-        """Plan a pattern as it is sent to a host; `considered` begins with the plan itself, where there was a choice.
+        """Plan a pattern as it is sent to a host; if there was a choice, `considered` begins with the plan itself.
 
         Raises:
             As `plan`.
@@ -221,36 +221,36 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         ...
 
     def assigned(self, pattern: P_contra, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> Assigned:
-        """Return a pattern with how it is to be matched, as it comes from elsewhere.
+        """Return a pattern with a received plan.
 
         Raises:
-            ValueError: no pattern of the family is matched so.
+            ValueError: no engine of the family runs such a plan.
         """
         ...
 
     def hosted(self, pattern: P_contra, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> Hosted:
-        """Return what a host keeps of a plan that was sent to it.
+        """Return what a host keeps of a received plan.
 
         Raises:
             InvalidQueryError: the plan is not of this pattern.
-            ValueError: no pattern of the family is matched so.
+            ValueError: no engine of the family runs such a plan.
         """
         ...
 
     def unit_key(self, plan: Hosted, /) -> Hashable:
-        """Return what is equal of plans that may be of one unit."""
+        """Return the key that plans of one unit share."""
         ...
 
     @property
     def is_united(self) -> bool:
-        """Whether patterns are matched in units, which are planned anew as a whole while they run."""
+        """Return whether patterns are matched in units, which are replanned as a whole while they run."""
         ...
 
     def united(self, plans: Sequence[Hosted], unit: TimeUnit, /) -> tuple[PlanT, ...]:
-        """Return what a matcher takes for plans of one company, in their order.
+        """Return the plans of one unit as a matcher runs them, in their order.
 
         Raises:
-            InvalidPatternError: a pattern asks for what no engine does.
+            InvalidPatternError: no engine can match a pattern.
             LookupError: there is no such variant of a plan.
         """
         ...
@@ -267,32 +267,32 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
-        """Lay plans open, with what a run saw of each; `unit_funnel` says more of those of one unit."""
+        """Explain plans, with the run of each; `unit_funnel` has the traces of the patterns of one unit."""
         ...
 
     def explain_assigned(
         self, pattern: P_contra, physical: AssignedPlan, considered: tuple[Candidate, ...], seen: Seen, unit: TimeUnit, /
     ) -> Explanation:
-        """Lay open how a pattern is to be matched, as it is sent to a host, with what the host counted.
+        """Explain a plan that is sent to a host, with the counts of the host.
 
         Raises:
             InvalidQueryError: the plan is not of this pattern.
-            ValueError: no pattern of the family is matched so.
+            ValueError: no engine of the family runs such a plan.
         """
         ...
 
     def regrouped(
         self, members: Sequence[tuple[Hosted, PlanT]], unit: TimeUnit, /
     ) -> tuple[list[int], tuple[PlanT, ...]] | None:
-        """Plan patterns of one company that run anew, as one unit.
+        """Replan running patterns of one unit.
 
         Args:
-            members: how each is to be matched, and how it is.
+            members: the assigned plan and the running plan of each.
             unit: of the stream's time.
 
         Returns:
-            Their places among the members and their plans, in the order of the unit; None where that is not worth the change,
-            or patterns are matched by themselves.
+            Their places among the members and their plans, in the order of the unit; None if the change is not worth it, or
+            patterns are matched by themselves.
 
         Raises:
             InvalidPatternError: as `united`.
@@ -300,18 +300,18 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
         ...
 
     def without(self, plans: Sequence[PlanT], place: int, /) -> tuple[PlanT, ...]:
-        """Return the plans of one unit without that in a place."""
+        """Return the plans of one unit without the plan in a place."""
         ...
 
     @property
     def begins_anew(self) -> bool:
-        """Whether another plan of a running pattern takes the records of its windows again, which are kept for it."""
+        """Return whether another plan of a running pattern replays the records of its windows, which are kept for it."""
         ...
 
     def improved(
         self, running: Mapping[int, PlanT], planner_options: PlannerOptions, context: PlanningContext, policy: ReplanPolicy, /
     ) -> Iterator[Mapping[int, PlanT]]:
-        """Yield plans that should take the place of those that run, by the places given; those that change together at once.
+        """Yield plans that should replace running ones, by the given places; plans that change together come together.
 
         Raises:
             As `plan`.
@@ -321,7 +321,7 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
     def is_better(
         self, pattern: P_contra, new: AssignedPlan, running: AssignedPlan, context: PlanningContext, policy: ReplanPolicy, /
     ) -> bool:
-        """Whether a plan is so much better than the one that runs, on the stream as it is now, that it shall take its place.
+        """Return whether a plan is so much better than the running one, on the current stream, that it should replace it.
 
         A plan that cannot run is worse than any.
         """
@@ -330,4 +330,4 @@ class Family(Protocol[P_contra, PlanT, Hosted]):
 
 if TYPE_CHECKING:
     AnyFamily = Family[AnyPattern, AnyPlan, HostedPlan]
-    """A family of which it is not known which patterns it takes."""
+    """A family whose patterns have an unknown type."""

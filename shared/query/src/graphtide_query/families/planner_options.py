@@ -1,4 +1,4 @@
-"""What is wished of planning: an engine, and the variants of plans that engines have."""
+"""The planner options: an engine, and variants of the plans of engines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.engine import AnyEngine
 
 AUTO: Final = "auto"
-"""In place of an engine's name: the one that is estimated cheapest."""
+"""In place of an engine's name: the engine with the lowest estimated cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,7 @@ class PlannerOptions:
 
     Attributes:
         engine: its name, or `AUTO`.
-        variants: what is wished of engines that have several variants of a plan, by their names; of an engine that does not
-            plan, it is not looked at.
+        variants: the requested variants, by the names of engines; ignored for engines that do not plan.
     """
 
     engine: str = AUTO
@@ -31,11 +30,11 @@ class PlannerOptions:
 
     @classmethod
     def of(cls, engine: str, variant: str) -> Self:
-        """Return the wish for an engine with a variant of its plan."""
+        """Return the options for an engine with a variant of its plan."""
         return cls(engine, {engine: variant})
 
     def variant(self, engine: AnyEngine) -> str | None:
-        """Return the variant that is wished of an engine.
+        """Return the requested variant of an engine.
 
         Raises:
             InvalidQueryError: the engine has no such variant.
@@ -43,7 +42,7 @@ class PlannerOptions:
         return self.variant_among(engine.name, engine.variants)
 
     def variant_among(self, engine: str, variants: tuple[str, ...]) -> str | None:
-        """Return the variant that is wished of an engine which has these. Raises as `variant`."""
+        """Return the requested variant of an engine with these variants. Raises as `variant`."""
         chosen_options = self.variants.get(engine)
         if chosen_options is not None and chosen_options not in variants:
             known = f"one of {', '.join(variants)}" if variants else "it has none"

@@ -1,4 +1,4 @@
-"""The plan of a pattern of edges, laid open by the engine that runs it."""
+"""Explain the plan of a pattern of edges, by the engine that runs it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def explain_edges(plan: Plan, engine: Engine[PhysicalPlan], seen: Seen, unit: TimeUnit) -> Explanation:
-    """Lay a plan open.
+    """Explain a plan.
 
     Args:
         plan: the plan.
         engine: that runs it.
-        seen: what a run saw of it.
+        seen: the counts of a run.
         unit: of the stream's times.
     """
     settings = engine.settings(plan.pattern, plan.physical)
@@ -40,5 +40,5 @@ def explain_edges(plan: Plan, engine: Engine[PhysicalPlan], seen: Seen, unit: Ti
 
 
 def _nanoseconds(estimate: float) -> str:
-    """Show an estimate; among many patterns one costs far less than a nanosecond."""
+    """Write an estimate; among many patterns, one may cost far less than a nanosecond."""
     return f"{estimate:,.1f}" if estimate >= 1 else f"{estimate:.2g}"

@@ -1,4 +1,4 @@
-"""Families of patterns of edges: which engines there are, and the choice among them. Their patterns differ in the morphism."""
+"""Families of patterns of edges: their engines, and the choice of an engine. Their patterns differ in the morphism."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class SubgraphFamily:
 
     Attributes:
         name: its name.
-        title: what its patterns are called.
-        engines: its engines, as they are listed to users.
+        title: the name of its patterns.
+        engines: its engines, in the order shown to users.
         services: the matcher service that runs each.
-        auto: the same as they are planned where the cheapest is wanted; of equals the first is taken.
+        auto: the same in the order of planning for `AUTO`; the first of equals is taken.
     """
 
     name: str
@@ -83,7 +83,7 @@ class SubgraphFamily:
         return print_subgraph_pattern(pattern)
 
     def reads(self, pattern: SubgraphPattern, /) -> Reads:
-        """Return what a pattern reads; its reach is its window. One that counts edges reads those that it cannot use, too."""
+        """Return what a pattern reads; its lookback is its window. A window of edges counts all edges."""
         labels = {edge.label for edge in pattern.edges}
         counts = isinstance(pattern.window, EdgeCount)
         named = sorted(label for label in labels if label is not None)
@@ -99,7 +99,7 @@ class SubgraphFamily:
         return with_past(pattern.one_per, self.reads(pattern).lookback.ticks(unit), unit)
 
     def canonical(self, pattern: SubgraphPattern, /) -> str | None:
-        """Return the form of a pattern that reports matches; components that are reported follow from those before."""
+        """Return the form of a pattern that reports matches; reported components depend on earlier ones."""
         from graphtide_query.canonical import canonical_pattern  # noqa: PLC0415 - hosts and planners alone ask
 
         return canonical_pattern(pattern) if pattern.report is Report.ALL else None
@@ -148,7 +148,7 @@ class SubgraphFamily:
         )
 
     def results_stay(self, _pattern: SubgraphPattern, /) -> None:
-        """Return None: matches are no results."""
+        """Return None: matches have no validity."""
 
     def event_names(self, _pattern: SubgraphPattern, /) -> tuple[str, ...]:
         """Return no names: it reads edges."""
@@ -164,7 +164,7 @@ class SubgraphFamily:
         return False
 
     def follows_from_reports(self, pattern: SubgraphPattern, /) -> bool:
-        """Return whether it consumes, or says what becomes of a match."""
+        """Return whether it consumes edges, or reports changes of matches."""
         return pattern.report in (Report.INSTANCES, Report.CHANGES)
 
     def burst(self, pattern: SubgraphPattern, known: tuple[StatisticsSnapshot, TimeUnit] | None, /) -> Burst | None:
@@ -178,11 +178,11 @@ class SubgraphFamily:
     def plan(
         self, patterns: Sequence[SubgraphPattern], planner_options: PlannerOptions, context: PlanningContext, /
     ) -> tuple[Plan, ...]:
-        """Plan each for the engine that is wished, or for the cheapest."""
+        """Plan each for the requested engine, or for the cheapest."""
         return tuple(self.plan_one(pattern, planner_options, context) for pattern in patterns)
 
     def plan_one(self, pattern: SubgraphPattern, planner_options: PlannerOptions, context: PlanningContext) -> Plan:
-        """Plan a pattern for the engine that is wished, or for the cheapest; raises as `plan`."""
+        """Plan a pattern for the requested engine, or for the cheapest; raises as `plan`."""
         refuse_shorter_than_a_tick(pattern, context.unit)
         model = CostModel(pattern, context.known, pattern.extent(context.unit), context.budget)
         if planner_options.engine == AUTO:
@@ -192,7 +192,7 @@ class SubgraphFamily:
         return Plan(pattern, engine.plan(model, planner_options.variant(engine)))
 
     def assign(self, pattern: SubgraphPattern, planner_options: PlannerOptions, context: PlanningContext, /) -> Plan:
-        """Plan a pattern; of an engine that is wished the cost is estimated, too."""
+        """Plan a pattern; the cost of a requested engine is also estimated."""
         try:
             found = self.plan_one(pattern, planner_options, context)
         except ValueError as error:
@@ -224,7 +224,7 @@ class SubgraphFamily:
         return tuple(plans)
 
     def counts(self, pattern: SubgraphPattern, /) -> tuple[str, ...]:
-        """Return those of every pattern, and what `ONE PER` left out."""
+        """Return the counts of every pattern, and of matches that `ONE PER` suppressed."""
         return RUN_COUNTS if pattern.one_per is None else (*RUN_COUNTS, "suppressed")
 
     def explain(
@@ -235,7 +235,7 @@ class SubgraphFamily:
         _unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
-        """Lay each open by itself, by the engine that runs it."""
+        """Explain each by itself, by the engine that runs it."""
         from graphtide_query.explanation import Seen  # noqa: PLC0415 - not every run explains
         from graphtide_query.families.subgraph_explaining import explain_edges  # noqa: PLC0415
 
@@ -253,7 +253,7 @@ class SubgraphFamily:
         unit: TimeUnit,
         /,
     ) -> Explanation:
-        """Lay the plan open as it is."""
+        """Explain the plan."""
         return self.explain((self.assigned(pattern, physical, considered),), (seen,), unit, lambda _: None)[0]
 
     def regrouped(self, _members: Sequence[tuple[Plan, Plan]], _unit: TimeUnit, /) -> None:
@@ -286,7 +286,7 @@ class SubgraphFamily:
         policy: ReplanPolicy,
         /,
     ) -> bool:
-        """Whether it is estimated cheaper by the margin, each in its company."""
+        """Return whether it is estimated cheaper by the margin, each with its co-located load."""
         if new == running:
             return False
         try:
@@ -294,7 +294,7 @@ class SubgraphFamily:
                 self._cost(pattern, self.assigned(pattern, each).physical, context).nanoseconds for each in (running, new)
             )
         except (LookupError, ValueError):
-            # What runs is no plan for this pattern: somebody else wrote it.
+            # The running plan does not fit this pattern: another program wrote it.
             return True
         return now < policy.margin * then
 
@@ -303,10 +303,10 @@ class SubgraphFamily:
         return engine_among(self.engines, physical).cost(model, physical, context.colocated.by(physical.name))
 
     def considered(self, model: CostModel, planner_options: PlannerOptions, colocated: ColocatedLoad) -> tuple[Candidate, ...]:
-        """Plan a pattern by all engines, and estimate the plans, each in its company; cheapest first.
+        """Plan a pattern for all engines, and estimate the plans with their co-located loads; cheapest first.
 
         Raises:
-            InvalidQueryError: an engine has no such variant as is wished of it.
+            InvalidQueryError: an engine does not have the requested variant.
             PlanningBudgetError: the pattern cannot be planned within the budget.
         """
         physicals = [engine.plan(model, planner_options.variant(engine)) for engine in self.auto]

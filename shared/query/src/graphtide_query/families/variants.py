@@ -1,6 +1,6 @@
-"""Names of the engines of graph queries and of event patterns, and of the variants of their plans.
+"""Names of the engines of graph queries and event patterns, and of the variants of their plans.
 
-They are known without the planners of those families, which are loaded when the first pattern of theirs is planned.
+They do not import the planners of those families, which load when the first pattern is planned.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PATH_ENGINES: Final = tuple(engine.value for engine in PathEngine)
 SEARCHED: Final = "searched"
 CANONICAL: Final = "canonical"
 PLANS_OF_QUERIES: Final = (SEARCHED, CANONICAL)
-"""Variants of the plans of each; the first where none is wished."""
+"""Variants of the plans of each; the first is the default."""
 
 BUILDERS: Final = ("none", "rw", "spass", "casem-2", "casem", "casem+dce")
 """Names of the builders of plans of event patterns; plans of later ones share more."""

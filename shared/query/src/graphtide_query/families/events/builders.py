@@ -77,7 +77,7 @@ def aggregate(
         patterns: of one stream.
         builder: one of `BUILDERS`.
         unit: of the stream's time.
-        statistics: what is known of the stream.
+        statistics: of the stream.
         budget: what building may spend; with less, less is shared.
         seed: of the walk of `rw`.
 

@@ -1,4 +1,4 @@
-"""The plans of event patterns, laid open: one of many patterns, a node a vertex; or one as it would be matched alone."""
+"""Explain the plans of event patterns: of many patterns, with a node for each vertex; or of one pattern alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def explain_units(plans: Iterable[EventPlan], seen: Iterable[Seen | None], unit_funnel: UnitFunnel) -> Iterator[Explanation]:
-    """Lay open the plan of each unit, once, with what a run saw of its patterns."""
+    """Explain the plan of each unit, once, with the counts of a run."""
     units: dict[int, list[tuple[EventPlan, Seen | None]]] = {}
     for plan, each in zip(plans, seen, strict=True):
         units.setdefault(id(plan.unit), []).append((plan, each))
@@ -42,7 +42,7 @@ def explain_events(
     actuals: Mapping[str, Actual] | None = None,
     trace: EventTrace | None = None,
 ) -> Explanation:
-    """Lay open the plan of many event patterns, a node a vertex.
+    """Explain the plan of many event patterns, with a node for each vertex.
 
     Args:
         plan: the plan.
@@ -56,7 +56,7 @@ def explain_events(
 
 
 def explain_grouped(plan: GroupedPlan, unit: TimeUnit, counts: Mapping[str, int]) -> Explanation:
-    """Lay open how an event pattern is matched where others may share its sub-patterns: as it would be alone, and at what cost.
+    """Explain the plan of an event pattern that may share sub-patterns with others: as it would be alone, with its cost.
 
     Args:
         plan: the pattern, and how it is to be grouped.

@@ -1,4 +1,4 @@
-"""Event patterns: what they read, their forms, and the way to their planner."""
+"""The family of event patterns: what they read, their canonical forms, and their planner."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class EventFamily:
         return print_event_pattern(pattern)
 
     def reads(self, pattern: EventPattern, /) -> Reads:
-        """Return what a pattern reads: labels are types of events; its reach is its time, twice where it looks beyond it."""
+        """Return what a pattern reads: labels are types of events; its lookback is its time, or twice that."""
         types = {event.type for event in pattern.events}
         return Reads(
             streams=pattern.streams,
@@ -77,7 +77,7 @@ class EventFamily:
         )
 
     def lookback(self, pattern: EventPattern, unit: TimeUnit, /) -> int:
-        """Return its hindsight, which may be more than its reach, and the intervals of `ONE PER`."""
+        """Return its lookback, including the intervals of `ONE PER`."""
         return with_past(pattern.one_per, pattern.match_lookback(unit), unit)
 
     def canonical(self, pattern: EventPattern, /) -> None:
@@ -124,7 +124,7 @@ class EventFamily:
         )
 
     def results_stay(self, _pattern: EventPattern, /) -> None:
-        """Return None: matches are no results."""
+        """Return None: matches have no validity."""
 
     def event_names(self, pattern: EventPattern, /) -> tuple[str, ...]:
         """Return the names of all its events."""
@@ -158,7 +158,7 @@ class EventFamily:
         return plan_events(patterns, planner_options, unit=context.unit, statistics=context.statistics)
 
     def assign(self, pattern: EventPattern, planner_options: PlannerOptions, context: PlanningContext, /) -> GroupedPlan:
-        """Say how a pattern is to be grouped with those that its host has beside it."""
+        """Return a pattern with its grouping, for the other patterns of its host."""
         from graphtide_query.families.events.grouping import grouped  # noqa: PLC0415 - as above
 
         return grouped(pattern, planner_options, unit=context.unit, statistics=context.statistics)
@@ -170,11 +170,11 @@ class EventFamily:
         return GroupedPlan(pattern, physical, considered)
 
     def hosted(self, pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GroupedPlan:
-        """Return how it is to be grouped, as it is; those that are there become units."""
+        """Return its grouping unchanged; the patterns of the host become units."""
         return self.assigned(pattern, physical, considered)
 
     def unit_key(self, plan: GroupedPlan, /) -> str:
-        """Return the builder that is wished."""
+        """Return the requested builder."""
         return plan.physical.builder
 
     @property
@@ -189,7 +189,7 @@ class EventFamily:
         return unit_of(plans, unit)
 
     def counts(self, _pattern: EventPattern, /) -> tuple[str, ...]:
-        """Return none: what is counted is told of the unit."""
+        """Return no counts: they belong to the unit."""
         return ()
 
     def explain(
@@ -200,7 +200,7 @@ class EventFamily:
         unit_funnel: UnitFunnel,
         /,
     ) -> tuple[Explanation, ...]:
-        """Lay the plan of each unit open, once."""
+        """Explain the plan of each unit, once."""
         from graphtide_query.families.events.explaining import explain_units  # noqa: PLC0415 - not every run explains
 
         return tuple(explain_units(plans, seen, unit_funnel))
@@ -214,7 +214,7 @@ class EventFamily:
         unit: TimeUnit,
         /,
     ) -> Explanation:
-        """Lay open how a pattern would be matched alone; what it shares, its host alone knows."""
+        """Explain how a pattern would be matched alone; only its host knows what it shares."""
         from graphtide_query.families.events.explaining import explain_grouped  # noqa: PLC0415 - as above
 
         return explain_grouped(self.assigned(pattern, physical, considered), unit, seen.counts)

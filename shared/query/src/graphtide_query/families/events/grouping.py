@@ -1,7 +1,7 @@
-"""Event patterns that come and go where they are matched: each is told how, and those that are there become units.
+"""Group event patterns on their host: each has a grouping, and the patterns of a host become units.
 
-What is told of one pattern is its builder and the rates of the events that it asks for (`Grouping`). Whoever matches some of
-them makes one unit of those, with all that is known of their events.
+A `Grouping` has the builder of a pattern and the rates of its events. A host matches its patterns as one unit, with the known
+rates of all their events.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def grouped(
 
     Args:
         pattern: the pattern.
-        planner_options: the builder that is wished, if one is.
+        planner_options: the requested builder, if any.
         unit: of the stream's time.
-        statistics: what is known of the stream.
+        statistics: of the stream.
 
     Raises:
         InvalidPatternError: the pattern has too many branches, or a duration that is shorter than a tick.

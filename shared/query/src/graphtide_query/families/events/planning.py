@@ -29,13 +29,13 @@ def plan_events(
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
 ) -> tuple[EventPlan, ...]:
-    """Plan event patterns, those of a stream in one unit; without a wish they share what is estimated to be worth it.
+    """Plan event patterns, those of a stream in one unit; by default they share what is estimated to be worth it.
 
     Args:
         patterns: of any streams.
-        planner_options: the builder that is wished, if one is.
+        planner_options: the requested builder, if any.
         unit: of the stream's time.
-        statistics: what is known of the stream.
+        statistics: of the stream.
 
     Returns:
         The plans, in the order of the patterns.

@@ -45,9 +45,9 @@ def regrouped(
 ) -> Regrouping | None:
     """Return the unit that should take the place of units of one stream; None where it is not worth the change.
 
-    To change, the new unit takes the events of one reach again, which costs as much as so many events more. By a margin of 0.8
-    it saves that in four reaches: what is not that much cheaper is left as it is. Since what newcomers save is compared with
-    what all cost, a crowd of patterns is regrouped as often as it has grown by a share, however often somebody joins.
+    A change replays the events of one lookback. With a margin of 0.8 it saves that cost within four lookbacks; units that save
+    less stay as they are. As the savings of new patterns are compared with the cost of all, patterns are regrouped once for
+    each relative growth, however often patterns are added.
 
     Where no more than `policy.changed` of the patterns are not of the largest unit, they are examined locally against its plan;
     otherwise, as where one unit runs, the plan is built anew.

@@ -63,7 +63,7 @@ def units(
         builder: one of `BUILDERS`, whose sharing is taken as it is; or `AUTO`, the best one's where that is cheaper than
             the patterns of a unit alone.
         unit: of the stream's time.
-        statistics: what is known of the stream.
+        statistics: of the stream.
         budget: what building may spend.
         seed: of the walk of `rw`.
 

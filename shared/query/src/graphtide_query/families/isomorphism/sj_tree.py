@@ -24,7 +24,7 @@ WEIGHTS: Final = Weights(9.4, 64.9, 25.9, 20.2, 80.9, 88.6)
 
 
 class SjTree:
-    """See `Engine`; a variant is an `SjTreeStrategy`, chosen by Relative Selectivity where none is wished."""
+    """See `Engine`; a variant is an `SjTreeStrategy`, by default chosen by Relative Selectivity."""
 
     name: Final = "sj-tree"
     variants: Final = tuple(strategy.value for strategy in SjTreeStrategy)
