@@ -1,12 +1,11 @@
-"""How many matches one record is expected to complete where its edge lies at the busiest vertex, by degrees that were counted.
+"""Estimate how many matches one record completes if its edge is at the busiest vertex, by counted degrees.
 
 A record at a hub completes a match with each choice of the hub's other edges. One vertex of the pattern is put at the busiest
-vertex of the stream, and the edge of the record there too, in the direction in which it is busy; all others are put at
-vertices of mean degree. Where pairs of edges at a vertex were counted, these tell which edges the busiest has, elsewhere they
-are like those of the stream. An order keeps the share of permutations that agree with it, a condition lets `PREDICATE_SHARE`
-through. A window that is longer than what was counted holds no more than that. So this is an estimate, neither a bound nor a
-promise: it is for warnings, and refuses nothing. Of conditions that ask attributes of two parts to be equal nothing is known,
-so nothing is estimated.
+vertex of the stream, and the edge of the record there too, in the direction in which it is busy; all others are put at vertices
+of mean degree. Where pairs of edges at a vertex were counted, these tell which edges the busiest has, elsewhere they are like
+those of the stream. An order keeps the share of permutations that agree with it, a condition lets `PREDICATE_SHARE` through. A
+window longer than the counted one holds no more. The estimate is not a bound: it is for warnings, and rejects nothing. The
+effect of conditions that compare attributes of two parts is unknown, so patterns with them have no estimate.
 
 Cost: O(n^2) for n edges, up to `_MOST_EDGES`.
 """
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     _Shares = tuple[float, float, float]
 
 _MOST_EDGES: Final = 64
-"""Edges of a pattern, or atoms of a rule; of more nothing is estimated."""
+"""The most edges of a pattern, or atoms of a rule, that are estimated."""
 
 
 class Expected(NamedTuple):

@@ -1,4 +1,4 @@
-"""The steps of a plan, as EXPLAIN shows them."""
+"""Show the steps of a plan for EXPLAIN."""
 
 from __future__ import annotations
 

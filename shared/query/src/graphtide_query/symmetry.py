@@ -1,4 +1,4 @@
-"""Symmetries of a coloured graph: in how many ways its parts can be permuted so that it stays what it is.
+"""Count the symmetries of a coloured graph: the permutations of its parts that keep it the same.
 
 The parts are numbered. A symmetry maps each to one of its colour and keeps every link. Symmetries are found one at a time:
 colours are refined until they tell nothing new, what is left alike is paired, and the pairing is checked. By orbits and

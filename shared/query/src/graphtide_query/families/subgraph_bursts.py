@@ -1,4 +1,4 @@
-"""How many matches one edge may complete of a pattern of edges: by edges that can be exchanged, or by the stream's degrees.
+"""Estimate how many matches of a pattern of edges one edge may complete, by interchangeable edges or the stream's degrees.
 
 Cost: O(n^2) for n edges.
 """

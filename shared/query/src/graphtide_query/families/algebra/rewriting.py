@@ -1,7 +1,7 @@
 """Rules applied everywhere in a plan: each step is one law at one place, wherever that expression stands.
 
 Equal expressions are one, so that a step replaces all of them and what is shared stays shared. What is fixed, and everything in
-it, is left as it is: the paths of a query are told from expressions as they are written.
+it, is left as it is: the paths of a query are reported from expressions as they are written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_SYMBOLS: Final = 64
 
 
 def fixed_parts(query: GraphQuery, canonical: Plan) -> frozenset[Algebra]:
-    """Return what must not be rewritten: outputs whose paths are told, and all that they are made of."""
+    """Return what must not be rewritten: outputs whose paths are reported, and all their parts."""
     returned = (each for each, output in zip(canonical, query.outputs, strict=True) if output.path is not None)
     return frozenset(part for each in returned for part in distinct(each))
 

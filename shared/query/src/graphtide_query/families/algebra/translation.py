@@ -1,14 +1,14 @@
-"""Regular Queries as expressions of the algebra: the canonical plan.
+"""Translate Regular Queries to expressions of the algebra: the canonical plan.
 
 Each input becomes a WSCAN, with a FILTER over it if it asks for more than a label; each rule a PATTERN, rules of one head a
 UNION; each closure a PATH of one symbol. Longer path expressions are taken apart first: concatenation into a PATTERN, and
-alternation into a UNION; what may be empty is left out where it is, since the whole never is. A concatenation with more
-than `MOST_LEFT_OUT` such parts, or over what rules derive, stays one PATH, whose automaton leaves them out: each of them would
-double what is taken apart. A path that is told stays one PATH, from one end alone where the rule says which vertex that is: no
+alternation into a UNION; what may be empty is left out where it is, since the whole never is. A concatenation with more than
+`MOST_LEFT_OUT` such parts, or over what rules derive, stays one PATH, whose automaton leaves them out: each of them would
+double what is taken apart. A path that is returned stays one PATH, from one known end if the rule fixes that vertex: no
 transformation changes it.
 
 Deviates from Algorithm SGQParser in that a rule which only gives another predicate a new name adds no operator, as in the
-paper's Example 8; but for a path that is told, whose steps along it are edges that the rule derives.
+paper's Example 8; except for a returned path, whose steps are edges that the rule derives.
 Reference: paper 001, section 5.2, Algorithm SGQParser.
 """
 
@@ -62,7 +62,7 @@ class Predicates:
 
     Attributes:
         known: as rules read them; a head that only gives another predicate a new name is as that is.
-        steps: as a path that is told steps along them: a head gives edges that are derived, of its own label, or of that of the
+        steps: as a reported path steps along them: a head gives edges that are derived, of its own label, or of that of the
             head that it only gives another name.
     """
 
@@ -86,12 +86,12 @@ def derived_predicates(query: GraphQuery) -> Predicates:
 
 
 def returned_paths(query: GraphQuery) -> dict[str, str]:
-    """Return the name of the path that is told with the results of a head, where one is."""
+    """Return the name of the path that is reported with the results of a head, if there is one."""
     return {output.head: output.path for output in query.outputs if output.path is not None}
 
 
 def rule_expression(rule: Rule, predicates: Predicates, returned: str | None = None) -> Algebra:
-    """Return the expression of one rule over predicates; `returned` is the name of the path that is told."""
+    """Return the expression of one rule over predicates; `returned` is the name of the reported path."""
     parts = tuple(
         Part(
             returned_expression(rule, atom, predicates)
@@ -113,7 +113,7 @@ def rule_expression(rule: Rule, predicates: Predicates, returned: str | None = N
 def atom_expression(atom: Atom, predicates: Predicates, *, is_told: bool = False) -> Algebra:
     """Return the expression of an atom over predicates.
 
-    A path that is told is one PATH, whatever its expression, so that its steps are those that the query names.
+    A reported path is one PATH, whatever its expression, so its steps are those that the query names.
     """
     known = predicates.steps if is_told else predicates.known
     match atom.expression:

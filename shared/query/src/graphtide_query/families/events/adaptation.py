@@ -1,8 +1,8 @@
-"""Plans while the stream runs: patterns come and go, examined against the plan as it is.
+"""Adapt plans while the stream runs: add and remove patterns, compared with the current plan.
 
-Nothing that is in a plan is built anew: the sub-patterns of its vertices stay as they are, so that an engine which is given the
-new plan knows by them what it has already. What was given away by looking locally is given back by a rebuild, which
-`deserves_rebuild` advises when the stream or the patterns are others than those the plan was built for.
+No part of a plan is rebuilt: the sub-patterns of its vertices stay, so an engine recognises by them what it already has. Local
+changes lose some sharing; a rebuild restores it, and `deserves_rebuild` advises one when the stream or the patterns have
+changed since the plan was built.
 
 Reference: paper 002, section 5.4.
 """
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RebuildPolicy:
-    """When a plan deserves to be built anew.
+    """When to rebuild a plan.
 
     Attributes:
         drift: of the stream's statistics.
-        changed: share of the patterns that came or went since the plan was built.
+        changed: share of the patterns that were added or removed since the plan was built.
     """
 
     drift: DriftPolicy = field(default_factory=DriftPolicy)
@@ -58,7 +58,7 @@ def deserves_rebuild(
 def with_pattern(
     plan: AggregationPlan, pattern: EventPattern, unit: TimeUnit, statistics: StatisticsSnapshot
 ) -> AggregationPlan:
-    """Return the plan with another pattern, the last.
+    """Return the plan with another pattern, added last.
 
     Each of its branches becomes a vertex, if it is none yet. Those vertices that each of its matches contains become its
     parents, the largest first. Of what they leave of it, what it has most in common with the differential part of some vertex
@@ -75,7 +75,7 @@ def with_pattern(
 
 
 def without_pattern(plan: AggregationPlan, pattern: int) -> AggregationPlan:
-    """Return the plan without the pattern in this place, and without the vertices that nobody shares any more."""
+    """Return the plan without the pattern in this place, and without vertices that are no longer shared."""
     return pruned(replace(plan, branches=plan.branches[:pattern] + plan.branches[pattern + 1 :]))
 
 

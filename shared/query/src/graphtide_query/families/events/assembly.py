@@ -1,4 +1,4 @@
-"""The plan of what is shared: vertices after their parents, equal sub-patterns as one, and none that nobody shares."""
+"""Assemble the plan of shared sub-patterns: vertices after their parents, equal ones merged, unshared ones left out."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def assembled(
 
 
 def _after_parents(same: Sequence[int], links: Mapping[int, Sequence[Link]]) -> Iterator[int]:
-    """Yield the vertices that stand for all that are the same, each after its parents."""
+    """Yield one vertex for each group of equal ones, each after its parents."""
     seen: set[int] = set()
     for last in links:
         waiting = [last]

@@ -1,4 +1,4 @@
-"""The branch form of event patterns: each way to match a pattern, as slots in a partial order.
+"""Convert event patterns to branch form: each way to match a pattern, as slots in a partial order.
 
 SEQ puts each slot of a part before each of the later parts, AND says nothing of its parts' order. An OR of events that differ
 in their types, and that no predicate reads and no other part could be, is one slot of several types. Any other OR makes a
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphtide_core.predicate import Expression
 
 MOST_BRANCHES: Final = 256
-"""Branches that a pattern may have: each is a sub-pattern of its own to engines."""
+"""The most branches of a pattern: each is a sub-pattern for engines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class BranchForm:
 
 
 def branches(pattern: EventPattern) -> tuple[BranchForm, ...]:
-    """Return the ways to match a pattern, the preferred first.
+    """Return the branches of a pattern, the preferred first.
 
     A predicate that reads an event of a part of an OR which a branch does not take is none of the branch.
 
@@ -72,7 +72,7 @@ def branches(pattern: EventPattern) -> tuple[BranchForm, ...]:
 def _mistakable(root: Part) -> Iterator[str]:
     """Yield the events of ORs that are of a type which another part, to come beside them, takes as well.
 
-    As one slot such an OR would find the same events twice where two branches of it have them; a match is told under the first.
+    As one slot, such an OR would find the same events twice if two branches have them; a match is reported under the first.
     """
     positive = positive_events(root)
     for choice in choices(root):
@@ -83,7 +83,7 @@ def _mistakable(root: Part) -> Iterator[str]:
 
 
 def _is_one_slot(choice: Or, read: frozenset[str]) -> bool:
-    """Whether an OR is a slot of several types, so that the type of an event tells its name."""
+    """Return whether an OR is a slot of several types, so that the type of an event gives its name."""
     parts = [part for part in choice.parts if isinstance(part, QueryEvent) and part.type is not None and part.repeat is None]
     types = {part.type for part in parts}
     return len(types) == len(choice.parts) and read.isdisjoint(part.name for part in parts)

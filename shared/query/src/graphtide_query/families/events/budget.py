@@ -1,8 +1,8 @@
-"""How much work the plan of many event patterns may take, and what of it is left.
+"""Limit the work of planning many event patterns, and count what is left.
 
 Work is counted, not timed, so that a plan is the same on every machine and at every load (ADR 10). A unit is one examination:
-two sub-patterns that are looked at for what they have in common, a few microseconds. Every builder has a whole plan from its
-first examination on and makes it better; one that has spent its units ends with what it has.
+two sub-patterns compared for common parts, a few microseconds. Every builder has a complete plan from its first examination and
+improves it; one that has spent its units ends with its current plan.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AggregationBudget:
-    """What building one plan may spend, in examinations."""
+    """The work budget of building one plan, in examinations."""
 
     examinations: int = 5_000_000
 

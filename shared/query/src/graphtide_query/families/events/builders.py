@@ -1,4 +1,4 @@
-"""The builders of aggregation plans: from the event patterns of one stream to the graph of sub-patterns that matches them all.
+"""Build aggregation plans: from the event patterns of one stream to the graph of sub-patterns that matches them all.
 
 All builders' plans give the same matches; they differ in what is shared. Branches that are equal are one vertex in every plan.
 """
@@ -41,7 +41,7 @@ ANY_TYPE: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Distinct sub-patterns, and what builders may know of the stream and do.
+    """The input of a builder: distinct sub-patterns, the rates of the stream and the budget.
 
     Attributes:
         forms: the numbers of their keys and terms.

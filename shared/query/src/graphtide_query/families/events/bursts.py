@@ -1,4 +1,4 @@
-"""How many matches one event may complete: by events that can be exchanged, and by the rates of those of iterations.
+"""Estimate how many matches one event may complete, by interchangeable events and the rates of events in iterations.
 
 An iteration under `SKIP TILL ANY` takes every set of the events that there are.
 Cost: O(n^2) for n events.

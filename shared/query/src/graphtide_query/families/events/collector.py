@@ -1,7 +1,7 @@
-"""A pause of the collector of cycles, for work that makes very many small values and no cycles.
+"""Pause the garbage collector during work that creates very many small values and no cycles.
 
-Python looks for cycles whenever there are enough new values, among all that it knows. While a plan of thousands of patterns is
-built, that is a fifth to a quarter of the time, and finds nothing.
+Python searches all its values for cycles whenever there are enough new ones. While a plan of thousands of patterns is built,
+that takes a fifth to a quarter of the time, and finds nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Look for no cycles meanwhile, in any thread; what another has paused stays so."""
+    """Pause the collector in all threads; a pause by another caller stays."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

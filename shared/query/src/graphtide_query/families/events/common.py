@@ -1,4 +1,4 @@
-"""What two sub-patterns have in common: a sub-pattern that each match of either one contains.
+"""Find the common sub-pattern of two sub-patterns: each match of either one contains it.
 
 * AND, SEQ and their mixture: the slots that both have, with the order that both imply.
 * OR: slots of which each may take what the other may not, but both some type, are one slot of all their types.

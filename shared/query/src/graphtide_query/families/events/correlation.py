@@ -1,4 +1,4 @@
-"""The correlation graph of sub-patterns: each linked with those that ask for the most of its event types.
+"""Build the correlation graph of sub-patterns: each is linked with those that share the most of its event types.
 
 Similarity of i to j is |E_i & E_j| / |E_i|, where E are the sets of event types. The common types of all pairs are the product
 of the matrix sub-patterns x types with its transpose; both are sparse, and rows of the product are made one at a time from the

@@ -1,4 +1,4 @@
-"""What a plan of event patterns is estimated to cost: nanoseconds for an event of the stream, as plans of other families cost.
+"""Estimate the cost of a plan of event patterns, in nanoseconds for an event of the stream, as for other families.
 
 Three things take time. An event goes into each slot that takes it and that no parent fills. A vertex looks at combinations of
 its parents' instances and the events of its other slots, the rarest first; each is looked at once, when the last of its events

@@ -1,4 +1,4 @@
-"""Differential compensation examination: what the members of different clusters share beside the marks of their clusters.
+"""Differential compensation: find what members of different clusters share beside the marks of their clusters.
 
 The differential part of a vertex is what its parents do not fill. Clusters are looked at in pairs, those with the most edges
 between them first; of each pair the children with edges between them are examined, and a common sub-pattern of their

@@ -1,4 +1,4 @@
-"""Sub-patterns in the form that plan builders compare: slots, orders and predicates are numbers, the same in all patterns.
+"""Convert sub-patterns to the form that plan builders compare: slots, orders and predicates are numbers, equal in all patterns.
 
 A slot's *key* stands for what it takes: its types, how often, and its number among the slots that take the same. Sub-patterns
 then have in common what their sets have in common: no slots have to be matched up, and an examination is a few operations on

@@ -34,7 +34,7 @@ def grouped(
     unit: TimeUnit = TimeUnit.MILLISECOND,
     statistics: StatisticsSnapshot | None = None,
 ) -> GroupedPlan:
-    """Return how an event pattern is to be matched; what it is estimated to cost is what it costs alone, without a share.
+    """Return the grouping of an event pattern; its estimated cost is that of the pattern alone.
 
     Args:
         pattern: the pattern.
@@ -57,7 +57,7 @@ def grouped(
 
 
 def rates_of(pattern: EventPattern, statistics: StatisticsSnapshot) -> EventRates:
-    """Return how often the events come that a pattern asks for. Complexity: O(types of edges)."""
+    """Return the rates of the events of a pattern. Complexity: O(types of edges)."""
     if statistics.window is None:
         return EventRates()
     counts = {event.type: 0 for event in events(pattern.root) if event.type is not None}
@@ -68,7 +68,7 @@ def rates_of(pattern: EventPattern, statistics: StatisticsSnapshot) -> EventRate
 
 
 def statistics_of(known: Iterable[EventRates]) -> StatisticsSnapshot:
-    """Return what is known of a stream from the rates of the events of patterns; of one type the last say holds."""
+    """Return statistics of a stream from the rates of the events of patterns; for each type, the last rate counts."""
     rates = [each for each in known if each.ticks > 0]
     if not rates:
         return StatisticsSnapshot()
@@ -82,7 +82,7 @@ def statistics_of(known: Iterable[EventRates]) -> StatisticsSnapshot:
 
 
 def has_drifted(then: Grouping, now: Grouping, policy: DriftPolicy) -> bool:
-    """Return whether the events that a pattern asks for come so much more or less often that another plan may be better."""
+    """Return whether the rates of a pattern's events have changed so much that another plan may be better."""
     return should_replan(statistics_of([then.rates]), statistics_of([now.rates]), policy)
 
 

@@ -1,4 +1,4 @@
-"""The vertices of an aggregation plan, as EXPLAIN shows them."""
+"""Show the vertices of an aggregation plan for EXPLAIN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From event patterns to plans: those of one stream are a unit, which one plan of common sub-patterns matches."""
+"""Plan event patterns: those of one stream are a unit, which one plan of common sub-patterns matches."""
 
 from __future__ import annotations
 

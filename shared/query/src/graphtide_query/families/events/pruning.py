@@ -1,4 +1,4 @@
-"""Plans whose vertices are in order, without those that nobody shares."""
+"""Order the vertices of plans, and remove those that are not shared."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pruned(plan: AggregationPlan) -> AggregationPlan:
 
 
 def in_order(plan: AggregationPlan) -> AggregationPlan:
-    """Return the plan with each vertex after its parents, and otherwise in the order they are in. Complexity: O(vertices)."""
+    """Return the plan with each vertex after its parents, and otherwise in the same order. Complexity: O(vertices)."""
     places: dict[VertexIndex, VertexIndex] = {}
     for last in range(len(plan.vertices)):
         waiting = [last]

@@ -1,8 +1,8 @@
-"""Estimated instances of sub-patterns: how many are alive, by the rates of event types and what predicates let through.
+"""Estimate how many instances of sub-patterns are alive, by the rates of event types and the selectivity of predicates.
 
 Of n events in the time of a sub-pattern, its slots take any; an order keeps the share of permutations that agree with it, which
 for orders that are forests is the product, over the slots, of one through the number of slots from it on. Predicates let
-`PREDICATE_SHARE` through each. What must not come is left out of account. The estimates compare plans; they promise no figures.
+`PREDICATE_SHARE` through each. Events that must not come are ignored. The estimates rank plans; they are not predictions.
 
 Reference: paper 002, section 2.3 (stream statistics).
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.events.forms import Disjunction, Form, Forms, Key
 
 UNKNOWN_EVENTS: Final = 10.0
-"""Events of a type in the time of a pattern where nothing is known of the stream."""
+"""Events of a type in the time of a pattern, without statistics."""
 
 _LONGEST_LIST: Final = 64
 """Events up to which the lists of a repeated slot are counted."""

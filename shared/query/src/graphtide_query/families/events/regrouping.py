@@ -1,6 +1,6 @@
-"""Units of event patterns that run, and whether one unit with a new plan should take their place.
+"""Decide whether one unit with a new plan should replace running units of event patterns.
 
-Patterns that come one by one are units of their own, and a plan may have been made when the stream was another. One unit for
+Patterns that are added one by one are separate units, and the stream may have changed since a plan was made. One unit for
 all saves the instances that they have in common, and what each unit takes to keep an event that several ask for.
 """
 
@@ -43,7 +43,7 @@ def regrouped(
     margin: float = MARGIN,
     policy: RebuildPolicy | None = None,
 ) -> Regrouping | None:
-    """Return the unit that should take the place of units of one stream; None where it is not worth the change.
+    """Return the unit that should replace units of one stream; None if the change is not worth it.
 
     A change replays the events of one lookback. With a margin of 0.8 it saves that cost within four lookbacks; units that save
     less stay as they are. As the savings of new patterns are compared with the cost of all, patterns are regrouped once for
@@ -119,7 +119,7 @@ def without(own: EventUnit, place: int) -> EventUnit:
 
 
 def _remaining(own: EventUnit, places: Sequence[tuple[int, int]]) -> tuple[list[int], EventUnit]:
-    """Return a unit without the patterns that went, with the numbers of those in it."""
+    """Return a unit without the removed patterns, with the numbers of the others."""
     kept = {place for place, _ in places}
     for gone in reversed(range(len(own.patterns))):
         own = own if gone in kept else without(own, gone)
@@ -127,6 +127,6 @@ def _remaining(own: EventUnit, places: Sequence[tuple[int, int]]) -> tuple[list[
 
 
 def _cost(own: EventUnit, unit: TimeUnit, known: StatisticsSnapshot) -> float:
-    """Estimate what a unit costs for each event of the stream, in nanoseconds."""
+    """Estimate the cost of a unit for each event of the stream, in nanoseconds."""
     alive = sizes(own.aggregation, own.patterns, unit, known)
     return cost(own.aggregation, alive).nanoseconds + kept(own.aggregation, known)

@@ -1,4 +1,4 @@
-"""Who shares with whom: sub-patterns, and under each those whose matches contain its own. What builders make plans of."""
+"""The sharing between sub-patterns: each has as children those whose matches contain its own. Builders turn it into plans."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Units of event patterns: those that share sub-patterns are matched together, if that is estimated cheaper than each alone.
 
-A unit has a plan of its own, so that a pattern that comes or goes touches its unit alone, and units can run on several hosts.
+A unit has its own plan, so adding or removing a pattern changes only its unit, and units can run on several hosts.
 Patterns share a unit if some vertex of the plan of all is contained in the matches of both.
 """
 

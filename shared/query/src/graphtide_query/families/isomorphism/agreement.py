@@ -1,4 +1,4 @@
-"""The share of the permutations of edges that agree with a timing order, of a set of edges that grows one by one.
+"""Compute the share of permutations that agree with a timing order, for a set of edges that grows one by one.
 
 `CostModel.consistent` gives the same but for rounding: the hook length formula over what precedes or what follows each edge.
 Invariant: for every edge it is known how much it would change the share through those added before it.

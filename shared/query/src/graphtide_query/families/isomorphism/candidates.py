@@ -1,4 +1,4 @@
-"""The plan of the `filtering` engine: where its searches start, in which order they go on, how many candidates are alive.
+"""Plan the `filtering` engine: where its searches start, their orders, and how many candidates are alive.
 
 An edge is a candidate of a query edge only if the query edges that touch it and must be earlier have candidates at the same
 vertex when it arrives. A vertex has one with probability 1 - exp(-m) for m candidates a vertex, as edges are taken to be

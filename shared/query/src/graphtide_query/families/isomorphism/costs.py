@@ -1,4 +1,4 @@
-"""What the engines of subgraph isomorphism spend on a stream, in terms that all of them share.
+"""Estimate the cost of the engines of subgraph isomorphism, in terms that all of them share.
 
 Costs count what an engine does for an average edge by the cost model's estimates, and weigh it by `Weights`, fitted by least
 squares of relative errors to rates measured over the named workloads (`docs/benchmarks/subgraphs.md`), with the true numbers of

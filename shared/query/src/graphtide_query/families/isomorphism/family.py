@@ -14,7 +14,7 @@ ISOMORPHISM: Final = SubgraphFamily(
     "isomorphism",
     "patterns under isomorphism",
     engines=(TIMING, SJ_TREE, RE_SEARCH, FILTERING),
-    # What one search has estimated the next finds kept: the order decides what each finds within its allowance.
+    # Searches share cached estimates, so their order decides what each finds within its work budget.
     auto=(SJ_TREE, RE_SEARCH, TIMING, FILTERING),
     services={
         "timing": "matcher_timing",

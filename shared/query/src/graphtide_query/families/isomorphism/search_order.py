@@ -1,8 +1,8 @@
 """The order in which a local search binds the edges of a pattern, for every edge that a match may be found from.
 
 Greedy: next comes the edge that leaves the fewest bindings open. An edge between two bound vertices only filters; one that must
-be later than the newest edge leaves none. Once the search has spent its allowance, orders are weighed as they grow: the same
-estimates but for rounding, so that equals may come in another order.
+be later than the newest edge leaves none. Once the search has spent its work budget, orders are compared as they grow: the same
+estimates except for rounding, so equals may change their order.
 
 Reference: the matching orders of paper 003, section 2 (IncIsoMatch); the rule is our own.
 """
@@ -27,7 +27,7 @@ _MOST = math.log(MOST)
 
 
 def plan_search(model: CostModel) -> SearchPlan:
-    """Return the plan of the `re-search` engine. Complexity: O(n^3) estimates for n edges, O(n^2 log n) past the allowance."""
+    """Return the plan of the `re-search` engine. Complexity: O(n^3) estimates for n edges, O(n^2 log n) past the budget."""
     work_budget = model.work.search()
     orders = [_order(model, start, work_budget) for start in range(len(model.pattern.edges))]
     return SearchPlan(tuple(orders), tuple(fan_outs(model, order) for order in orders))

@@ -1,7 +1,7 @@
 """Decomposition of a pattern into the leaves of a left-deep subgraph join tree.
 
 Greedy by ascending selectivity: the rarest primitive comes first; then, again and again, the rarest of the edges left that
-touches what is covered already, the frontier. With paths, a primitive has two edges as long as two adjacent ones are left that
+touches the covered edges, the frontier. With paths, a primitive has two edges as long as two adjacent ones are left that
 touch the frontier, and one edge after that.
 
 Reference: paper 003, Algorithm 4 (its M is given by the strategy, section 5.2). Deviations: where the paper is silent, between

@@ -4,10 +4,10 @@ A timing-connected subquery is a chain of the timing order that is connected pre
 so a set of edges names it. `subqueries` grows all of them edge by edge and `decompose` takes the largest that is disjoint
 from those taken, until every edge is covered.
 
-Both searches have an allowance. Subqueries of a size that are too many are cut to the cheapest; once the allowance is spent, to
-the few that most edges can still follow. These may grow long and dear; so there are then two more decompositions, by the few
-cheapest and into single edges, of which the one is taken that makes the fewest partial matches. Join orders are built from the
-cheapest subquery on; the allowance spent, the best of those built so far is taken.
+Both searches have a work budget. Too many subqueries of a size are cut to the cheapest; once the budget is spent, to the few
+that most edges can still follow. These may grow long and expensive, so two more decompositions are built, from the few cheapest
+and from single edges; the one with the fewest partial matches is chosen. Join orders start from the cheapest subquery; once the
+budget is spent, the best one so far is chosen.
 
 Reference: paper 004, Definitions 8 and 9, sections 3.2 and 6.1. Deviations: among subqueries of one size the cost model
 chooses, where the paper is silent; a pattern with more than `MAX_SUBQUERIES` subqueries of a size keeps the cheapest of that
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 MAX_SUBQUERIES = 2000
 MAX_PERMUTED = 7
 LOOKS = 4
-"""Subqueries that are weighed anew before the next one is joined, when the allowance is spent."""
+"""Subqueries that are compared again before the next join, once the work budget is spent."""
 FEW = 8
-"""Subqueries of a size that are kept when the allowance is spent."""
+"""Subqueries of a size that are kept once the work budget is spent."""
 
 TimingSequence = tuple[int, ...]
 Rank = Callable[[CostModel, TimingSequence], float]
@@ -45,7 +45,7 @@ def plan_timing(model: CostModel, storage: Storage = Storage.MS_DAG) -> TimingPl
     """Return the plan of the `timing` engine: decomposition, join order, estimated cardinalities.
 
     Complexity: O(subqueries x edges) for the decomposition, O(k!) for k subqueries up to `MAX_PERMUTED`, O(k^3) beyond; each
-    within its allowance.
+    within its work budget.
     """
     decompositions = list(_decompositions(model))
     work_budget = model.work.search()
@@ -54,7 +54,7 @@ def plan_timing(model: CostModel, storage: Storage = Storage.MS_DAG) -> TimingPl
 
 
 def _decompositions(model: CostModel) -> Iterator[list[TimingSequence]]:
-    """Yield the decomposition; where its search has spent its allowance, one into cheap subqueries and one into edges, too."""
+    """Yield the decomposition; if its search has spent its work budget, also one into cheap subqueries and one into edges."""
     work_budget = model.work.search()
     yield decompose(model, work_budget)
     if work_budget.left == 0:
@@ -81,7 +81,7 @@ def _reach(model: CostModel, sequence: TimingSequence) -> float:
 def subqueries(model: CostModel, among: int, work_budget: WorkBudget, rank: Rank) -> Iterator[list[TimingSequence]]:
     """Yield the timing-connected subqueries of some edges by size, the shortest first (section 6.1, steps 1 to 3).
 
-    Those that rank least are kept where the allowance is spent.
+    Once the work budget is spent, only those of the lowest rank are kept.
     """
     grown: list[TimingSequence] = [(edge,) for edge in members(among)]
     while grown:
@@ -187,7 +187,7 @@ def _cost(model: CostModel, order: Sequence[TimingSequence]) -> float:
 def _greedy(
     model: CostModel, first: TimingSequence, parts: Sequence[TimingSequence], work_budget: WorkBudget
 ) -> tuple[TimingSequence, ...]:
-    """Join next the part that leaves the fewest partial matches; the allowance spent, of the `LOOKS` that promised most."""
+    """Join next the part that leaves the fewest partial matches; once the budget is spent, only among the best `LOOKS`."""
     order = [first]
     left = [part for part in parts if part != first]
     promised: dict[TimingSequence, float] = {}

@@ -1,1 +1,1 @@
-"""Dual simulation: what is reported are components, in which many edges may match each edge of the pattern."""
+"""Dual simulation: reports components, in which many edges may match each edge of the pattern."""

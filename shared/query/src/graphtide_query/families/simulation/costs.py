@@ -1,4 +1,4 @@
-"""What the engines of dual simulation spend on a stream, in terms that all of them share.
+"""Estimate the cost of the engines of dual simulation, in terms that all of them share.
 
 All engines take an edge that can be a query edge, and verify those that they cannot exclude. `ddst-baseline` verifies each,
 over the whole window. `ddst-signature` verifies an edge whose ends have as many edges as the query asks for there, whatever

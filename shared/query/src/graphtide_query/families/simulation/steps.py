@@ -15,7 +15,7 @@ def steps(pattern: SubgraphPattern, held: float | None, of: str, passed: str = "
 
     Args:
         pattern: the pattern.
-        held: how many edges are estimated to be held, if that is known.
+        held: the estimated number of held edges, if known.
         of: what the fixpoint is found of.
         passed: which edges pass to it; all where nothing is said.
     """

@@ -1,4 +1,4 @@
-"""What adds nothing goes: what comes twice, UNIONs of UNIONs, FILTERs that ask nothing, PATTERNs that keep all.
+"""Remove redundant parts: duplicates, UNIONs of UNIONs, FILTERs without conditions, PATTERNs that keep everything.
 
     UNION(X, X) = X        UNION(UNION(X, Y), Z) = UNION(X, Y, Z)        PATTERN[x, y](X as (x, y)) = X
 
