@@ -52,7 +52,7 @@ class Filter(_Operator):
     """The tuples of the operand for which everything holds that is asked.
 
     Over a `WScan`, conditions read the edge `e` and act before equal edges become one tuple; labels are those of its ends.
-    Over any other operand, conditions read `source.id` and `target.id` alone, and there are no labels.
+    Over any other operand, conditions read only `source.id` and `target.id`, and there are no labels.
     """
 
     operand: Algebra
@@ -96,7 +96,7 @@ class Pattern(_Operator):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a symbol of a path expression stands for."""
+    """The expression that a symbol of a path expression stands for."""
 
     symbol: str
     operand: Algebra
@@ -139,7 +139,7 @@ def operands(expression: Algebra) -> tuple[Algebra, ...]:
 
 
 def paths(expression: Algebra) -> Iterator[Path]:
-    """Yield the PATHs of an expression, each as often as it stands there."""
+    """Yield the PATHs of an expression, each as often as it occurs."""
     if isinstance(expression, Path):
         yield expression
     for operand in operands(expression):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Obstacle(Enum):
-    """Why events are no match: the first that holds, in the order in which they are asked."""
+    """Why events are not a match: the first reason that applies, in this order."""
 
     UNKNOWN = "unknown"
     """No record that was matched has the id: it is not there, or was bad, late or a duplicate."""

@@ -41,7 +41,7 @@ class QueryEvent:
 
 @dataclass(frozen=True, slots=True)
 class Seq:
-    """Each event of a part is no later than any of the next part; a NOT stands between those on its sides."""
+    """Each event of a part is no later than any of the next part; a NOT applies between its neighbours."""
 
     parts: tuple[Part, ...]
     word: ClassVar[str] = "SEQ"
@@ -126,7 +126,7 @@ class Visitor(ABC, Generic[R]):
 
 
 def walk(part: Part) -> Iterator[Part]:
-    """Yield a part, then the parts below it, in the order of the text; the events of a NOT are no parts."""
+    """Yield a part, then the parts below it, in the order of the text; the events of a NOT are not parts."""
     yield part
     if isinstance(part, Group):
         for each in part.parts:
@@ -143,7 +143,7 @@ def events(part: Part) -> Iterator[QueryEvent]:
 
 
 def positive_events(part: Part) -> tuple[QueryEvent, ...]:
-    """Return the events of a part that are to come, in the order of the text."""
+    """Return the events of a part that must come, in the order of the text."""
     return tuple(each for each in walk(part) if isinstance(each, QueryEvent))
 
 

@@ -74,7 +74,7 @@ def _refuse_nesting(root: Group) -> None:
 
 
 def _place(part: Part) -> Location | None:
-    """Return where the first event of a part stands, however deep."""
+    """Return the place of the first event of a part, at any depth."""
     while isinstance(part, Group):
         if not part.parts:
             return None

@@ -24,7 +24,7 @@ class Lookbacks:
     _attributes: defaultdict[StreamName, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def take(self, name: str, reads: Reads | None) -> None:
-        """Take what a pattern reads now; None if there is no such pattern any more."""
+        """Set the current reads of a pattern; None if the pattern was removed."""
         old = self._by_pattern.pop(name, None)
         if old is not None:
             self._forget(old)

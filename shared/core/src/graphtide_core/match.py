@@ -160,7 +160,7 @@ class OccurrenceMatch:
 
 @dataclass(frozen=True, slots=True)
 class DerivedEdge:
-    """A step of a path that is no edge of the stream: an edge that a rule derives."""
+    """A derived step of a path: an edge that a rule derives, not one of the stream."""
 
     label: str
     source: VertexId

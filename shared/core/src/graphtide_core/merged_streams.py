@@ -21,7 +21,7 @@ def merged(streams: Iterable[StreamName]) -> StreamName:
 
 
 def sources(stream: StreamName) -> tuple[StreamName, ...]:
-    """Return the streams that one is merged from, in the order of their names; the stream itself if it is no merged one."""
+    """Return the streams that a stream is merged from, in the order of their names; or the stream itself."""
     return tuple(StreamName(name) for name in stream.split(_BETWEEN))
 
 

@@ -87,7 +87,7 @@ def is_nested_too_deep(expression: PathExpression) -> bool:
 
 
 def symbols(expression: PathExpression) -> Iterator[Symbol]:
-    """Yield the symbols of an expression, from left to right, each as often as it stands there."""
+    """Yield the symbols of an expression from left to right, each as often as it occurs."""
     match expression:
         case Symbol():
             yield expression

@@ -133,7 +133,7 @@ class SubgraphPattern:
     is_distinct: bool = False
     one_per: OnePer | None = None
     is_view: ClassVar[bool] = False
-    """Matches of edges are no stream of edges."""
+    """Matches of edges do not form a stream of edges."""
 
     def __post_init__(self) -> None:
         """Refuse what no engine could match.

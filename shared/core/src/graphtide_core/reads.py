@@ -36,7 +36,7 @@ class Lookback:
     def ticks(self, unit: TimeUnit) -> int:
         """Return the lookback in a stream's ticks: with `now` the newest time, edges are read while ts > now - lookback.
 
-        It is no longer than times can be apart; 0 where edges are counted.
+        At most the largest distance of two times; 0 for windows of edges.
         """
         if isinstance(self.length, EdgeCount):
             return 0

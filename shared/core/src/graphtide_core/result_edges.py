@@ -40,7 +40,7 @@ class ResultEdges:
         self._most = _FEW
 
     def of(self, emitted: Iterable[Match]) -> Iterator[Edge]:
-        """Yield the edges, and deletions, of emitted results; matches that are no edge, as those of patterns, give none."""
+        """Yield the edges and deletions of emitted results; matches that are not edges, as those of patterns, give none."""
         for match in emitted:
             if isinstance(match, IntervalMatch) and len(match.bindings) == _COLUMNS:
                 yield from self._of(match)

@@ -1,4 +1,4 @@
-"""Words in messages: quoted, and the known one that somebody may have meant by one that is not known.
+"""Quote words in messages, and suggest the known word that an unknown word may mean.
 
 Cost of a suggestion: quadratic in the lengths of the words, for each known one; words past 100 characters are left out.
 """

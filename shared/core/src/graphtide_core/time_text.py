@@ -22,13 +22,13 @@ _LONGEST_SHOWN: Final = 40
 
 
 def ticks_alone(text: str) -> EventTime | None:
-    """Return the time that a text writes as a number of ticks; None if it is another text, or a number that is no time."""
+    """Return the time of a text with a number of ticks; None for other texts, or a number outside the range of times."""
     ts = int(text) if _INTEGER.fullmatch(text) else None
     return EventTime(ts) if ts is not None and MIN_EVENT_TIME <= ts <= MAX_EVENT_TIME else None
 
 
 def nanoseconds_of(text: str) -> Fraction | None:
-    """Return the nanoseconds since 1970 of a date and time as ISO 8601 writes it; None if it is no such text."""
+    """Return the nanoseconds since 1970 of a date and time in ISO 8601; None for other texts."""
     found = _ISO.fullmatch(text)
     if found is None:
         return None

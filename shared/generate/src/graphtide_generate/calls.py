@@ -47,7 +47,7 @@ class CallOptions:
         gap: milliseconds between two calls, on average.
         shared: how likely a contact is one that the circle shares.
         long: share of the calls that are long.
-        unreached: share of the calls that reach nobody: they are short, and tried again.
+        unreached: share of the calls without an answer: they are short, and tried again.
     """
 
     recipe: Recipe = field(default_factory=lambda: Recipe.of_nature(1, 10_000))
@@ -63,7 +63,7 @@ class CallOptions:
         """Refuse what cannot be.
 
         Raises:
-            ValueError: nobody to call, a share that is none, or plants.
+            ValueError: there is no other person to call, a share is outside 0 to 1, or `plants` are invalid.
         """
         self.recipe.refuse_plants("calls")
         if min(self.core, self.contacts) < 1:

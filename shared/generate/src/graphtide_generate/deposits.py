@@ -118,7 +118,7 @@ def _structured(rng: random.Random, options: DepositOptions, accounts: tuple[int
 
 
 def _amounts(rng: random.Random) -> list[int]:
-    """Return amounts of which the last passes the sum, and is no larger than the first: so it does not pass it without that."""
+    """Return amounts whose sum only the last one exceeds; the last is at most the first."""
     while True:
         amounts: list[int] = []
         while sum(amounts) <= SUM:

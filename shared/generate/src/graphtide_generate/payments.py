@@ -6,7 +6,7 @@ names the credit payment it settles; hardly any of the money gets lost on the wa
 
 Only planted instances match, by construction:
 
-1. In the background merchants transfer to suppliers alone, and suppliers to suppliers alone; whoever pays by credit is a
+1. In the background merchants transfer to suppliers alone, and suppliers to suppliers alone; a payer by credit is a
    customer, never a supplier. So t3 and t4 of a match, which lead from a merchant to a payer, pass a planted middleman.
 2. Every instance and decoy has middlemen of its own that the background never touches: t3 and t4, hence m and c, are planted.
 3. The background has no credit payment from that criminal to that merchant: t1 is planted. References of credit payments are

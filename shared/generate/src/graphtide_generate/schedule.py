@@ -14,7 +14,7 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 MIDNIGHT = 1_704_067_200_000
-"""2024-01-01T00:00:00Z in milliseconds: where generated streams start unless told otherwise."""
+"""2024-01-01T00:00:00Z in milliseconds: the default start of generated streams."""
 
 _SLICES = 96
 

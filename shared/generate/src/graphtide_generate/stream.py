@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What every generator is told: `records` of background, `planted` instances and `decoys` that nearly match.
+    """The settings of every generator: `records` of background, `planted` instances and `decoys` that nearly match.
 
     With `swap_labels`, from the middle of the background on the most frequent label is as frequent as the rarest was before,
     the second as the second rarest, and so on. Equal recipes give equal streams.

@@ -96,7 +96,7 @@ class _Search:
         self._left = most_work
 
     def one_sided(self, fixed: Sequence[int]) -> list[int]:
-        """Return the colours with some parts told apart from all others."""
+        """Return the colours with some parts separated from all others."""
         colours = list(self._colours)
         for number, part in enumerate(fixed):
             colours[part] = self._size + number

@@ -225,7 +225,7 @@ def decode_plan(value: bytes | None) -> PlanRecord | PlanHead:
     """Return the plan; of one in a format newer than this code, only whose it is, so that it can be refused by name.
 
     Raises:
-        PoisonRecordError: the value is no plan.
+        PoisonRecordError: the value is not a plan.
     """
     head = decode_plan_head(value)
     return head if head.format > PLAN_FORMAT else decode(value, PlanRecord, "plan", physical_form)
@@ -235,7 +235,7 @@ def decode_plan_head(value: bytes | None) -> PlanHead:
     """Return whose plan it is, also for a record that is otherwise damaged.
 
     Raises:
-        PoisonRecordError: the value is no plan.
+        PoisonRecordError: the value is not a plan.
     """
     return decode(value, PlanHead, "plan")
 

@@ -91,7 +91,7 @@ def decode(record: Record) -> DeadLetterRecord:
     """Return the letter of a record.
 
     Raises:
-        PoisonRecordError: the record is no dead letter.
+        PoisonRecordError: the record is not a dead letter.
     """
     if record.value is None:
         reason = "a dead letter without a value"

@@ -38,7 +38,7 @@ def decode(value: bytes | None, form: type[Form], what: str, hook: Hook | None =
     `hook` makes values of types that JSON does not have; it is always the same of a form.
 
     Raises:
-        PoisonRecordError: the bytes are no JSON, or not of this form.
+        PoisonRecordError: the bytes are not JSON, or not of this form.
     """
     if value is None:
         reason = f"{what} without a value"

@@ -86,7 +86,7 @@ def encode(topic: str, line: bytes, version: int, unit: TimeUnit | None, tracepa
     """Return the message for a match record as an engine wrote it, with or without its line feed; the body is not rewritten.
 
     Raises:
-        PoisonRecordError: the line is no match record.
+        PoisonRecordError: the line is not a match record.
     """
     body = line.removesuffix(b"\n")
     reported = decode_json(body, _Head, "match record")
@@ -176,7 +176,7 @@ def participants(body: bytes) -> dict[str, str | tuple[str, ...]]:
     without a path names no edge.
 
     Raises:
-        PoisonRecordError: it is no match record.
+        PoisonRecordError: the record is not a match record.
     """
     found = decode_json(body, _Participants, "match record")
     named = [*found.edges.items(), *found.events.items()]

@@ -137,7 +137,7 @@ def decode_status(value: bytes | None) -> OperationStatus:
 
 
 def opened_key(run: str) -> bytes:
-    """Return the key of a record, which has no value, that somebody begins to write a run."""
+    """Return the key of the record, without a value, that marks the start of writing a run."""
     return f"{run}@opened".encode()
 
 

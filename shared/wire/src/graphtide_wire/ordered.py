@@ -43,7 +43,7 @@ STREAM: Final = "graphtide.stream"
 """Column with the stream of each edge, if there are several."""
 
 MARKS: Final = frozenset({MADE, EVENT, STREAM})
-"""Columns beside those of an edge that are no attributes; each is there only where it says something."""
+"""Columns beside those of an edge that are not attributes; each is present only if it has values."""
 
 MOST_TRACES: Final = 64
 """Runs of edges that a record names the traces of; the edges of further ones are in no trace from there on."""
@@ -76,7 +76,7 @@ class OrderedHeader:
         epoch: of the stream; from record to record (epoch, time) never goes back.
         traces: which edges belong to traces that are sampled, in their order; of those given, a record names `MOST_TRACES`.
         number: of its first edge, or of the next where it has none: how many edges of the stream came before, also such as were
-            left out, but no deletions; None where nobody counted. From record to record it never goes back.
+            left out, but no deletions; None if they were not counted. It never decreases from record to record.
         source_epoch: of the stream that the edges follow from, if they are results of a view; None otherwise.
     """
 

@@ -71,7 +71,7 @@ def decode(body: bytes) -> pa.Table:
     """Return the edges of a record.
 
     Raises:
-        PoisonRecordError: the bytes are no Arrow IPC stream, or not one of ordered edges.
+        PoisonRecordError: the bytes are not an Arrow IPC stream of ordered edges.
     """
     try:
         with pa.ipc.open_stream(body) as reader:

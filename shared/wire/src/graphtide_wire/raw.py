@@ -238,7 +238,7 @@ def _declared(given: Headers) -> _Declared:
 
 
 def _written(headers: Mapping[str, bytes]) -> StreamFormat:
-    """Return how the edges of a batch were written when they were sent; JSON if nobody says.
+    """Return the format in which the edges of a batch were sent; JSON by default.
 
     Raises:
         PoisonRecordError: in no format that edges are sent in.

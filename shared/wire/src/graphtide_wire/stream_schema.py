@@ -1,4 +1,4 @@
-"""Schemas of streams: what their attributes are, as somebody declared it, and as edges showed it.
+"""Write and read schemas of streams: declared attributes, and attributes seen on edges.
 
 Each has a record of its own in the topic, so that who declares and who looks never overwrite one another.
 """
@@ -50,7 +50,7 @@ def decode_schema(key: bytes | None, value: bytes | None) -> SchemaRecord:
     """Return a record.
 
     Raises:
-        PoisonRecordError: it is no schema, or not under its key.
+        PoisonRecordError: the record is not a schema, or has another key.
     """
     record = decode(value, SchemaRecord, "schema of a stream")
     if schema_key(record.stream, record.source) != key:
@@ -60,7 +60,7 @@ def decode_schema(key: bytes | None, value: bytes | None) -> SchemaRecord:
 
 
 def source_of(key: bytes | None) -> tuple[str, Source] | None:
-    """Return the stream and the source that a key names; None if it is no schema's."""
+    """Return the stream and the source of a key; None if it is not the key of a schema."""
     stream, _, source = (key or b"").decode(errors="replace").rpartition("@")
     match source:
         case "declared" | "seen":

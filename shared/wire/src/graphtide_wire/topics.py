@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PREFIX: Final = "graphtide"
 DEFAULT_PARTITIONS: Final = 4
-"""Partitions of a stream's raw topic where nobody says another number."""
+"""The default number of partitions of a stream's raw topic."""
 
 MOST_ORDERED_BYTES: Final = 4 * 1024 * 1024
 """Bytes that a record of ordered edges may have."""
@@ -92,7 +92,7 @@ class Topics:
         """Edges of a stream as they came, in no order; a merged stream has none.
 
         Raises:
-            InvalidQueryError: it is no name of a stream that edges are sent to.
+            InvalidQueryError: it is not the name of a stream that accepts edges.
         """
         check_stream(stream)
         return self._of_stream("in", stream)
@@ -101,7 +101,8 @@ class Topics:
         """Edges of a stream, which may be a merged one, in their total order, many a record; one partition.
 
         Raises:
-            InvalidQueryError: it is no name of a stream, or a log takes no topic's name as long as this: too many are merged.
+            InvalidQueryError: it is not the name of a stream, or the topic's name is too long for a log: too many streams are
+            merged.
         """
         return self._of_stream("ordered", stream)
 
@@ -159,7 +160,7 @@ class Topics:
         return f"{self.prefix}.control.operations.v1"
 
     def stream_of(self, topic: str) -> str | None:
-        """Return the stream whose topic this is; None if it is no stream's."""
+        """Return the stream of a topic; None if the topic belongs to no stream."""
         prefix, *middle, version = topic.split(".") if "." in topic else (topic, topic)
         if len(middle) < 2 or (prefix, version) != (self.prefix, "v1"):
             return None
@@ -197,7 +198,7 @@ class Topics:
         return TopicSpec(raw, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES, stamped=True), *specs
 
     def of_view(self, stream: StreamName, *, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
-        """Return the topics of a stream that follows from others: nobody sends edges to it, so it has no raw topic."""
+        """Return the topics of a derived stream: clients do not send edges to it, so it has no raw topic."""
         return self.of_stream(stream, retention_ms=retention_ms)[1:]
 
     def of_deployment(self, *, partitions: int = 1, retention_ms: int | None = None) -> tuple[TopicSpec, ...]:
@@ -250,6 +251,6 @@ def _escaped(name: str) -> str:
 
 
 def _unescaped(name: str) -> str:
-    """Undo `_escaped`; of what is no such text, return no name of a stream."""
+    """Undo `_escaped`; for other texts, return an invalid name of a stream."""
     plain = re.sub("-[-u]", lambda found: "-" if found[0] == "--" else "_", name)
     return plain if _escaped(plain) == name else ""

@@ -52,7 +52,7 @@ class Candidate:
         physical: the plan.
         nanoseconds: for an edge of the stream.
         partial_matches: alive.
-        reason: why it costs that, or cannot be taken, in a few words; empty where nobody said.
+        reason: the reason for the cost, or for its rejection, in a few words; may be empty.
     """
 
     physical: AssignedPlan

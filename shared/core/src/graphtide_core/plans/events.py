@@ -1,6 +1,6 @@
 """The plan of event patterns: one graph of sub-patterns for all of them.
 
-A sub-pattern is in *branch form*: slots, a partial order over them, predicates and a time. Every arrangement of SEQ and AND
+A sub-pattern is in *branch form*: slots, a partial order over them, predicates and a time. Every combination of SEQ and AND
 is a partial order: SEQ says that each slot of a part is no later than each of the next, AND says nothing. OR of events that no
 predicate reads is a slot of several types; any other OR gives several branches, in their order. So one form serves all
 operators, and a common sub-pattern is one of common slots with an order that both imply.

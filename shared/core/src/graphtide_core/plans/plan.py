@@ -63,7 +63,7 @@ class GroupedPlan:
 class DerivedPlan:
     """A streaming graph query and how the plan that answers it follows from it; `considered` is as of `Plan`.
 
-    `engines` are those that the plan was priced for, cheapest first; none where nobody chose between them.
+    `engines` are those that the plan was priced for, cheapest first; empty if there was no choice.
     """
 
     pattern: GraphQuery

@@ -21,7 +21,7 @@ AskedEnd = tuple[Labels, "Direction"]
 
 @dataclass(frozen=True, slots=True)
 class EdgeType:
-    """Labels of an edge and its two ends, and the class that its attributes put it in (0 where nobody classes them)."""
+    """Labels of an edge and its two ends, and the class that its attributes put it in (0 without classes)."""
 
     source_label: str | None
     label: str

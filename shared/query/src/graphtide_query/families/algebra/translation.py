@@ -126,7 +126,7 @@ def atom_expression(atom: Atom, predicates: Predicates, *, is_told: bool = False
 
 
 def returned_expression(rule: Rule, atom: Atom, predicates: Predicates) -> Algebra:
-    """Return the expression of an atom of a rule whose path is told: from one end alone where the rule says which that is."""
+    """Return the expression of an atom whose path is reported: from one known end, if the rule fixes it."""
     found, vertices = atom_expression(atom, predicates, is_told=True), known_vertices(rule.conditions)
     if not isinstance(found, Path) or isinstance(atom.expression, Symbol):
         return found

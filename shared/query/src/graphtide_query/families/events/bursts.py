@@ -186,7 +186,7 @@ class _Ways(Visitor[int]):
 
 @dataclass(frozen=True, slots=True)
 class _Coloured(Visitor[int]):
-    """Vertices of a graph for a part and all below it, which are told apart by their places but in an AND and a NOT.
+    """Vertices of a graph for a part and all below it, distinguished by their places except in an AND and a NOT.
 
     An assignment of several branches of an OR is one match, so branches are not exchanged.
     """

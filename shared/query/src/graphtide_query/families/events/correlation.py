@@ -5,10 +5,11 @@ of the matrix sub-patterns x types with its transpose; both are sparse, and rows
 lists of who asks for a type. Rows do not depend on each other, so that groups of them can be made apart and merged.
 
 Thousands of patterns may differ in their constants alone, or all ask for the same few types. Then nearly all are equally
-similar, and whoever came first would be linked with each of them: n^2 / 2 pairs are looked at while such a node's cluster
+similar, and the first one would be linked with each of them: n^2 / 2 pairs are looked at while such a node's cluster
 grows. So of very many equals the next ones after a node are taken, and of very many that ask for a type the next are counted.
 
-Reference: paper 002, Definition 4 and section 5.2; the published code's figures for the most links and the least similarity.
+Reference: paper 002, Definition 4 and section 5.2; the numbers of links and the least similarity are those of the published
+code.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ LEAST_SIMILARITY: Final = 0.1
 """Only greater similarity makes a link."""
 
 MOST_EQUAL: Final = 64
-"""Of up to so many that are equally similar the first are taken; of more those that come next, so that nobody has all links."""
+"""Of up to this many equally similar nodes, the first are linked; of more, the next ones, so that no node has all links."""
 
 MOST_ASKING: Final = 256
 """So many of those that ask for a type are counted, from the node on; the published workloads have fewer."""
@@ -58,7 +59,7 @@ def correlation_graph(types: Sequence[frozenset[str]], group: int = GROUP) -> Gr
 def most_similar(
     nodes: Iterable[int], types: Sequence[frozenset[str]], asking: Mapping[str, Sequence[int]]
 ) -> dict[int, list[int]]:
-    """Return for each node of a group those that it links to; `asking` tells who asks for a type, ascending."""
+    """Return for each node of a group those that it links to; `asking` has the nodes of each type, ascending."""
     count = len(types)
     found = {}
     for node in nodes:

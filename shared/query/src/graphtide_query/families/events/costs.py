@@ -133,7 +133,7 @@ def cost(plan: AggregationPlan, alive: Sequence[Size]) -> Cost:
 def kept(plan: AggregationPlan, statistics: StatisticsSnapshot) -> float:
     """Estimate what it takes to keep the events that a plan asks for, in nanoseconds for an event of the stream.
 
-    That is beside what `cost` tells of the plan: each unit keeps events of its own. Complexity: O(slots and absences).
+    That is in addition to `cost`: each unit keeps its own events. Complexity: O(slots and absences).
     """
     own = [vertex.sub_pattern for vertex in plan.vertices]
     asked = [

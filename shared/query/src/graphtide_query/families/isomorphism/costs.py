@@ -8,11 +8,11 @@ was set to 45 ns: the fit tells rows from matches badly, because one comes with 
 
 `timing` and `sj-tree` pay for every partial match they make. `re-search` pays for every edge it visits, and so does
 `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an edge that can be a query edge, the
-more the more of its kind are alive, because less of them is in cache; and for matches.
-Among many patterns of its engine, what a pattern alone reads and writes is no longer in cache: then `timing` and `sj-tree` pay
-`COLD` for every use of their lists, while `re-search` and `filtering` ask a table that all patterns share before they touch a
-pattern. And what an edge costs that nobody wants is the pass's: each of its patterns is charged a part. Otherwise plans of
-patterns that want few edges would be told apart by little but how fast each engine alone passes the others by.
+more the more of its kind are alive, because less of them is in cache; and for matches. Among many patterns of its engine, what
+a pattern alone reads and writes is no longer in cache: then `timing` and `sj-tree` pay `COLD` for every use of their lists,
+while `re-search` and `filtering` ask a table that all patterns share before they touch a pattern. The cost of an edge that no
+pattern uses belongs to the pass: each of its patterns is charged a part. Otherwise plans of patterns with few edges would
+differ only in how fast each engine skips the other edges.
 """
 
 from __future__ import annotations

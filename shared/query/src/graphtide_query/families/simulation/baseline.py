@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphtide_query.nodes import Node
 
 TAKE: Final = 490.0
-"""Nanoseconds for an edge that can be a query edge, without the fixpoint: as `SIGN`, since the two cannot be told apart."""
+"""Nanoseconds for an edge that can be a query edge, without the fixpoint: as `SIGN`, since a fit cannot separate them."""
 
 
 class Baseline:
