@@ -8,7 +8,7 @@ import pytest
 from graphtide_core.event_pattern import EventPattern
 from graphtide_query import parse
 from graphtide_query.families import PlannerOptions
-from graphtide_query.families.events.grouping import grouped
+from graphtide_query.families.events.grouping import group_pattern
 from graphtide_wire import control
 from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import LookbackForm, ReadsForm
@@ -74,7 +74,7 @@ def test_the_plan_is_that_which_the_pattern_would_have_alone_with_what_its_host_
     register(deployment)
     (pattern,) = parse(TEXT)
     assert isinstance(pattern, EventPattern)
-    plan = grouped(pattern, PlannerOptions())
+    plan = group_pattern(pattern, PlannerOptions())
     record = control.PlanRecord(
         "p", 1, 1, "aggregation", "matcher_event_pattern", 0, form_of(plan.physical, plan.considered),
         control.PatternText(TEXT), "running",

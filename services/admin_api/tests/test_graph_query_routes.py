@@ -11,7 +11,7 @@ from graphtide_core.plans import Derivation, Rewriting
 from graphtide_core.ports.log import Message
 from graphtide_query import parse
 from graphtide_query.families import PlannerOptions
-from graphtide_query.families.algebra.planning import chosen
+from graphtide_query.families.algebra.planning import choose_plan
 from graphtide_wire import control
 from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import LookbackForm, ReadsForm
@@ -183,7 +183,7 @@ def test_the_plan_is_that_which_was_published_with_all_that_it_was_chosen_from(d
     register(deployment)
     (query,) = parse(RULES)
     assert isinstance(query, GraphQuery)
-    plan = chosen(query, PlannerOptions())
+    plan = choose_plan(query, PlannerOptions())
     publish(deployment, form_of(plan.physical, plan.considered))
     found = deployment.http.get("/api/v1/patterns/p/plan").json()
     assert (found["engine"], found["counts"]["matches"]) == ("s-path", 2)

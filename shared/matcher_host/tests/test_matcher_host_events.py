@@ -89,7 +89,7 @@ def at_once() -> Iterator[None]:
         patch.object(regrouping, "FIRST_SECONDS", 0),
         patch.object(regrouping, "PAUSE", 0),
         patch.object(regrouping, "in_background", now),
-        patch.object(units, "regrouped", partial(units.regrouped, margin=math.inf)),
+        patch.object(units, "regroup_units", partial(units.regroup_units, margin=math.inf)),
     ):
         yield
 
@@ -271,7 +271,7 @@ def test_patterns_that_came_one_by_one_get_a_plan_in_common_while_the_host_goes_
     patterns = [pattern for text in texts for pattern in parse_matched(text)]
     with (
         patch.multiple(regrouping, FIRST_SECONDS=0, PAUSE=0),
-        patch.object(units, "regrouped", partial(units.regrouped, margin=math.inf)),
+        patch.object(units, "regroup_units", partial(units.regroup_units, margin=math.inf)),
     ):
         world.send([event(0, "A")])
         for place, pattern in enumerate(patterns):

@@ -22,7 +22,7 @@ from graphtide_native.event_detection import EventDetector
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.events.builders import aggregate
 from graphtide_query.planner import plan
@@ -74,7 +74,7 @@ def check_graph_query(query: GraphQuery, engine: PathEngine, edges: tuple[Edge, 
     logical, emitted = canonical(query), 0
     one = as_one_path(query, engine)
     known = {str(edge.id): edge for edge in edges if edge.source}
-    for each in (GraphPlan(query, compiled(query, logical, engine)), *(() if one is None else (one,))):
+    for each in (GraphPlan(query, compile_plan(query, logical, engine)), *(() if one is None else (one,))):
         oracle, feed = GraphQueryOracle(query), Feed(each)
         for edge in edges:
             wanted, found = oracle.push(edge), feed.matches(edge)

@@ -13,9 +13,9 @@ from graphtide_core.plans.algebra import GraphPlan
 from graphtide_core.stream_window import WindowKind
 from graphtide_query import parse
 from graphtide_query.families import PlannerOptions
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.planning import plan_graph_query
-from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, rewritings
+from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, rewritings
 from graphtide_query.families.algebra.rules import RULES, name_of
 from graphtide_query.families.algebra.search import orders
 from graphtide_query.families.algebra.translation import canonical
@@ -67,7 +67,7 @@ def reached(query: GraphQuery, most: int) -> dict[Plan, tuple[str, ...]]:
     """Return the plans that rules lead to, up to so many, and how; the nearest first, the canonical before all."""
     logical = canonical(query)
     fixed = fixed_parts(query, logical)
-    start = in_normal_form(logical, fixed)
+    start = normalize(logical, fixed)
     found: dict[Plan, tuple[str, ...]] = {start: ()}
     waiting = [start]
     for plan in waiting:
@@ -84,7 +84,7 @@ def walked(query: GraphQuery, rng: random.Random, steps: int) -> Iterator[tuple[
     """Yield plans on a random way over rules."""
     logical = canonical(query)
     fixed = fixed_parts(query, logical)
-    plan, way = in_normal_form(logical, fixed), tuple[str, ...]()
+    plan, way = normalize(logical, fixed), tuple[str, ...]()
     yield way, plan
     for _ in range(steps):
         after = list(rewritings(plan, fixed))
@@ -98,7 +98,7 @@ def walked(query: GraphQuery, rng: random.Random, steps: int) -> Iterator[tuple[
 def compare(query: GraphQuery, plans: Iterable[tuple[tuple[str, ...], Plan]], edges: tuple[Edge, ...], *, paths: bool) -> int:
     """Compare plans with the oracle after each record; return how much was told."""
     oracle = GraphQueryOracle(query)
-    feeds = [(way, plan, Feed(GraphPlan(query, compiled(query, plan)))) for way, plan in plans]
+    feeds = [(way, plan, Feed(GraphPlan(query, compile_plan(query, plan)))) for way, plan in plans]
     known, count = {str(edge.id): edge for edge in edges}, 0
     for edge in edges:
         emitted = oracle.push(edge)
@@ -163,7 +163,7 @@ def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
         logical = canonical(query)
         patterns = {each for expression in logical for each in distinct(expression) if isinstance(each, Pattern)}
         shuffled = {each: rng.choice(tree) for each in patterns if (tree := orders(each))}
-        feeds = [Feed(chosen), Feed(GraphPlan(query, compiled(query, logical, steps=shuffled)))]
+        feeds = [Feed(chosen), Feed(GraphPlan(query, compile_plan(query, logical, steps=shuffled)))]
         for edge in edges:
             right = expected(query, oracle.push(edge))
             for feed in feeds:

@@ -13,7 +13,7 @@ from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import as_one_path, check_path, expected, reported
@@ -64,7 +64,7 @@ def check(plan: GraphPlan, edges: tuple[Edge, ...]) -> int:
 def plans(query: GraphQuery, engine: PathEngine) -> list[GraphPlan]:
     """Return the canonical plan of a query, the one with binary joins, and that of one PATH, if it is one."""
     logical = canonical(query)
-    found = [GraphPlan(query, compiled(query, logical, engine))]
+    found = [GraphPlan(query, compile_plan(query, logical, engine))]
     one = as_one_path(query, engine)
     return found if one is None else [*found, one]
 

@@ -17,7 +17,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits
 from graphtide_query import parse
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.records import to_json_lines
 
@@ -44,7 +44,7 @@ def planned(name: str, engine: PathEngine) -> GraphPlan:
     emitted = " RETURN p" if name == "path told" else ""
     (query,) = parse(f"QUERY q {QUERIES[name]} ON s WINDOW(100000){emitted}")
     assert isinstance(query, GraphQuery)
-    return GraphPlan(query, compiled(query, canonical(query), engine))
+    return GraphPlan(query, compile_plan(query, canonical(query), engine))
 
 
 def edge(number: int, source: str, target: str, label: str) -> Edge:

@@ -19,8 +19,8 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import Duplicates, JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
-from graphtide_query.families.algebra.physical import compiled
-from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, rewritings
+from graphtide_query.families.algebra.physical import compile_plan
+from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, rewritings
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.graph_results import check_path, expected, reported
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
@@ -51,11 +51,11 @@ def some_plan(query: GraphQuery, rng: random.Random) -> GraphPlan:
     plan = canonical(query)
     if rng.random() < 0.8:
         fixed = fixed_parts(query, plan)
-        plan = in_normal_form(plan, fixed)
+        plan = normalize(plan, fixed)
         for _ in range(rng.randrange(3)):
             found = [new for _, new in islice(rewritings(plan, fixed), 20)]
             plan = rng.choice(found) if found else plan
-    return GraphPlan(query, compiled(query, plan, rng.choice(list(PathEngine))))
+    return GraphPlan(query, compile_plan(query, plan, rng.choice(list(PathEngine))))
 
 
 class Pass:
@@ -163,7 +163,7 @@ def test_queries_come_and_go_between_changes_of_plans() -> None:
 def planned(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
-    return GraphPlan(query, compiled(query, canonical(query), engine))
+    return GraphPlan(query, compile_plan(query, canonical(query), engine))
 
 
 def line(size: int, since: int = 0) -> list[Edge]:

@@ -20,7 +20,7 @@ from graphtide_native.matcher import Matcher
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_native.spec import Limits, columns
 from graphtide_query import parse
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import check_path, expected, reported
@@ -44,7 +44,7 @@ def planned(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
     """Return the canonical plan of a query, in which what is called by a name is an operator."""
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
-    return GraphPlan(query, compiled(query, canonical(query), engine))
+    return GraphPlan(query, compile_plan(query, canonical(query), engine))
 
 
 def beside(*rules: str, engine: PathEngine = PathEngine.S_PATH) -> list[GraphPlan]:
@@ -142,7 +142,7 @@ def test_each_of_many_queries_is_answered_as_its_oracle_does_while_others_come_a
     for seed in seeds(75):
         rng = random.Random(seed)
         queries = relatives(rng, rng.randint(2, 6))
-        plans = [GraphPlan(query, compiled(query, canonical(query), engine)) for query in queries]
+        plans = [GraphPlan(query, compile_plan(query, canonical(query), engine)) for query in queries]
         deletions = seed % 2 == 0
         shape = StreamShape(labels=("a", "b", "c"), vertices=4, deletions=deletions, duplicates=False, nameless=False)
         edges = random_stream(rng, shape)
@@ -205,7 +205,7 @@ def test_equal_operators_that_queries_call_differently_are_told_by_the_name_of_e
         for query in queries
         if isinstance(query, GraphQuery)
     ]
-    plans = [GraphPlan(query, compiled(query, canonical(query))) for query in paths]
+    plans = [GraphPlan(query, compile_plan(query, canonical(query))) for query in paths]
     edges = [
         Edge(EdgeId("e"), EventTime(1), VertexId("u"), VertexId("v"), "a"),
         Edge(EdgeId("f"), EventTime(2), VertexId("v"), VertexId("w"), "b"),

@@ -17,7 +17,7 @@ from graphtide_core.match import DerivedEdge, IntervalMatch
 from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_core.time import EventTime
 from graphtide_query import parse
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.feeding import Feed
 from graphtide_testing.graph_results import expected, reported
@@ -55,7 +55,7 @@ def asked(text: str) -> GraphQuery:
 def answers(text: str, edges: list[Edge], engine: PathEngine) -> list[IntervalMatch]:
     """Return what a query tells, which is what the oracle tells after each record."""
     query = asked(text)
-    oracle, feed = GraphQueryOracle(query), Feed(GraphPlan(query, compiled(query, canonical(query), engine)))
+    oracle, feed = GraphQueryOracle(query), Feed(GraphPlan(query, compile_plan(query, canonical(query), engine)))
     found: list[IntervalMatch] = []
     for edge in edges:
         emitted = feed.matches(edge)

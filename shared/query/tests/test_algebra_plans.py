@@ -17,10 +17,10 @@ from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
 from graphtide_query.families import PlannerOptions
 from graphtide_query.families.algebra import nodes
 from graphtide_query.families.algebra.cost import AlgebraCost
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.planning import plan_graph_query
-from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, rewritings
-from graphtide_query.families.algebra.search import best_steps, searched
+from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, rewritings
+from graphtide_query.families.algebra.search import best_steps, search_plans
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.planner import plan_all
 from graphtide_testing.algebra_text import read, written
@@ -79,7 +79,7 @@ def test_the_canonical_plan(text: str, expression: str) -> None:
 
 def test_equal_expressions_are_one_operator() -> None:
     query = asked("h(x, y) <- a+(x, y). Answer(x, z) <- h(x, y), h(y, z).")
-    plan = compiled(query, canonical(query))
+    plan = compile_plan(query, canonical(query))
     assert [type(each) for each in plan.operators] == [ScanOperator, PathOperator, JoinOperator]
     join = plan.operators[-1]
     assert isinstance(join, JoinOperator)
@@ -89,7 +89,7 @@ def test_equal_expressions_are_one_operator() -> None:
 def test_steps_make_a_join_after_the_other() -> None:
     query = asked("Answer(x, w) <- a(x, y), b(y, z), c(z, w).")
     (pattern,) = canonical(query)
-    plan = compiled(query, (pattern,), steps={pattern: ((0, 1), (2,))})  # type: ignore[dict-item]  # it is a PATTERN
+    plan = compile_plan(query, (pattern,), steps={pattern: ((0, 1), (2,))})  # type: ignore[dict-item]  # it is a PATTERN
     first, second = (each for each in plan.operators if isinstance(each, JoinOperator))
     assert first.columns == ("x", "z"), "what later joins and columns need, and no more"
     assert second.columns == ("x", "w")
@@ -97,7 +97,7 @@ def test_steps_make_a_join_after_the_other() -> None:
 
 def test_a_known_end_is_where_a_path_is_walked_from() -> None:
     (found,) = [read("PATH[:a :b, to v](a, b)")]
-    plan = compiled(asked("Answer(x, y) <- a(x, y), b(x, y)."), (found,))
+    plan = compile_plan(asked("Answer(x, y) <- a(x, y), b(x, y)."), (found,))
     path = plan.operators[-1]
     assert isinstance(path, PathOperator)
     assert (path.root, path.is_reversed) == ("v", True)
@@ -105,14 +105,14 @@ def test_a_known_end_is_where_a_path_is_walked_from() -> None:
 
 
 def test_two_known_ends_are_a_path_from_one_and_a_comparison() -> None:
-    plan = compiled(asked("Answer(x, y) <- a(x, y)."), (read("PATH[:a+, from v, to w](a)"),))
+    plan = compile_plan(asked("Answer(x, y) <- a(x, y)."), (read("PATH[:a+, from v, to w](a)"),))
     join = plan.operators[-1]
     assert isinstance(join, JoinOperator)
     assert join.constants == (("target", "w"),)
 
 
 def test_a_union_is_an_operator_over_each() -> None:
-    plan = compiled(asked("Answer(x, y) <- a(x, y). Answer(x, y) <- b(x, y)."), (read("UNION(a, b)"),))
+    plan = compile_plan(asked("Answer(x, y) <- a(x, y). Answer(x, y) <- b(x, y)."), (read("UNION(a, b)"),))
     assert isinstance(plan.operators[-1], UnionOperator)
     assert plan.operators[-1].operands == (0, 1)
 
@@ -161,7 +161,7 @@ def test_estimates_are_finite_and_never_negative() -> None:
         query = random_graph_query(random.Random(seed), GraphQueryShape())
         for known in (BUSY, None):
             cost = AlgebraCost(known, TimeUnit.MILLISECOND)
-            start = in_normal_form(canonical(query))
+            start = normalize(canonical(query))
             for plan in (start, *(new for _, new in rewritings(start))):
                 for each in plan:
                     estimate = cost.of(each)
@@ -176,8 +176,8 @@ def test_the_search_is_bounded_and_the_same_each_time() -> None:
     logical = canonical(query)
     fixed, budget = fixed_parts(query, logical), PlanningBudget(search=30_000)
     work = Work("q", budget)
-    found = searched(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), work.search())
-    again = searched(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), Work("q", budget).search())
+    found = search_plans(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), work.search())
+    again = search_plans(logical, fixed, AlgebraCost(BUSY, TimeUnit.MILLISECOND), Work("q", budget).search())
     assert found == again
     assert work.done < 60_000, "a step past the end at most"
     assert [each.nanoseconds for each in found] == sorted(each.nanoseconds for each in found)
@@ -301,5 +301,5 @@ def test_explain_tells_what_each_engine_would_cost() -> None:
     emitted = explain.explain(plan)
     (shown,) = json.loads(explain.to_json([emitted]))
     assert list(shown["engines"]) == ["delta-tree", "s-path"]
-    (line,) = [line for line in explain.to_text([emitted]).splitlines() if "engines that were weighed" in line]
+    (line,) = [line for line in explain.to_text([emitted]).splitlines() if "engines that were compared" in line]
     assert all(f"{name} {nanoseconds:,.1f}" in line for name, nanoseconds in shown["engines"].items())

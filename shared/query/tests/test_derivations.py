@@ -17,10 +17,10 @@ from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
 from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.families.algebra.cost import AlgebraCost
-from graphtide_query.families.algebra.derivation import cost_of, derived, laid_open
-from graphtide_query.families.algebra.planning import chosen
+from graphtide_query.families.algebra.derivation import cost_of, derive_plan, derive_with_alternatives
+from graphtide_query.families.algebra.planning import choose_plan
 from graphtide_query.families.algebra.rewriting import fixed_parts
-from graphtide_query.families.algebra.search import searched
+from graphtide_query.families.algebra.search import search_plans
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
@@ -44,16 +44,16 @@ def test_a_derivation_leads_to_the_plan_that_the_search_found() -> None:
     rewritten = joined = 0
     for seed in range(25):
         query = random_graph_query(random.Random(seed), GraphQueryShape())
-        plan, logical = chosen(query, PlannerOptions(), statistics=BUSY), canonical(query)
+        plan, logical = choose_plan(query, PlannerOptions(), statistics=BUSY), canonical(query)
         cost = AlgebraCost(BUSY, TimeUnit.MILLISECOND)
-        found = searched(logical, fixed_parts(query, logical), cost, Work(query.name, PlanningBudget()).search())
+        found = search_plans(logical, fixed_parts(query, logical), cost, Work(query.name, PlanningBudget()).search())
         plans = {each.rewritings: each.plan for each in found}
         for candidate in plan.considered:
             assert isinstance(candidate.physical, Derivation)
             way = candidate.physical.rewritings
-            assert derived(query, candidate.physical).logical == (logical if way is None else plans[way])
+            assert derive_plan(query, candidate.physical).logical == (logical if way is None else plans[way])
             assert cost_of(query, candidate.physical, TimeUnit.MILLISECOND, BUSY) == pytest.approx(candidate.nanoseconds)
-        best, laid = plan.considered[0], laid_open(plan)
+        best, laid = plan.considered[0], derive_with_alternatives(plan)
         assert laid.physical.logical == (logical if plan.physical.rewritings is None else plans[plan.physical.rewritings])
         assert [each.nanoseconds for each in laid.considered] == sorted(each.nanoseconds for each in plan.considered)
         assert laid.physical.rules == plan.physical.rules
@@ -67,14 +67,14 @@ def test_a_derivation_leads_to_the_plan_that_the_search_found() -> None:
 
 PRINT_CHOICES = """
 import random
-from graphtide_query.families.algebra.derivation import derived
-from graphtide_query.families.algebra.planning import chosen
+from graphtide_query.families.algebra.derivation import derive_plan
+from graphtide_query.families.algebra.planning import choose_plan
 from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 for seed in range(25):
     query = random_graph_query(random.Random(seed), GraphQueryShape())
-    plan = chosen(query, PlannerOptions())
-    print(plan.physical, [each.physical for each in plan.considered], derived(query, plan.physical))
+    plan = choose_plan(query, PlannerOptions())
+    print(plan.physical, [each.physical for each in plan.considered], derive_plan(query, plan.physical))
 """
 
 
@@ -105,24 +105,24 @@ DAMAGED = {
 
 @pytest.mark.parametrize("reason", DAMAGED)
 def test_a_derivation_that_leads_nowhere_is_refused(reason: str) -> None:
-    assert len(derived(asked(JOINED), Derivation(joins=(JoinSteps(0, ((0, 1), (2,))),))).operators) == 5
+    assert len(derive_plan(asked(JOINED), Derivation(joins=(JoinSteps(0, ((0, 1), (2,))),))).operators) == 5
     with pytest.raises(InvalidQueryError, match=reason):
-        derived(asked(JOINED), DAMAGED[reason])
+        derive_plan(asked(JOINED), DAMAGED[reason])
 
 
 def test_a_derivation_that_goes_round_in_circles_ends() -> None:
     query = asked("QUERY q Answer(x, y) <- /(:a :b)+ | (:b :c)+/(x, y). ON s WINDOW(500)")
     way = [Rewriting("inline concatenation", 0)] * MOST_REWRITINGS
     with pytest.raises(InvalidQueryError):
-        derived(query, Derivation(rewritings=tuple(way)))
+        derive_plan(query, Derivation(rewritings=tuple(way)))
 
 
 def test_of_equal_plans_the_one_for_another_stream_is_estimated_anew() -> None:
     query = asked("QUERY q Answer(x, y, z) <- a(x, m), b(y, m), c(m, z). ON s WINDOW(500)")
-    plan = chosen(query, PlannerOptions(), statistics=BUSY)
+    plan = choose_plan(query, PlannerOptions(), statistics=BUSY)
     counts = {EdgeType(None, label, None): count for label, count in (("a", 1_000), ("b", 3_000), ("c", 6_000))}
     other = replace(BUSY, types=counts)
-    again = chosen(query, PlannerOptions(), statistics=other)
+    again = choose_plan(query, PlannerOptions(), statistics=other)
     assert plan.physical.joins != again.physical.joins
     then, now = (cost_of(query, each.physical, TimeUnit.MILLISECOND, other) for each in (plan, again))
     assert now < then

@@ -13,7 +13,7 @@ from graphtide_core.plans.events import Absence, Slot, SubPattern
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal
 from graphtide_core.time import Duration, TimeUnit
 from graphtide_query.families.events.branches import branches
-from graphtide_query.families.events.common import common, common_of_all, implies, may_share, restricted
+from graphtide_query.families.events.common import common, common_of_all, implies, may_share, restrict
 from graphtide_query.families.events.forms import MOST_DISJUNCTS, Form, Forms
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def test_a_form_implies_what_it_has_in_common_with_others() -> None:
 def test_a_part_of_a_form_says_what_it_says_of_its_slots() -> None:
     forms = Forms(TimeUnit.SECOND)
     whole = form_of(forms, event_pattern(seq(A, no("X"), B, no("Y", "y"), C), x("a", 1), x("c", 1)))
-    part = restricted(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
+    part = restrict(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
     sub_pattern, _ = forms.sub_pattern(part)
     assert types(sub_pattern) == ["A", "B"]
     assert sub_pattern.order == {(0, 1)}
@@ -286,7 +286,7 @@ def test_a_part_of_a_form_says_what_it_says_of_its_slots() -> None:
 def test_a_part_forbids_nothing_that_a_slot_it_leaves_out_may_take() -> None:
     forms = Forms(TimeUnit.SECOND)
     whole = form_of(forms, event_pattern(seq(A, no("C"), B, QueryEvent("last", "C"))))
-    part = restricted(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
+    part = restrict(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
     assert (len(whole.absences), len(part.absences)) == (1, 0)
 
 
@@ -294,7 +294,7 @@ def test_a_part_forbids_nothing_by_a_condition_that_reads_a_slot_it_leaves_out()
     forms = Forms(TimeUnit.SECOND)
     condition = Compare(Comparison.LESS, Attribute("x", "x"), Attribute("c", "x"))
     whole = form_of(forms, event_pattern(seq(A, no("X"), B, C), condition))
-    part = restricted(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
+    part = restrict(forms, whole, form_of(forms, event_pattern(seq(A, B))).slots)
     assert (len(whole.absences), len(part.absences)) == (1, 0)
 
 

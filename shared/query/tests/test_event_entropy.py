@@ -20,8 +20,8 @@ from graphtide_query.families.events.casem import PartitionTree, casem
 from graphtide_query.families.events.correlation import Graph, correlation_graph
 from graphtide_query.families.events.entropy import (
     Cluster,
-    combined,
-    merged,
+    combine,
+    merge_clusters,
     structural_entropy,
     taken_off_by_combining,
     taken_off_by_merging,
@@ -121,7 +121,7 @@ def test_an_operation_takes_off_what_its_local_equation_says(seed: int, nodes: i
     above[one] = above[other] = len(parents)
     bits = taken_off_by_combining(*clusters, between, volume)
     assert before - structural_entropy(graph, above) == pytest.approx(bits / total)
-    assert combined(*clusters, between) == cluster(graph, above, len(parents))
+    assert combine(*clusters, between) == cluster(graph, above, len(parents))
 
     together = [*parents, parent]
     for each in pair:
@@ -130,7 +130,7 @@ def test_an_operation_takes_off_what_its_local_equation_says(seed: int, nodes: i
             together[child] = len(parents)
     bits = taken_off_by_merging(*clusters, between, volume)
     assert before - structural_entropy(graph, together) == pytest.approx(bits / total)
-    assert merged(*clusters, between) == cluster(graph, together, len(parents))
+    assert merge_clusters(*clusters, between) == cluster(graph, together, len(parents))
     assert bits <= taken_off_by_combining(*clusters, between, volume) + 1e-9
 
 

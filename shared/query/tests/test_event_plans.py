@@ -19,7 +19,7 @@ from graphtide_core.time import Duration, EventTime
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.budget import AggregationBudget
 from graphtide_query.families.events.builders import BUILDERS, aggregate
-from graphtide_query.families.events.collector import paused
+from graphtide_query.families.events.collector import pause_collector
 from graphtide_testing.event_workloads import random_events, random_fillings, random_patterns
 from graphtide_testing.oracles.sub_patterns import Filling, Happening, matches
 from graphtide_testing.strategies import event_patterns
@@ -211,7 +211,7 @@ def test_the_collector_is_afterwards_as_it_was(is_enabled: bool) -> None:
         (gc.enable if is_enabled else gc.disable)()
         aggregate([seq("p", "AB")])
         assert gc.isenabled() is is_enabled
-        with paused():
+        with pause_collector():
             assert not gc.isenabled()
         assert gc.isenabled() is is_enabled
     finally:

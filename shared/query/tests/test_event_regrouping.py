@@ -12,7 +12,7 @@ from graphtide_core.plans import EventUnit
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_query.families.events.builders import aggregate
-from graphtide_query.families.events.regrouping import regrouped
+from graphtide_query.families.events.regrouping import regroup_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ KIN = [seq(f"p{kind}", f"AB{kind}") for kind in "CDEFG"]
 
 
 def test_patterns_that_came_one_by_one_share_what_they_have_in_common() -> None:
-    found = regrouped(alone(KIN), UNIT, EVENLY)
+    found = regroup_units(alone(KIN), UNIT, EVENLY)
     assert found is not None
     assert sorted(pattern.name for pattern in found.unit.patterns) == ["pC", "pD", "pE", "pF", "pG"]
     assert [alone(KIN)[which].patterns[place] for which, place in found.before] == list(found.unit.patterns)
@@ -49,17 +49,17 @@ def test_patterns_that_came_one_by_one_share_what_they_have_in_common() -> None:
 
 
 def test_a_unit_is_left_as_it_is_until_enough_have_come() -> None:
-    joined = regrouped(alone(KIN), UNIT, EVENLY)
+    joined = regroup_units(alone(KIN), UNIT, EVENLY)
     assert joined is not None
-    assert regrouped([joined.unit], UNIT, EVENLY) is None
-    assert regrouped([*alone([seq("x", "XYZ")]), joined.unit], UNIT, EVENLY) is None
+    assert regroup_units([joined.unit], UNIT, EVENLY) is None
+    assert regroup_units([*alone([seq("x", "XYZ")]), joined.unit], UNIT, EVENLY) is None
 
 
 def test_few_newcomers_are_examined_against_the_plan_as_it_is() -> None:
     many = [seq(f"p{one}{other}", f"AB{one}{other}") for one in "CDEF" for other in "CDEF" if one != other]
     running = EventUnit(tuple(many), aggregate(many, "casem"))
     newcomers = [seq("n1", "ABG"), seq("n2", "ABCG")]
-    found = regrouped([*alone(newcomers), running], UNIT, EVENLY, margin=1.0)
+    found = regroup_units([*alone(newcomers), running], UNIT, EVENLY, margin=1.0)
     assert found is not None
     assert found.unit.patterns == (*many, *newcomers)
     assert found.before[-2:] == ((0, 0), (1, 0))
@@ -75,4 +75,4 @@ def test_a_plan_made_for_another_stream_is_made_anew(builder: str, last: int) ->
     running = EventUnit(tuple(patterns), aggregate(patterns, builder))
     now = counted({**dict.fromkeys("ABC", 1000), **dict.fromkeys("DEFG", last)})
     is_best = builder == ("casem" if last == 1000 else "none")
-    assert (regrouped([running], UNIT, now) is None) is is_best
+    assert (regroup_units([running], UNIT, now) is None) is is_best

@@ -13,8 +13,8 @@ from graphtide_core.time import TimeUnit
 from graphtide_query import explain, parse
 from graphtide_query.estimates.budget import PlanningBudget, PlanningBudgetError
 from graphtide_query.families import PlannerOptions
-from graphtide_query.families.algebra.derivation import cost_of, laid_open
-from graphtide_query.families.algebra.planning import chosen
+from graphtide_query.families.algebra.derivation import cost_of, derive_with_alternatives
+from graphtide_query.families.algebra.planning import choose_plan
 from graphtide_query.planner import plan_all
 from graphtide_testing.work import TooMuchWorkError, calls
 from hypothesis import given, settings
@@ -109,8 +109,8 @@ def planned(text: str) -> None:
         plans = plan_all(patterns, PlannerOptions())
         for pattern in patterns:
             if isinstance(pattern, GraphQuery):
-                sent = chosen(pattern, PlannerOptions())
-                laid_open(sent)
+                sent = choose_plan(pattern, PlannerOptions())
+                derive_with_alternatives(sent)
                 cost_of(pattern, sent.physical, TimeUnit.MILLISECOND, None)
     except InvalidQueryError:
         return

@@ -10,8 +10,8 @@ from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_query import parse
 from graphtide_query.families import PlannerOptions
-from graphtide_query.families.algebra.planning import chosen
-from graphtide_query.families.events.grouping import grouped
+from graphtide_query.families.algebra.planning import choose_plan
+from graphtide_query.families.events.grouping import group_pattern
 from graphtide_query.planner import plan_all
 
 COUNTED = StatisticsSnapshot(
@@ -50,10 +50,10 @@ def test_what_is_shorter_than_a_tick_is_refused(
     assert f"write {word} 1{unit.value} or longer" in caught.value.hint
     if isinstance(pattern, EventPattern):
         with pytest.raises(InvalidPatternError, match="shorter than a tick"):
-            grouped(pattern, PlannerOptions(), unit=unit, statistics=known)
+            group_pattern(pattern, PlannerOptions(), unit=unit, statistics=known)
     if isinstance(pattern, GraphQuery):
         with pytest.raises(InvalidPatternError, match="shorter than a tick"):
-            chosen(pattern, PlannerOptions(), unit=unit, statistics=known)
+            choose_plan(pattern, PlannerOptions(), unit=unit, statistics=known)
 
 
 @pytest.mark.parametrize("clause", CLAUSES)

@@ -51,12 +51,12 @@ def query_lines(
     for label, expression in logical.items():
         lines += [f"{label}:", *(f"  {line}" for line in expression)]
     if plans:
-        lines.append("plans that were weighed, by nanoseconds an edge and what they hold:")
+        lines.append("plans that were compared, by nanoseconds an edge and what they hold:")
     for each in plans:
         mark = "*" if each.is_chosen else " "
         rules = f"  by {', '.join(each.rules)}" if each.rules else "  as the query is written"
         lines.append(f"{mark} {each.nanoseconds:>12,.1f} {each.held:>12,.3g}{rules}: {'; '.join(each.written)}")
     if engines:
         reported = ", ".join(f"{name} {nanoseconds:,.1f}" for name, nanoseconds in engines.items())
-        lines.append(f"engines that were weighed, by nanoseconds an edge: {reported}")
+        lines.append(f"engines that were compared, by nanoseconds an edge: {reported}")
     return lines

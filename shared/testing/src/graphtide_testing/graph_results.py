@@ -9,7 +9,7 @@ from graphtide_core.path_expression import Symbol, symbols
 from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_core.regular_rule import Variable
 from graphtide_query.families.algebra.automaton import automaton_of
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import derived_predicates, path_as_one
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def as_one_path(query: GraphQuery, engine: PathEngine = PathEngine.S_PATH) -> Gr
     if isinstance(atom.expression, Symbol) or ends != tuple(map(Variable, columns)) or columns[0] == columns[1]:
         return None
     path = path_as_one(atom.expression, derived_predicates(query).known, query.rules[0].head)
-    return GraphPlan(query, compiled(query, (path,), engine))
+    return GraphPlan(query, compile_plan(query, (path,), engine))
 
 
 def check_path(query: GraphQuery, found: IntervalMatch, oracle: GraphQueryOracle, edges: Mapping[str, Edge]) -> None:

@@ -13,9 +13,9 @@ from graphtide_core.graph_query import GraphQuery
 from graphtide_core.plans.algebra import GraphPlan, PathEngine
 from graphtide_query import parse
 from graphtide_query.families import PlannerOptions
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.planning import plan_graph_query
-from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, rewritings
+from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, rewritings
 from graphtide_query.families.algebra.translation import canonical
 
 if TYPE_CHECKING:
@@ -66,19 +66,19 @@ def plans(
     """Yield the plans of a query that have the names, in their order; those that there are."""
     for name in names:
         if name == "canonical":
-            yield name, GraphPlan(query, compiled(query, canonical(query), engine))
+            yield name, GraphPlan(query, compile_plan(query, canonical(query), engine))
         elif name == "searched":
             yield name, plan_graph_query(query, PlannerOptions(engine.value), unit=unit, statistics=known)
         elif name in _OTHERS.get(query.name, ()):
             found = next(plan for plan in _reached(query) if _is_called(name, plan))
-            yield name, GraphPlan(query, compiled(query, found, engine))
+            yield name, GraphPlan(query, compile_plan(query, found, engine))
 
 
 def _reached(query: GraphQuery) -> Iterator[Plan]:
     """Yield plans that rules lead to, the nearest to the canonical one first."""
     logical = canonical(query)
     fixed = fixed_parts(query, logical)
-    waiting = [in_normal_form(logical, fixed)]
+    waiting = [normalize(logical, fixed)]
     seen = set(waiting)
     for plan in waiting:
         yield plan

@@ -215,7 +215,7 @@ def bind_properties(variable: str, properties: tuple[ast.Property, ...]) -> list
         InvalidPatternError: an attribute is stated twice, or as NULL.
     """
     seen: set[str] = set()
-    bind_properties: list[Expression] = []
+    equalities: list[Expression] = []
     for each in properties:
         name, place = each.name.text, each.name.location
         if name in seen:
@@ -225,8 +225,8 @@ def bind_properties(variable: str, properties: tuple[ast.Property, ...]) -> list
             message = "no value equals NULL"
             raise InvalidPatternError(message, each.value.location, hint="write IS NULL in WHERE")
         seen.add(name)
-        bind_properties.append(Compare(Comparison.EQUAL, Attribute(variable, name, place), Literal(bind_constant(each.value))))
-    return bind_properties
+        equalities.append(Compare(Comparison.EQUAL, Attribute(variable, name, place), Literal(bind_constant(each.value))))
+    return equalities
 
 
 def _refuse_empty(name: ast.Name) -> None:

@@ -40,10 +40,10 @@ def automaton_of(expression: PathExpression, numbers: Mapping[Symbol, int]) -> A
     Complexity: quadratic in the expression; at most `MOST_MOVES` to make it deterministic, and as many to minimise it.
     """
     positions = _Glushkov(expression, numbers)
-    deterministic = _determined(positions)
+    deterministic = _determinize(positions)
     if deterministic is None:
         return positions.automaton()
-    return _minimal(*deterministic)
+    return _minimize(*deterministic)
 
 
 class _Glushkov:
@@ -100,7 +100,7 @@ _Table = list[dict[int, int]]
 """By state: the next one, by symbol."""
 
 
-def _determined(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
+def _determinize(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
     """Return the transitions of sets of positions, and the accepting sets; None if there are too many."""
     start: _Positions = frozenset((0,))
     numbers = {start: 0}
@@ -128,7 +128,7 @@ def _determined(positions: _Glushkov) -> tuple[_Table, frozenset[int]] | None:
     return table, frozenset(number for states, number in numbers.items() if number and states & positions.last)
 
 
-def _minimal(table: Sequence[Mapping[int, int]], accepting: frozenset[int]) -> Automaton:
+def _minimize(table: Sequence[Mapping[int, int]], accepting: frozenset[int]) -> Automaton:
     """Return the automaton with equivalent states merged; the start stays separate.
 
     If that takes too many moves, some equivalent states stay separate.

@@ -16,9 +16,9 @@ from graphtide_core.plans import MOST_REWRITINGS, ConsideredPlan, Derivation, Gr
 
 from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.families.algebra.cost import AlgebraCost
-from graphtide_query.families.algebra.physical import compiled
-from graphtide_query.families.algebra.rewriting import fixed_parts, in_normal_form, numbered, patterns_of
-from graphtide_query.families.algebra.search import estimated_cost, units_of_rewriting
+from graphtide_query.families.algebra.physical import compile_plan
+from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, number_rewritings, patterns_of
+from graphtide_query.families.algebra.search import estimate_cost, units_of_rewriting
 from graphtide_query.families.algebra.translation import canonical
 
 if TYPE_CHECKING:
@@ -44,40 +44,40 @@ def derivation_of(
     return Derivation(engine, rewritings, joins)
 
 
-def derived(query: GraphQuery, derivation: Derivation) -> AlgebraPlan:
+def derive_plan(query: GraphQuery, derivation: Derivation) -> AlgebraPlan:
     """Return the plan that a derivation gives for a query.
 
     Raises:
         InvalidQueryError: a rule does not apply, or a join names parts that do not exist.
     Complexity: at most that of planning the query.
     """
-    plan, steps = _followed(query, derivation)
-    found = compiled(query, plan, derivation.engine, steps, derivation.rules)
+    plan, steps = _follow(query, derivation)
+    found = compile_plan(query, plan, derivation.engine, steps, derivation.rules)
     if derivation.estimates and len(derivation.estimates) != len(found.operators):
         message = f"the plan has {len(found.operators)} operators and {len(derivation.estimates)} estimates"
         raise InvalidQueryError(message)
     return replace(found, estimates=derivation.estimates)
 
 
-def laid_open(plan: DerivedPlan) -> GraphPlan:
+def derive_with_alternatives(plan: DerivedPlan) -> GraphPlan:
     """Return the plan of a query with the plans it was compared with, cheapest first.
 
     Raises:
-        InvalidQueryError: as `derived`.
+        InvalidQueryError: as `derive_plan`.
     """
     considered = sorted(plan.considered, key=lambda each: each.nanoseconds)
     reported = (_considered(plan.pattern, each, each.physical) for each in considered if isinstance(each.physical, Derivation))
-    return GraphPlan(plan.pattern, derived(plan.pattern, plan.physical), tuple(reported), plan.engines, plan.physical)
+    return GraphPlan(plan.pattern, derive_plan(plan.pattern, plan.physical), tuple(reported), plan.engines, plan.physical)
 
 
 def cost_of(query: GraphQuery, derivation: Derivation, unit: TimeUnit, statistics: StatisticsSnapshot | None) -> float:
     """Return the estimated cost of the plan of a derivation on a stream, in nanoseconds for an edge.
 
     Raises:
-        InvalidQueryError: as `derived`.
+        InvalidQueryError: as `derive_plan`.
     """
-    plan, steps = _followed(query, derivation)
-    return estimated_cost(plan, steps, AlgebraCost(statistics, unit, derivation.engine))[0]
+    plan, steps = _follow(query, derivation)
+    return estimate_cost(plan, steps, AlgebraCost(statistics, unit, derivation.engine))[0]
 
 
 def is_cheaper(
@@ -94,21 +94,21 @@ def is_cheaper(
         margin: share of the old cost that the new one must stay below.
 
     Raises:
-        InvalidQueryError: as `derived`.
+        InvalidQueryError: as `derive_plan`.
     """
     return new != old and cost_of(query, new, unit, known) < margin * cost_of(query, old, unit, known)
 
 
 def _considered(query: GraphQuery, candidate: Candidate, derivation: Derivation) -> ConsideredPlan:
-    return ConsideredPlan(_followed(query, derivation)[0], candidate.nanoseconds, candidate.partial_matches, derivation.rules)
+    return ConsideredPlan(_follow(query, derivation)[0], candidate.nanoseconds, candidate.partial_matches, derivation.rules)
 
 
-def _followed(query: GraphQuery, derivation: Derivation) -> tuple[Plan, dict[Pattern, Steps]]:
+def _follow(query: GraphQuery, derivation: Derivation) -> tuple[Plan, dict[Pattern, Steps]]:
     """Return the plan that a derivation leads to, and how its PATTERNs are joined."""
     plan: Plan = canonical(query)
     if derivation.rewritings is not None:
         fixed = fixed_parts(query, plan)
-        plan = _rewritten(query, in_normal_form(plan, fixed), fixed, derivation.rewritings)
+        plan = _rewrite(query, normalize(plan, fixed), fixed, derivation.rewritings)
     patterns = patterns_of(plan)
     steps: dict[Pattern, Steps] = {}
     for join in derivation.joins:
@@ -123,7 +123,7 @@ def _followed(query: GraphQuery, derivation: Derivation) -> tuple[Plan, dict[Pat
     return plan, steps
 
 
-def _rewritten(query: GraphQuery, start: Plan, fixed: Set[Algebra], rewritings: Sequence[Rewriting]) -> Plan:
+def _rewrite(query: GraphQuery, start: Plan, fixed: Set[Algebra], rewritings: Sequence[Rewriting]) -> Plan:
     if len(rewritings) > MOST_REWRITINGS:
         message = f"a plan may have at most {MOST_REWRITINGS} rewritings; this one has {len(rewritings)}"
         raise InvalidQueryError(message)
@@ -135,7 +135,7 @@ def _rewritten(query: GraphQuery, start: Plan, fixed: Set[Algebra], rewritings: 
 
 def _step(plan: Plan, fixed: Set[Algebra], rewriting: Rewriting, work_budget: WorkBudget) -> Plan:
     """Return the plan that a step leads to; the search examined everything that this examines."""
-    for each, new in numbered(plan, fixed):
+    for each, new in number_rewritings(plan, fixed):
         if not work_budget.left:
             message = "the plan needs more rewritings than the planner may examine"
             raise InvalidQueryError(message)

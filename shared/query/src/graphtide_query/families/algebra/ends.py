@@ -53,7 +53,7 @@ def read_from(condition: Expression, new: Mapping[str, Attribute]) -> Expression
     return visit(condition)
 
 
-def filtered(operand: Algebra, conditions: tuple[Expression, ...]) -> Algebra:
+def filter_ends(operand: Algebra, conditions: tuple[Expression, ...]) -> Algebra:
     """Return the tuples of an expression whose ends, `source` and `target`, satisfy conditions; for a scan, its edges."""
     match operand:
         case WScan():
@@ -67,7 +67,7 @@ def filtered(operand: Algebra, conditions: tuple[Expression, ...]) -> Algebra:
             return Filter(operand, conditions)
 
 
-def bound(operand: Algebra, source: VertexId | None, target: VertexId | None) -> Algebra:
+def bind_ends(operand: Algebra, source: VertexId | None, target: VertexId | None) -> Algebra:
     """Return the tuples of an expression that begin or end at known vertices, restricted as far down as possible.
 
     An expression that cannot be restricted, such as a PATTERN, is unchanged: the caller compares the ends.
@@ -85,11 +85,11 @@ def bound(operand: Algebra, source: VertexId | None, target: VertexId | None) ->
             return taken if all(own is None or own == has for own, has in asked) else operand
         case WScan() | Filter(WScan()):
             ends = ((SOURCE, source), (TARGET, target))
-            return filtered(operand, tuple(_is(end, key) for end, key in ends if key is not None))
+            return filter_ends(operand, tuple(_is(end, key) for end, key in ends if key is not None))
         case Filter(inner):
-            return replace(operand, operand=bound(inner, source, target))
+            return replace(operand, operand=bind_ends(inner, source, target))
         case Union(several, label):
-            return Union(tuple(dict.fromkeys(bound(each, source, target) for each in several)), label)
+            return Union(tuple(dict.fromkeys(bind_ends(each, source, target) for each in several)), label)
         case _:
             return operand
 

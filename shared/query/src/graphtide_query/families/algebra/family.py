@@ -169,9 +169,9 @@ class AlgebraFamily:
 
     def assign(self, query: GraphQuery, planner_options: PlannerOptions, context: PlanningContext, /) -> DerivedPlan:
         """Return the query with the derivation of its plan."""
-        from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
+        from graphtide_query.families.algebra.planning import choose_plan  # noqa: PLC0415 - as above
 
-        return chosen(query, planner_options, unit=context.unit, statistics=context.statistics, budget=context.budget)
+        return choose_plan(query, planner_options, unit=context.unit, statistics=context.statistics, budget=context.budget)
 
     def assigned(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> DerivedPlan:
         """Return a query with the received derivation of its plan."""
@@ -181,9 +181,9 @@ class AlgebraFamily:
 
     def hosted(self, pattern: GraphQuery, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GraphPlan:
         """Return the plan that the derivation gives."""
-        from graphtide_query.families.algebra.derivation import derived  # noqa: PLC0415 - as above
+        from graphtide_query.families.algebra.derivation import derive_plan  # noqa: PLC0415 - as above
 
-        return GraphPlan(pattern, derived(pattern, self.assigned(pattern, physical, considered).physical))
+        return GraphPlan(pattern, derive_plan(pattern, self.assigned(pattern, physical, considered).physical))
 
     def unit_key(self, _plan: GraphPlan, /) -> None:
         """Return None: queries share operators whatever their plans."""
@@ -226,10 +226,10 @@ class AlgebraFamily:
         /,
     ) -> Explanation:
         """Explain the derived plan, with the plans it was compared with."""
-        from graphtide_query.families.algebra.derivation import laid_open  # noqa: PLC0415 - as above
+        from graphtide_query.families.algebra.derivation import derive_with_alternatives  # noqa: PLC0415 - as above
         from graphtide_query.families.algebra.explaining import explain_query  # noqa: PLC0415
 
-        return explain_query(laid_open(self.assigned(query, physical, considered)), seen.actuals, seen.counts)
+        return explain_query(derive_with_alternatives(self.assigned(query, physical, considered)), seen.actuals, seen.counts)
 
     def regrouped(self, _members: Sequence[tuple[GraphPlan, GraphPlan]], _unit: TimeUnit, /) -> None:
         """Return None: each is matched by itself."""
@@ -252,17 +252,17 @@ class AlgebraFamily:
         /,
     ) -> Iterator[dict[int, GraphPlan]]:
         """Yield the better plans, all at once: the windows are replayed once."""
-        from graphtide_query.families.algebra.derivation import is_cheaper, laid_open  # noqa: PLC0415 - as above
-        from graphtide_query.families.algebra.planning import chosen  # noqa: PLC0415 - as above
+        from graphtide_query.families.algebra.derivation import derive_with_alternatives, is_cheaper  # noqa: PLC0415 - as above
+        from graphtide_query.families.algebra.planning import choose_plan  # noqa: PLC0415 - as above
 
         found: dict[int, GraphPlan] = {}
         for number, old in running.items():
-            new = chosen(old.query, planner_options, unit=context.unit, statistics=context.known)
+            new = choose_plan(old.query, planner_options, unit=context.unit, statistics=context.known)
             then = old.derivation
             if then is not None and is_cheaper(
                 old.query, new.physical, then, unit=context.unit, known=context.known, margin=policy.margin
             ):
-                found[number] = laid_open(new)
+                found[number] = derive_with_alternatives(new)
         if found:
             yield found
 

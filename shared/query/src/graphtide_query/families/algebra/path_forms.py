@@ -23,8 +23,8 @@ from graphtide_core.path_expression import (
 from graphtide_core.path_expression import operands as parts_of
 from graphtide_core.regular_rule import Variable
 
-from graphtide_query.families.algebra.regular_laws import never_empty, simplified
-from graphtide_query.families.algebra.translation import in_a_row, turned
+from graphtide_query.families.algebra.regular_laws import never_empty, simplify
+from graphtide_query.families.algebra.translation import in_a_row, reverse_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,10 +71,10 @@ def path_of(
     target: VertexId | None = None,
 ) -> Algebra:
     """Return the words of a path expression except the empty one; a single step forward is its expression."""
-    expression = simplified(expression)
+    expression = simplify(expression)
     if source is None and target is None and isinstance(expression, Symbol):
         operand = operands[expression.predicate]
-        return turned(operand, spelled(expression)) if expression.is_inverse else operand
+        return reverse_ends(operand, spelled(expression)) if expression.is_inverse else operand
     return _in_form(expression, operands, source, target)
 
 
@@ -100,7 +100,7 @@ def _in_form(
     return Path(renamed, bindings, spelled(renamed), source, target)
 
 
-def substituted(expression: PathExpression, predicate: str, by: PathExpression) -> PathExpression:
+def substitute(expression: PathExpression, predicate: str, by: PathExpression) -> PathExpression:
     """Return the expression with another one in place of a predicate's steps, reversed for inverse steps."""
     turned_by = reversed_expression(by)
 
@@ -109,12 +109,12 @@ def substituted(expression: PathExpression, predicate: str, by: PathExpression) 
             case Symbol(name, is_inverse):
                 return each if name != predicate else turned_by if is_inverse else by
             case _:
-                return rebuilt(each, map(visit, parts_of(each)))
+                return rebuild(each, map(visit, parts_of(each)))
 
     return visit(expression)
 
 
-def rebuilt(expression: PathExpression, parts: Iterable[PathExpression]) -> PathExpression:
+def rebuild(expression: PathExpression, parts: Iterable[PathExpression]) -> PathExpression:
     """Return a path expression with other operands."""
     found = tuple(parts)
     if isinstance(expression, Concatenation | Alternation):

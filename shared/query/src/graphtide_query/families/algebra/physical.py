@@ -50,7 +50,7 @@ Steps = tuple[tuple[int, ...], ...]
 """The join order of a PATTERN: groups of its parts, each joined with the earlier result."""
 
 
-def compiled(  # noqa: PLR0917 - each after the second is one of few who give it
+def compile_plan(  # noqa: PLR0917 - each after the second is one of few who give it
     query: GraphQuery,
     logical: Sequence[Algebra],
     engine: PathEngine = PathEngine.S_PATH,

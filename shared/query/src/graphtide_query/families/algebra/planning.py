@@ -18,10 +18,10 @@ from graphtide_core.time import TimeUnit
 
 from graphtide_query.estimates.budget import PlanningBudget, Work
 from graphtide_query.families.algebra.cost import AlgebraCost
-from graphtide_query.families.algebra.derivation import derivation_of, laid_open
-from graphtide_query.families.algebra.physical import compiled
+from graphtide_query.families.algebra.derivation import derivation_of, derive_with_alternatives
+from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.rewriting import fixed_parts
-from graphtide_query.families.algebra.search import estimated_cost, searched
+from graphtide_query.families.algebra.search import estimate_cost, search_plans
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import CANONICAL, PLANS_OF_QUERIES
@@ -54,11 +54,11 @@ def plan_graph_query(
     statistics: StatisticsSnapshot | None = None,
     budget: PlanningBudget = PlanningBudget(),  # noqa: B008 - frozen, so one instance serves all
 ) -> GraphPlan:
-    """Return the plan of a query that `chosen` chooses; arguments and errors are as there."""
-    return laid_open(chosen(query, planner_options, unit=unit, statistics=statistics, budget=budget))
+    """Return the plan of a query that `choose_plan` chooses; arguments and errors are as there."""
+    return derive_with_alternatives(choose_plan(query, planner_options, unit=unit, statistics=statistics, budget=budget))
 
 
-def chosen(
+def choose_plan(
     query: GraphQuery,
     planner_options: PlannerOptions,
     *,
@@ -86,7 +86,7 @@ def chosen(
     logical, cost = canonical(query), AlgebraCost(statistics, unit, engine, work)
     if variant == CANONICAL:
         return DerivedPlan(query, _estimated(query, Derivation(engine), logical, {}, cost))
-    found = searched(logical, fixed_parts(query, logical), cost, work.search())
+    found = search_plans(logical, fixed_parts(query, logical), cost, work.search())
     # Of plans that are about as cheap, take the one nearest to the query, which may be the canonical one.
     near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
     best = min(near, key=lambda each: len(each.rewritings))
@@ -96,7 +96,7 @@ def chosen(
     engines: tuple[ConsideredEngine, ...] = ()
     if planner_options.engine == AUTO:
         costs = ((each, AlgebraCost(statistics, unit, each, work)) for each in PathEngine)
-        priced = (ConsideredEngine(each, estimated_cost(best.plan, best.steps, own)[0]) for each, own in costs)
+        priced = (ConsideredEngine(each, estimate_cost(best.plan, best.steps, own)[0]) for each, own in costs)
         engines = tuple(sorted(priced, key=lambda each: each.nanoseconds))
         engine = engines[0].engine
     derivations = [derivation_of(each.plan, engine, each.rewritings, each.steps) for each in shown]
@@ -114,7 +114,7 @@ def _estimated(
     def held(expression: Algebra) -> float:
         return cost.of(expression).held
 
-    return replace(derivation, estimates=compiled(query, plan, derivation.engine, steps, estimated=held).estimates)
+    return replace(derivation, estimates=compile_plan(query, plan, derivation.engine, steps, estimated=held).estimates)
 
 
 def _considered(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:

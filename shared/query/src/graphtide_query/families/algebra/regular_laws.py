@@ -6,7 +6,7 @@ are.
 
 >>> from graphtide_core.path_expression import Alternation, Concatenation, Plus, Symbol, spelled
 >>> a, b = Symbol("a"), Symbol("b")
->>> spelled(simplified(Alternation((a, Concatenation((a, Plus(b)))))))
+>>> spelled(simplify(Alternation((a, Concatenation((a, Plus(b)))))))
 ':a :b*'
 
 Reference: Kleene algebra, Kozen, "A completeness theorem for Kleene algebras" (1994).
@@ -41,7 +41,7 @@ _Word = tuple["PathExpression", ...]
 """Parts of a concatenation; none is the empty word."""
 
 
-def simplified(expression: PathExpression) -> PathExpression:
+def simplify(expression: PathExpression) -> PathExpression:
     """Return an expression of the same words. Complexity: quadratic in the options of each alternation, in few rounds."""
     for _ in range(_MOST_ROUNDS):
         before, expression = expression, _once(expression)
@@ -59,7 +59,7 @@ def _once(expression: PathExpression) -> PathExpression:
         case Alternation(options):
             return _one_of([_word(_once(option)) for option in options])
         case Star(operand) | Plus(operand):
-            return _closed(_once(operand), is_star=isinstance(expression, Star))
+            return _close(_once(operand), is_star=isinstance(expression, Star))
         case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
             return _or_nothing(_once(operand))
 
@@ -71,25 +71,25 @@ def never_empty(expression: PathExpression) -> PathExpression:
     >>> spelled(never_empty(Concatenation((Star(Symbol("a")), Star(Symbol("b"))))))
     ':a+ :b* | :b+'
     """
-    found = without_empty(simplified(expression))
-    return simplified(from_start(found, lambda symbol: symbol)) if is_nullable(found) else found
+    found = without_empty(simplify(expression))
+    return simplify(from_start(found, lambda symbol: symbol)) if is_nullable(found) else found
 
 
 def _word(expression: PathExpression) -> _Word:
     return expression.parts if isinstance(expression, Concatenation) else (expression,)
 
 
-def _closed(operand: PathExpression, *, is_star: bool) -> PathExpression:
+def _close(operand: PathExpression, *, is_star: bool) -> PathExpression:
     is_star = is_star or is_nullable(operand)
     match operand:
         case Star(inner) | Plus(inner) | Maybe(inner):
-            return _closed(inner, is_star=is_star)
+            return _close(inner, is_star=is_star)
         case Alternation(options):
             # Any number of any of them: repetitions inside do not matter.
             inner_options = [each.operand if isinstance(each, Star | Plus | Maybe) else each for each in options]
             operand = _one_of([_word(each) for each in inner_options])
             if not isinstance(operand, Alternation):
-                return _closed(operand, is_star=is_star)
+                return _close(operand, is_star=is_star)
         case _:
             pass
     return Star(operand) if is_star else Plus(operand)
@@ -105,7 +105,7 @@ def _in_a_row(parts: Iterable[PathExpression]) -> PathExpression:
     """Return a concatenation in which no closure is next to its operand."""
     found: list[PathExpression] = []
     for part in (inner for each in parts for inner in _word(each)):
-        merged = _merged(found[-1], part) if found else None
+        merged = _merge(found[-1], part) if found else None
         if merged is None:
             found.append(part)
         else:
@@ -113,12 +113,12 @@ def _in_a_row(parts: Iterable[PathExpression]) -> PathExpression:
     return concatenated(found)
 
 
-def _merged(left: PathExpression, right: PathExpression) -> PathExpression | None:
+def _merge(left: PathExpression, right: PathExpression) -> PathExpression | None:
     """Return the merged form of two neighbours, if one of them repeats the other."""
     if isinstance(left, Star) and _repeats(left, right):
-        return _closed(left.operand, is_star=is_nullable(right))
+        return _close(left.operand, is_star=is_nullable(right))
     if isinstance(right, Star) and _repeats(right, left):
-        return _closed(right.operand, is_star=is_nullable(left))
+        return _close(right.operand, is_star=is_nullable(left))
     return None
 
 

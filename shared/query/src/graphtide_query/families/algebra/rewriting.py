@@ -15,7 +15,7 @@ from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, distinct
 from graphtide_core.path_expression import symbols
 from graphtide_core.plans import Rewriting
 
-from graphtide_query.families.algebra.ends import filtered
+from graphtide_query.families.algebra.ends import filter_ends
 from graphtide_query.families.algebra.path_forms import in_form
 from graphtide_query.families.algebra.rules import RULES, name_of
 
@@ -53,14 +53,14 @@ def rewritings(plan: Plan, fixed: Set[Algebra] = frozenset(), rules: Sequence[Ru
         for rule in rules:
             for new in rule(place):
                 if new != place:
-                    yield name_of(rule), with_replaced(plan, place, new, fixed)
+                    yield name_of(rule), replace_expression(plan, place, new, fixed)
 
 
 def _is_short(path: Path) -> bool:
     return next(islice(symbols(path.expression), MOST_SYMBOLS, None), None) is None
 
 
-def numbered(plan: Plan, fixed: Set[Algebra]) -> Iterator[tuple[Rewriting, Plan]]:
+def number_rewritings(plan: Plan, fixed: Set[Algebra]) -> Iterator[tuple[Rewriting, Plan]]:
     """Yield what `rewritings` yields, each plan with the step that leads to it. Complexity: as of `rewritings`."""
     made: Counter[str] = Counter()
     for rule, new in rewritings(plan, fixed):
@@ -74,20 +74,20 @@ def patterns_of(plan: Plan) -> list[Pattern]:
     return [each for each in every if isinstance(each, Pattern)]
 
 
-def in_normal_form(plan: Plan, fixed: Set[Algebra] = frozenset()) -> Plan:
+def normalize(plan: Plan, fixed: Set[Algebra] = frozenset()) -> Plan:
     """Return the plan with its PATHs and their symbols called as rules call them; fixed ones keep their names."""
     known: dict[Algebra, Algebra] = {each: each for each in fixed}
-    return tuple(_rebuilt(each, known) for each in plan)
+    return tuple(_rebuild(each, known) for each in plan)
 
 
-def with_replaced(plan: Plan, old: Algebra, new: Algebra, fixed: Set[Algebra] = frozenset()) -> Plan:
+def replace_expression(plan: Plan, old: Algebra, new: Algebra, fixed: Set[Algebra] = frozenset()) -> Plan:
     """Return a plan with another expression wherever one stands, but in what is fixed."""
     known: dict[Algebra, Algebra] = {each: each for each in fixed}
     known[old] = new
-    return tuple(_rebuilt(each, known) for each in plan)
+    return tuple(_rebuild(each, known) for each in plan)
 
 
-def _rebuilt(expression: Algebra, known: dict[Algebra, Algebra]) -> Algebra:
+def _rebuild(expression: Algebra, known: dict[Algebra, Algebra]) -> Algebra:
     """Return an expression over what is known to replace its parts; of paths, in normal form, if `known` lacks them."""
     found = known.get(expression)
     if found is None:
@@ -100,18 +100,18 @@ def _over(expression: Algebra, known: dict[Algebra, Algebra]) -> Algebra:
         case WScan():
             return expression
         case Filter(operand):
-            return _refiltered(expression, _rebuilt(operand, known))
+            return _refilter(expression, _rebuild(operand, known))
         case Union(operands):
-            return replace(expression, operands=tuple(_rebuilt(each, known) for each in operands))
+            return replace(expression, operands=tuple(_rebuild(each, known) for each in operands))
         case Pattern(parts):
-            return replace(expression, parts=tuple(replace(part, operand=_rebuilt(part.operand, known)) for part in parts))
+            return replace(expression, parts=tuple(replace(part, operand=_rebuild(part.operand, known)) for part in parts))
         case Path(_, bindings):  # pragma: no branch - mypy knows that no case is left
-            bound = (replace(binding, operand=_rebuilt(binding.operand, known)) for binding in bindings)
+            bound = (replace(binding, operand=_rebuild(binding.operand, known)) for binding in bindings)
             return in_form(replace(expression, bindings=tuple(bound)))
 
 
-def _refiltered(each: Filter, operand: Algebra) -> Algebra:
+def _refilter(each: Filter, operand: Algebra) -> Algebra:
     """Return a FILTER over another operand; over a scan it would read edges, so that it is one with what filters that."""
     if isinstance(operand, WScan) and not isinstance(each.operand, WScan):
-        return filtered(operand, each.conditions)
+        return filter_ends(operand, each.conditions)
     return replace(each, operand=operand)

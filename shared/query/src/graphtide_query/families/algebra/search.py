@@ -20,7 +20,7 @@ from graphtide_core.path_expression import symbols
 from graphtide_core.plans import MOST_REWRITINGS
 from graphtide_core.predicate import attributes
 
-from graphtide_query.families.algebra.rewriting import in_normal_form, numbered, patterns_of
+from graphtide_query.families.algebra.rewriting import normalize, number_rewritings, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
@@ -71,7 +71,7 @@ class Found:
         return tuple(each.rule for each in self.rewritings)
 
 
-def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_budget: WorkBudget) -> tuple[Found, ...]:
+def search_plans(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_budget: WorkBudget) -> tuple[Found, ...]:
     """Return plans that rules lead to from the canonical one, which is among them, the cheapest first; of equals the nearest.
 
     Args:
@@ -83,7 +83,7 @@ def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_budge
     estimated = partial(_found, cost=cost, fixed=fixed)
     order = count()
     work_budget.work.do(UNITS_OF_A_NODE * _compared(canonical))
-    start = in_normal_form(canonical, fixed)
+    start = normalize(canonical, fixed)
     first = estimated(start, ())
     known = {start: first}
     waiting = [(first.nanoseconds, next(order), start)]
@@ -91,7 +91,7 @@ def searched(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_budge
         _, _, plan = heappop(waiting)
         if len(known[plan].rewritings) == MOST_REWRITINGS:
             continue
-        for rewriting, new in numbered(plan, fixed):
+        for rewriting, new in number_rewritings(plan, fixed):
             work_budget.work.do(units_of_rewriting(new))
             if new in known:
                 continue
@@ -129,11 +129,11 @@ def _compared(plan: Plan) -> int:
 def _found(plan: Plan, rewritings: tuple[Rewriting, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:
     joined = {each: best_steps(each, cost)[0] for each in patterns_of(plan) if each not in fixed}
     steps = {each: groups for each, groups in joined.items() if len(groups) > 1}
-    nanoseconds, held = estimated_cost(plan, steps, cost)
+    nanoseconds, held = estimate_cost(plan, steps, cost)
     return Found(plan, nanoseconds, held, rewritings, steps)
 
 
-def estimated_cost(plan: Plan, steps: Mapping[Pattern, Steps], cost: AlgebraCost) -> tuple[float, float]:
+def estimate_cost(plan: Plan, steps: Mapping[Pattern, Steps], cost: AlgebraCost) -> tuple[float, float]:
     """Return what a plan is estimated to cost, in nanoseconds for an edge of the stream, and what its operators keep.
 
     Args:
@@ -159,11 +159,11 @@ def best_steps(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
     """
     known = cost.steps.get(pattern)
     if known is None:
-        known = cost.steps[pattern] = _weighed(pattern, cost)
+        known = cost.steps[pattern] = _compare_steps(pattern, cost)
     return known
 
 
-def _weighed(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
+def _compare_steps(pattern: Pattern, cost: AlgebraCost) -> tuple[Steps, Estimate]:
     parts = range(len(pattern.parts))
     all_at_once: Steps = (tuple(parts),)
     best = (all_at_once, cost.of(pattern))

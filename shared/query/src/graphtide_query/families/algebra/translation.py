@@ -77,7 +77,7 @@ def derived_predicates(query: GraphQuery) -> Predicates:
     returned, heads = returned_paths(query), set[str]()
     for rule in query.rules:
         own, before = rule_expression(rule, found, returned.get(rule.head)), known.get(rule.head)
-        known[rule.head] = own if before is None else _united((before, own), rule.head)
+        known[rule.head] = own if before is None else _unite((before, own), rule.head)
         other = _renamed(rule) if before is None else None
         derived = found.steps[other] if other is not None and other in heads else _derived(known[rule.head], rule.head)
         found.steps[rule.head] = derived
@@ -148,9 +148,9 @@ def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], labe
     own = label or spelled(expression)
     match expression:
         case Symbol(predicate, is_inverse):
-            return turned(known[predicate], own) if is_inverse else known[predicate]
+            return reverse_ends(known[predicate], own) if is_inverse else known[predicate]
         case Alternation(options):
-            return _united((path_in_parts(option, known) for option in options), own)
+            return _unite((path_in_parts(option, known) for option in options), own)
         case Concatenation():
             return _in_a_row(expression, known, label)
         case Star(operand) | Plus(operand):
@@ -160,7 +160,7 @@ def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], labe
             return path_in_parts(operand, known, label)
 
 
-def turned(operand: Algebra, label: str) -> Algebra:
+def reverse_ends(operand: Algebra, label: str) -> Algebra:
     """Return the tuples of an expression with their columns exchanged."""
     return Pattern((Part(operand, Variable("x"), Variable("y")),), ("y", "x"), label)
 
@@ -185,7 +185,7 @@ def _in_a_row(expression: Concatenation, known: Mapping[str, Algebra], label: st
             ways.append(path_in_parts(kept[0], known, label))
         elif kept:
             ways.append(in_a_row(tuple(path_in_parts(part, known) for part in kept), label or spelled(concatenated(kept))))
-    return _united(ways, own)
+    return _unite(ways, own)
 
 
 def _left_out(expression: PathExpression) -> int:
@@ -194,7 +194,7 @@ def _left_out(expression: PathExpression) -> int:
     return found + (sum(map(is_nullable, expression.parts)) if isinstance(expression, Concatenation) else 0)
 
 
-def _united(operands: Iterable[Algebra], label: str) -> Algebra:
+def _unite(operands: Iterable[Algebra], label: str) -> Algebra:
     """Return the union of expressions, each once; unions below are taken apart."""
     flat: list[Algebra] = []
     for operand in operands:

@@ -17,9 +17,9 @@ from graphtide_core.statistics import DriftPolicy, should_replan
 
 from graphtide_query.families.events.assembly import branch_at
 from graphtide_query.families.events.branches import branches
-from graphtide_query.families.events.common import FEWEST_SLOTS, implies, may_share, restricted
+from graphtide_query.families.events.common import FEWEST_SLOTS, implies, may_share, restrict
 from graphtide_query.families.events.forms import Forms
-from graphtide_query.families.events.pruning import in_order, pruned
+from graphtide_query.families.events.pruning import in_order, prune
 from graphtide_query.families.events.rates import Rates
 from graphtide_query.families.events.worthwhile import shared_subpatterns
 
@@ -76,7 +76,7 @@ def with_pattern(
 
 def without_pattern(plan: AggregationPlan, pattern: int) -> AggregationPlan:
     """Return the plan without the pattern in this place, and without vertices that are no longer shared."""
-    return pruned(replace(plan, branches=plan.branches[:pattern] + plan.branches[pattern + 1 :]))
+    return prune(replace(plan, branches=plan.branches[:pattern] + plan.branches[pattern + 1 :]))
 
 
 class _Found(NamedTuple):
@@ -117,7 +117,7 @@ class _Growing:
             if above.size >= FEWEST_SLOTS and not above.slots & ~left:
                 parents.append(Parent(each, tuple(place[key] for key in its_keys)))
                 left &= ~above.slots
-        while (found := self._most_in_common(restricted(self.forms, form, left))) is not None:
+        while (found := self._most_in_common(restrict(self.forms, form, left))) is not None:
             above_keys, in_new = self._above(found), found.in_new
             parents.append(Parent(self.one_of[found.form.identity()], tuple(place[in_new.get(key, key)] for key in above_keys)))
             left &= ~sum(1 << in_new.get(key, key) for key in above_keys)
@@ -132,7 +132,7 @@ class _Growing:
             if not may_share(self.forms, rest, form):
                 continue
             own = sum(1 << keys[slot] for slot in self.vertices[vertex].differential)
-            found = shared_subpatterns(self.forms, self.rates, [rest, restricted(self.forms, form, own)])
+            found = shared_subpatterns(self.forms, self.rates, [rest, restrict(self.forms, form, own)])
             if found is not None and (best is None or found[0].size > best.form.size):
                 best = _Found(vertex, found[0], *found[1])
         return best

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.plans.events import AggregationPlan, Branch, NameOfType, Parent, Vertex
 
-from graphtide_query.families.events.pruning import pruned
+from graphtide_query.families.events.pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,7 @@ class Leaf(NamedTuple):
     vertex: int
 
 
-def assembled(
-    forms: Forms, sharing: Sharing, patterns: Sequence[Sequence[Leaf]], rates: Rates, builder: str
-) -> AggregationPlan:
+def assemble(forms: Forms, sharing: Sharing, patterns: Sequence[Sequence[Leaf]], rates: Rates, builder: str) -> AggregationPlan:
     """Return the plan of what is shared, for the branches of each pattern.
 
     Of the parents that a sub-pattern has, those with the most slots are taken first, and others where they fill other slots.
@@ -51,7 +49,7 @@ def assembled(
     branches = tuple(
         tuple(branch_at(*places[same[leaf.vertex]], leaf.branch, leaf.keys) for leaf in leaves) for leaves in patterns
     )
-    return pruned(AggregationPlan(tuple(vertices), branches, builder))
+    return prune(AggregationPlan(tuple(vertices), branches, builder))
 
 
 def _after_parents(same: Sequence[int], links: Mapping[int, Sequence[Link]]) -> Iterator[int]:

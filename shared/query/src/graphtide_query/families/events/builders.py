@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import TimeUnit
 
-from graphtide_query.families.events.assembly import Leaf, assembled
+from graphtide_query.families.events.assembly import Leaf, assemble
 from graphtide_query.families.events.branches import branches
 from graphtide_query.families.events.budget import AggregationBudget, Examinations
 from graphtide_query.families.events.casem import PartitionTree, casem
-from graphtide_query.families.events.collector import paused
+from graphtide_query.families.events.collector import pause_collector
 from graphtide_query.families.events.correlation import correlation_graph
 from graphtide_query.families.events.differential import compensate
 from graphtide_query.families.events.forms import Forms, bits
@@ -92,11 +92,11 @@ def aggregate(
     if builder not in BUILDERS:
         message = f"there is no builder {builder!r}; one of {', '.join(BUILDERS)}"
         raise LookupError(message)
-    with paused():
+    with pause_collector():
         forms = Forms(unit)
         leaves, matched = _leaves(forms, patterns)
         workload = Workload(forms, leaves, Rates(statistics), Examinations(budget), seed)
-        return assembled(forms, BUILDERS[builder](workload), matched, workload.rates, builder)
+        return assemble(forms, BUILDERS[builder](workload), matched, workload.rates, builder)
 
 
 def _leaves(forms: Forms, patterns: Sequence[EventPattern]) -> tuple[tuple[Form, ...], list[list[Leaf]]]:

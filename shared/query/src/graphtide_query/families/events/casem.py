@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_query.families.events.common import may_share
 from graphtide_query.families.events.entropy import (
     Cluster,
-    combined,
-    merged,
+    combine,
+    merge_clusters,
     taken_off_by_combining,
     taken_off_by_merging,
 )
@@ -163,7 +163,7 @@ class _Agglomeration:
         combines = self._may_combine(one, other)
         members = [one, other] if combines else [child for each in (one, other) for child in self._dissolved(each)]
         new = self.tree.add(form, members)
-        self.clusters.append((combined if combines else merged)(self.clusters[one], self.clusters[other], between))
+        self.clusters.append((combine if combines else merge_clusters)(self.clusters[one], self.clusters[other], between))
         self.heights.append(max(self.heights[one], self.heights[other]) + combines)
         links: dict[int, int] = {}
         for each in (one, other):

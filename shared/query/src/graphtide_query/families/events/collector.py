@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Pause the collector in all threads; a pause by another caller stays."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -70,8 +70,8 @@ def common(forms: Forms, first: Form, second: Form) -> Common | None:
         if matched:
             in_first = {key: one for key, one, _ in matched}
             in_second = {key: other for key, _, other in matched}
-            first = _moved(forms, first, {one: key for key, one in in_first.items()})
-            second = _moved(forms, second, {other: key for key, other in in_second.items()})
+            first = _move(forms, first, {one: key for key, one in in_first.items()})
+            second = _move(forms, second, {other: key for key, other in in_second.items()})
             shared |= first.slots & second.slots & ~forms.private
     if shared.bit_count() < FEWEST_SLOTS:
         return None
@@ -89,7 +89,7 @@ def common(forms: Forms, first: Form, second: Form) -> Common | None:
     return Common(form, in_first, in_second)
 
 
-def restricted(forms: Forms, form: Form, slots: int) -> Form:
+def restrict(forms: Forms, form: Form, slots: int) -> Form:
     """Return what a form says of some of its slots alone: each match of it contains one of that."""
     outside = form.slots & ~slots
     return replace(
@@ -169,7 +169,7 @@ def _overlapping(forms: Forms, first: int, second: int, taken: int) -> Iterator[
                 break
 
 
-def _moved(forms: Forms, form: Form, keys: Mapping[Key, Key]) -> Form:
+def _move(forms: Forms, form: Form, keys: Mapping[Key, Key]) -> Form:
     """Return a form with other keys; those that are not given stay."""
 
     def moved(mask: int) -> int:

@@ -53,7 +53,7 @@ def correlation_graph(types: Sequence[frozenset[str]], group: int = GROUP) -> Gr
         for each in own:
             asking.setdefault(each, []).append(node)
     groups = (range(first, min(first + group, len(types))) for first in range(0, len(types), group))
-    return merged((most_similar(nodes, types, asking) for nodes in groups), len(types))
+    return merge_links((most_similar(nodes, types, asking) for nodes in groups), len(types))
 
 
 def most_similar(
@@ -90,7 +90,7 @@ def _next(asking: Sequence[int], node: int) -> Sequence[int]:
     return [*asking[place : place + MOST_ASKING], *asking[: max(0, place + MOST_ASKING - len(asking))]]
 
 
-def merged(groups: Iterable[Mapping[int, Iterable[int]]], nodes: int) -> Graph:
+def merge_links(groups: Iterable[Mapping[int, Iterable[int]]], nodes: int) -> Graph:
     """Return the undirected graph of what the nodes of all groups link to."""
     graph: Graph = [set() for _ in range(nodes)]
     for group in groups:

@@ -17,7 +17,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graphtide_query.families.events.common import FEWEST_SLOTS, restricted
+from graphtide_query.families.events.common import FEWEST_SLOTS, restrict
 from graphtide_query.families.events.sharing import Link
 from graphtide_query.families.events.worthwhile import shared_subpatterns
 
@@ -125,5 +125,5 @@ class _Compensation:
         """Return the differential part of a sub-pattern."""
         part = self.parts.get(vertex)
         if part is None:
-            part = self.parts[vertex] = restricted(self.forms, self.sharing.forms[vertex], self.residuals[vertex])
+            part = self.parts[vertex] = restrict(self.forms, self.sharing.forms[vertex], self.residuals[vertex])
         return part

@@ -72,12 +72,12 @@ def structural_entropy(graph: Graph, parents: Sequence[int | None]) -> float:
     return entropy
 
 
-def combined(one: Cluster, other: Cluster, between: int) -> Cluster:
+def combine(one: Cluster, other: Cluster, between: int) -> Cluster:
     """Return the parent of two clusters, given the edges between them."""
     return Cluster(one.volume + other.volume, one.cut + other.cut - 2 * between, one.cut + other.cut)
 
 
-def merged(one: Cluster, other: Cluster, between: int) -> Cluster:
+def merge_clusters(one: Cluster, other: Cluster, between: int) -> Cluster:
     """Return the cluster of the children of two."""
     return Cluster(one.volume + other.volume, one.cut + other.cut - 2 * between, one.inner + other.inner)
 

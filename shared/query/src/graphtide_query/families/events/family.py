@@ -159,9 +159,9 @@ class EventFamily:
 
     def assign(self, pattern: EventPattern, planner_options: PlannerOptions, context: PlanningContext, /) -> GroupedPlan:
         """Return a pattern with its grouping, for the other patterns of its host."""
-        from graphtide_query.families.events.grouping import grouped  # noqa: PLC0415 - as above
+        from graphtide_query.families.events.grouping import group_pattern  # noqa: PLC0415 - as above
 
-        return grouped(pattern, planner_options, unit=context.unit, statistics=context.statistics)
+        return group_pattern(pattern, planner_options, unit=context.unit, statistics=context.statistics)
 
     def assigned(self, pattern: EventPattern, physical: AssignedPlan, considered: tuple[Candidate, ...] = (), /) -> GroupedPlan:
         """Return a pattern with how it is to be grouped."""
@@ -223,9 +223,9 @@ class EventFamily:
         self, members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUnit, /
     ) -> tuple[list[int], tuple[EventPlan, ...]] | None:
         """Return the plans of one unit in place of theirs, with what is known of the events of all."""
-        from graphtide_query.families.events.regrouping import planned_anew  # noqa: PLC0415 - as above
+        from graphtide_query.families.events.regrouping import replan  # noqa: PLC0415 - as above
 
-        found = planned_anew(members, unit)
+        found = replan(members, unit)
         return None if found is None else (found[0], _plans_of(found[1]))
 
     def without(self, plans: Sequence[EventPlan], place: int, /) -> tuple[EventPlan, ...]:

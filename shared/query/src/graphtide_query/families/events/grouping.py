@@ -14,7 +14,7 @@ from graphtide_core.plans import AGGREGATION, Candidate, EventPlan, EventRates, 
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot, TimeRange, should_replan
 from graphtide_core.time import EventTime, TimeUnit
 
-from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.events.units import join_units, units
 from graphtide_query.families.planner_options import AUTO
 from graphtide_query.families.variants import BUILDERS
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from graphtide_query.families.planner_options import PlannerOptions
 
 
-def grouped(
+def group_pattern(
     pattern: EventPattern,
     planner_options: PlannerOptions,
     *,
@@ -96,5 +96,5 @@ def unit_of(plans: Sequence[GroupedPlan], unit: TimeUnit) -> tuple[EventPlan, ..
     patterns = tuple(each.pattern for each in plans)
     known = statistics_of(each.physical.rates for each in plans)
     found = units(patterns, plans[0].physical.builder, unit=unit, statistics=known)
-    own = EventUnit(patterns, joined(found))
+    own = EventUnit(patterns, join_units(found))
     return tuple(EventPlan(own, place) for place in range(len(plans)))

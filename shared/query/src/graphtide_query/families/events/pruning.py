@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from graphtide_core.plans.events import AggregationPlan, VertexIndex
 
 
-def pruned(plan: AggregationPlan) -> AggregationPlan:
+def prune(plan: AggregationPlan) -> AggregationPlan:
     """Return the plan without vertices that match no pattern and have fewer than two children.
 
     The parents of one that goes become parents of its only child. Complexity: O(vertices * slots).
@@ -38,7 +38,7 @@ def pruned(plan: AggregationPlan) -> AggregationPlan:
             for each in through:
                 children[each.vertex].add(child)
     places = {vertex: place for place, vertex in enumerate(vertex for vertex, kept in enumerate(stays) if kept)}
-    return renumbered(plan, places, dict(enumerate(parents)))
+    return renumber(plan, places, dict(enumerate(parents)))
 
 
 def in_order(plan: AggregationPlan) -> AggregationPlan:
@@ -52,10 +52,10 @@ def in_order(plan: AggregationPlan) -> AggregationPlan:
                 waiting += missing
             else:
                 places.setdefault(waiting.pop(), len(places))
-    return renumbered(plan, places, {number: vertex.parents for number, vertex in enumerate(plan.vertices)})
+    return renumber(plan, places, {number: vertex.parents for number, vertex in enumerate(plan.vertices)})
 
 
-def renumbered(
+def renumber(
     plan: AggregationPlan, places: Mapping[VertexIndex, VertexIndex], parents: Mapping[VertexIndex, Sequence[Parent]]
 ) -> AggregationPlan:
     """Return the plan with those of its vertices that have places, in these, and with these parents.

@@ -18,7 +18,7 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING
 
-from graphtide_query.families.events.common import FEWEST_SLOTS, common, implies, restricted
+from graphtide_query.families.events.common import FEWEST_SLOTS, common, implies, restrict
 from graphtide_query.families.events.forms import bits
 from graphtide_query.families.events.sharing import Link, Sharing
 
@@ -44,11 +44,11 @@ def random_walk(forms: Forms, leaves: Sequence[Form], rates: Rates, work: Examin
                     _share(sharing, free, link.parent, one)
         if (free[pair[0]] & free[pair[1]]).bit_count() < FEWEST_SLOTS:
             continue
-        parts = [restricted(forms, leaves[each], free[each]) for each in pair]
+        parts = [restrict(forms, leaves[each], free[each]) for each in pair]
         found = common(forms, *parts)
         if found is None or found.in_first or found.in_second:
             continue
-        apart = sum(rates.instances(forms, restricted(forms, part, found.form.slots)) for part in parts)
+        apart = sum(rates.instances(forms, restrict(forms, part, found.form.slots)) for part in parts)
         if rates.instances(forms, found.form) < apart:
             parent = sharing.add(found.form)
             for each in pair:

@@ -13,7 +13,7 @@ from graphtide_core.plans import EventUnit
 from graphtide_query.families.events.adaptation import RebuildPolicy, with_pattern, without_pattern
 from graphtide_query.families.events.costs import cost, kept, sizes
 from graphtide_query.families.events.grouping import statistics_of
-from graphtide_query.families.events.units import joined, units
+from graphtide_query.families.events.units import join_units, units
 from graphtide_query.families.planner_options import AUTO
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Regrouping(NamedTuple):
     before: tuple[tuple[int, int], ...]
 
 
-def regrouped(
+def regroup_units(
     running: Sequence[EventUnit],
     unit: TimeUnit,
     known: StatisticsSnapshot,
@@ -72,7 +72,7 @@ def regrouped(
         for newcomer in newcomers:
             plan = with_pattern(plan, newcomer, unit, known)
     else:
-        plan = joined(units(patterns, AUTO, unit=unit, statistics=known))
+        plan = join_units(units(patterns, AUTO, unit=unit, statistics=known))
     now = _cost(EventUnit(patterns, plan), unit, known)
     is_worth_it = now < margin * sum(_cost(each, unit, known) for each in running)
     return Regrouping(EventUnit(patterns, plan), before) if is_worth_it else None
@@ -89,12 +89,12 @@ def regroupings(
         numbers[id(plan.unit), plan.place] = number
     for running in streams.values():
         own = tuple(running.values())
-        found = regrouped(own, unit, known, margin=margin)
+        found = regroup_units(own, unit, known, margin=margin)
         if found is not None:
             yield [numbers[id(own[which]), place] for which, place in found.before], found.unit
 
 
-def planned_anew(members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUnit) -> tuple[list[int], EventUnit] | None:
+def replan(members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUnit) -> tuple[list[int], EventUnit] | None:
     """Return the unit that should take the place of those of running patterns, and the places of its patterns among them.
 
     Returns:
@@ -106,7 +106,7 @@ def planned_anew(members: Sequence[tuple[GroupedPlan, EventPlan]], unit: TimeUni
         units[id(plan.unit)] = plan.unit
         places.setdefault(id(plan.unit), []).append((plan.place, number))
     running = [_remaining(units[of], sorted(own)) for of, own in places.items()]
-    found = regrouped([own for _, own in running], unit, statistics_of(reported.physical.rates for reported, _ in members))
+    found = regroup_units([own for _, own in running], unit, statistics_of(reported.physical.rates for reported, _ in members))
     if found is None:
         return None
     return [running[which][0][place] for which, place in found.before], found.unit

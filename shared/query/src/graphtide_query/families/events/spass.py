@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_query.families.events.common import common, common_of_all, restricted
+from graphtide_query.families.events.common import common, common_of_all, restrict
 from graphtide_query.families.events.forms import bits
 from graphtide_query.families.events.sharing import Link, Sharing
 
@@ -44,7 +44,7 @@ def spass(forms: Forms, leaves: Sequence[Form], rates: Rates, work: Examinations
     candidates = sorted(_candidates(forms, leaves, rates, work), key=lambda each: (-each.benefit, each.sharers, each.slots))
     for _, slots, sharers in candidates:
         takers = [leaf for leaf in sharers if not slots & ~free[leaf]]
-        found = common_of_all(forms, [restricted(forms, leaves[leaf], slots) for leaf in takers]) if len(takers) > 1 else None
+        found = common_of_all(forms, [restrict(forms, leaves[leaf], slots) for leaf in takers]) if len(takers) > 1 else None
         if found is not None:
             vertex = sharing.add(found[0])
             for leaf in takers:
@@ -71,7 +71,7 @@ def _candidates(forms: Forms, leaves: Sequence[Form], rates: Rates, work: Examin
             slots, order = found.form.slots, found.form.order
             members = set.intersection(*(asking[key] for key in bits(slots)))
             sharers = tuple(sorted(each for each in members if order <= leaves[each].order))
-            parts = [restricted(forms, leaves[each], slots) for each in sharers]
+            parts = [restrict(forms, leaves[each], slots) for each in sharers]
             together = common_of_all(forms, parts)
             if together is not None:
                 apart = sum(rates.instances(forms, part) for part in parts)

@@ -16,7 +16,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_query.families.events.budget import AggregationBudget
 from graphtide_query.families.events.builders import aggregate
 from graphtide_query.families.events.costs import cost, sizes
-from graphtide_query.families.events.pruning import renumbered
+from graphtide_query.families.events.pruning import renumber
 from graphtide_query.families.planner_options import AUTO
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def units(
     return tuple(sorted(found, key=lambda each: each.patterns))
 
 
-def joined(found: Sequence[PatternUnit]) -> AggregationPlan:
+def join_units(found: Sequence[PatternUnit]) -> AggregationPlan:
     """Return one plan of all patterns of units, in the order of their places: their vertices side by side.
 
     One detection then takes each event once, whichever units ask for it. Complexity: O(vertices, patterns).
@@ -118,7 +118,7 @@ def _unit(plan: AggregationPlan, alive: Sequence[Size], members: Sequence[int]) 
             waiting += [parent.vertex for parent in plan.vertices[vertex].parents]
     kept = sorted(needed)
     parents = {vertex: plan.vertices[vertex].parents for vertex in kept}
-    cut = renumbered(own, {vertex: place for place, vertex in enumerate(kept)}, parents)
+    cut = renumber(own, {vertex: place for place, vertex in enumerate(kept)}, parents)
     return PatternUnit(tuple(members), cut, cost(cut, [alive[vertex] for vertex in kept]))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_query.families.events.common import FEWEST_SLOTS, common_of_all, restricted
+from graphtide_query.families.events.common import FEWEST_SLOTS, common_of_all, restrict
 from graphtide_query.families.events.forms import bits
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def shared_subpatterns(forms: Forms, rates: Rates, members: Sequence[Form]) -> t
     agreed = sum(1 << key for key in bits(form.slots) if _agree(form, members, keys, key))
     if agreed.bit_count() < FEWEST_SLOTS:
         return None
-    narrower = restricted(forms, form, agreed)
+    narrower = restrict(forms, form, agreed)
     left: list[Mapping[Key, Key]] = [{} for _ in members]
     return (narrower, left) if _is_worth_it(forms, rates, members, narrower, left) else None
 
@@ -60,4 +60,4 @@ def _is_worth_it(forms: Forms, rates: Rates, members: Sequence[Form], form: Form
 
 def _moved_part(forms: Forms, rates: Rates, member: Form, form: Form, own: Mapping[Key, Key]) -> float:
     slots = sum(1 << own.get(key, key) for key in bits(form.slots))
-    return rates.instances(forms, restricted(forms, member, slots)) / max(rates.instances(forms, form), LEAST)
+    return rates.instances(forms, restrict(forms, member, slots)) / max(rates.instances(forms, form), LEAST)

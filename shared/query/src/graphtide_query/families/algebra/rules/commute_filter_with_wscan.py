@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Filter
 
-from graphtide_query.families.algebra.ends import filtered
+from graphtide_query.families.algebra.ends import filter_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,4 +28,4 @@ def commute_filter_with_wscan(expression: Algebra) -> Iterator[Algebra]:
     ['FILTER[e.n = 1 AND e.src <> "v"](a)']
     """
     if isinstance(expression, Filter) and isinstance(expression.operand, Filter):
-        yield filtered(expression.operand, expression.conditions)
+        yield filter_ends(expression.operand, expression.conditions)

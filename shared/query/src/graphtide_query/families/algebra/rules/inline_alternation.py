@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.algebra import Path, Union
 from graphtide_core.path_expression import alternated
 
-from graphtide_query.families.algebra.path_forms import Alphabet, path_of, substituted
+from graphtide_query.families.algebra.path_forms import Alphabet, path_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,5 +34,5 @@ def inline_alternation(expression: Algebra) -> Iterator[Algebra]:
             alphabet = Alphabet()
             own = alphabet.read(expression)
             options = alternated(map(alphabet.symbol, binding.operand.operands))
-            walked = substituted(own, alphabet.symbol(binding.operand).predicate, options)
+            walked = substitute(own, alphabet.symbol(binding.operand).predicate, options)
             yield path_of(walked, alphabet.operands, expression.source, expression.target)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.algebra import Path, Pattern
 from graphtide_core.path_expression import concatenated
 
-from graphtide_query.families.algebra.path_forms import Alphabet, chain, path_of, substituted
+from graphtide_query.families.algebra.path_forms import Alphabet, chain, path_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,5 +38,5 @@ def inline_concatenation(expression: Algebra) -> Iterator[Algebra]:
         own = alphabet.read(expression)
         steps = chain(binding.operand, alphabet)
         if steps is not None:
-            walked = substituted(own, alphabet.symbol(binding.operand).predicate, concatenated(steps))
+            walked = substitute(own, alphabet.symbol(binding.operand).predicate, concatenated(steps))
             yield path_of(walked, alphabet.operands, expression.source, expression.target)

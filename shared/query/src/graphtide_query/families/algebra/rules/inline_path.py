@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path
 
-from graphtide_query.families.algebra.path_forms import Alphabet, path_of, substituted
+from graphtide_query.families.algebra.path_forms import Alphabet, path_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,5 +33,5 @@ def inline_path(expression: Algebra) -> Iterator[Algebra]:
         if isinstance(operand, Path) and operand.source is None and operand.target is None:
             alphabet = Alphabet()
             own = alphabet.read(expression)
-            walked = substituted(own, alphabet.symbol(operand).predicate, alphabet.spell(operand))
+            walked = substitute(own, alphabet.symbol(operand).predicate, alphabet.spell(operand))
             yield path_of(walked, alphabet.operands, expression.source, expression.target)

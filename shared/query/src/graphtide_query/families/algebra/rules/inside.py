@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.path_expression import operands
 
-from graphtide_query.families.algebra.path_forms import rebuilt
+from graphtide_query.families.algebra.path_forms import rebuild
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,4 +22,4 @@ def replacements(
     parts = operands(expression)
     for place, part in enumerate(parts):
         for each in replacements(part, replaced):
-            yield rebuilt(expression, (*parts[:place], each, *parts[place + 1 :]))
+            yield rebuild(expression, (*parts[:place], each, *parts[place + 1 :]))

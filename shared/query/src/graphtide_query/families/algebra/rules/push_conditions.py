@@ -14,7 +14,7 @@ from graphtide_core.algebra import Pattern, arity
 from graphtide_core.predicate import variables
 from graphtide_core.regular_rule import Variable
 
-from graphtide_query.families.algebra.ends import SOURCE, TARGET, filtered, read_from
+from graphtide_query.families.algebra.ends import SOURCE, TARGET, filter_ends, read_from
 from graphtide_query.families.algebra.path_forms import plain
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def push_conditions(expression: Algebra) -> Iterator[Algebra]:
         for place, part in enumerate(expression.parts):
             ends = {end.name: own for end, own in ((part.target, TARGET), (part.source, SOURCE)) if isinstance(end, Variable)}
             if asked and asked <= ends.keys() and arity(part.operand) == 2:
-                operand = filtered(part.operand, (read_from(condition, ends),))
+                operand = filter_ends(part.operand, (read_from(condition, ends),))
                 parts = (*expression.parts[:place], replace(part, operand=operand), *expression.parts[place + 1 :])
                 left = tuple(each for each in expression.conditions if each != condition)
                 yield plain(replace(expression, parts=parts, conditions=left))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Pattern
 
-from graphtide_query.families.algebra.ends import bound, known_end, known_vertices
+from graphtide_query.families.algebra.ends import bind_ends, known_end, known_vertices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def push_constants(expression: Algebra) -> Iterator[Algebra]:
         source, target = known_end(part.source, known), known_end(part.target, known)
         if source is None and target is None:
             continue
-        operand = bound(part.operand, source, target)
+        operand = bind_ends(part.operand, source, target)
         if operand != part.operand:
             parts = (*expression.parts[:place], replace(part, operand=operand), *expression.parts[place + 1 :])
             yield replace(expression, parts=parts)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Filter, Union
 
-from graphtide_query.families.algebra.ends import bound, filtered, known_vertex
+from graphtide_query.families.algebra.ends import bind_ends, filter_ends, known_vertex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,11 +32,11 @@ def push_filter(expression: Algebra) -> Iterator[Algebra]:
     """
     match expression:
         case Filter(Union(operands, label), conditions):
-            yield Union(tuple(filtered(each, conditions) for each in operands), label)
+            yield Union(tuple(filter_ends(each, conditions) for each in operands), label)
         case Filter(operand, conditions):
             known = [(each, known_vertex(each)) for each in conditions]
             ends = {end: key for end, key in (pair for _, pair in known if pair is not None) if end in ("source", "target")}
-            inner = bound(operand, ends.get("source"), ends.get("target"))
+            inner = bind_ends(operand, ends.get("source"), ends.get("target"))
             if inner != operand:
                 # What the PATH says now need not be asked again.
                 left = tuple(each for each, pair in known if pair is None or ends[pair[0]] != pair[1])

@@ -14,7 +14,7 @@ from graphtide_core.algebra import Path, Union
 from graphtide_core.path_expression import Alternation, Concatenation, concatenated, is_nullable, spelled
 
 from graphtide_query.families.algebra.path_forms import path_of
-from graphtide_query.families.algebra.regular_laws import never_empty, simplified
+from graphtide_query.families.algebra.regular_laws import never_empty, simplify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def unfold_alternation(expression: Algebra) -> Iterator[Algebra]:
     if not isinstance(expression, Path):
         return
     operands = {binding.symbol: binding.operand for binding in expression.bindings}
-    for options in _options(simplified(expression.expression)):
+    for options in _options(simplify(expression.expression)):
         parts = tuple(path_of(each, operands, expression.source, expression.target) for each in options)
         yield Union(parts, spelled(expression.expression))
 

@@ -14,7 +14,7 @@ from graphtide_core.algebra import Path
 from graphtide_core.path_expression import Concatenation, concatenated, is_nullable
 
 from graphtide_query.families.algebra.path_forms import path_of, row_of
-from graphtide_query.families.algebra.regular_laws import simplified
+from graphtide_query.families.algebra.regular_laws import simplify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def unfold_concatenation(expression: Algebra) -> Iterator[Algebra]:
     """
     if not isinstance(expression, Path):
         return
-    found = simplified(expression.expression)
+    found = simplify(expression.expression)
     if not isinstance(found, Concatenation):
         return
     operands = {binding.symbol: binding.operand for binding in expression.bindings}
