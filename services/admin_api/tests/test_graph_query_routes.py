@@ -75,7 +75,7 @@ SELF = "GRAPH VIEW v AS (\nCONSTRUCT (x)-[:near]->(y)\nMATCH (x)-[:a]->(y) ON v 
 @pytest.mark.parametrize(
     ("text", "line", "reason", "hint"),
     [
-        (MIXED, 3, "windows and slides of time and of ticks", "give each a unit"),
+        (MIXED, 3, "windows and slides of time and of ticks", "give all of them a unit"),
         (SELF, 3, "views depend on each other in a circle: 'v' reads 'v'", "a view reads streams"),
         ("QUERY q near(x, y) <- a+(x, y)\nON s WINDOW(5m)", 2, "", ""),
     ],
