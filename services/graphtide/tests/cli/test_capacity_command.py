@@ -61,7 +61,7 @@ def test_json_has_the_load_and_what_it_needs() -> None:
         (["--patterns", 1], "edges-per-second"),
         (["--edges-per-second", 0, "--patterns", 1], "0.001"),
         (["--edges-per-second", 5, "--patterns", 1, "--window", "10"], "has no unit"),
-        (["--edges-per-second", 5, "--patterns", 1, "--retention", "soon"], "no duration"),
+        (["--edges-per-second", 5, "--patterns", 1, "--retention", "soon"], "not a duration"),
         (["--edges-per-second", 5, "--patterns", 1, "--format", "xml"], "xml"),
     ],
 )
