@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from graphtide_testing.servers.process import Usage
 
-PATIENCE = 90.0
+PATIENCE = 180.0
 """Seconds within which a deployment that works has done what it was asked."""
 
 SERVICES = ("ingestion", "admin_api", "planner", "statistics", "matcher_timing", "matcher_sjtree", "matcher_simulation")
