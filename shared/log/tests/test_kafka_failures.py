@@ -13,9 +13,9 @@ from confluent_kafka import KafkaError, Producer
 from graphtide_core.errors import FatalError, FencedError, TransientError
 from graphtide_core.ports.log import Position, TopicPartition, TopicSpec
 from graphtide_log.committed_offset_check import recorded_positions
-from graphtide_log.kafka import KafkaConnection, KafkaLog, idle_producers
+from graphtide_log.kafka import KafkaConnection, KafkaLog, idle_clients
 from graphtide_log.kafka.errors import LOGGER, translate
-from graphtide_log.kafka.idle_producers import IdleProducers
+from graphtide_log.kafka.idle_clients import IdleClients
 from graphtide_log.kafka.producing import Producing
 from graphtide_testing.contracts.log import PATIENCE, messages, new_topic, read, values
 from graphtide_testing.servers.process import free_ports
@@ -145,13 +145,31 @@ def test_a_transactor_that_could_not_open_leaves_no_producer_that_goes_on_trying
     transactor.close()
 
 
-def test_a_writer_that_nobody_uses_queues_nothing_while_its_broker_is_away(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("kind", ["writer", "reader"])
+def test_a_client_that_nobody_uses_queues_nothing_while_its_broker_is_away(kind: str, caplog: pytest.LogCaptureFixture) -> None:
     # librdkafka's lines and errors wait in the client, which grows by them, until somebody polls it.
-    writer = KafkaLog(KafkaConnection(f"127.0.0.1:{free_ports(1)[0]}")).writer()
+    log = KafkaLog(KafkaConnection(f"127.0.0.1:{free_ports(1)[0]}"))
+    client = log.writer() if kind == "writer" else log.reader(None)
     try:
         wait_until(lambda: any(record.name == LOGGER.name for record in caplog.records), PATIENCE)
     finally:
-        writer.close()
+        client.close()
+
+
+def test_a_reader_with_partitions_loses_no_record_to_the_idle_thread(kafka: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle_clients, "POLL_SECONDS", 0.001)
+    log = KafkaLog(KafkaConnection(kafka))
+    topic = new_topic(log)
+    writer, reader = log.writer(), log.reader(None)
+    texts = [b"%d" % number for number in range(500)]
+    writer.write(messages(topic, *texts))
+    writer.flush(PATIENCE)
+    for _ in range(5):
+        reader.assign({TopicPartition(topic, 0): 0})
+        assert values(read(reader, 500)) == texts
+        reader.assign({})
+    writer.close()
+    reader.close()
 
 
 def test_a_producer_is_polled_until_it_is_closed() -> None:
@@ -162,8 +180,8 @@ def test_a_producer_is_polled_until_it_is_closed() -> None:
     assert not hasattr(producing, "producer")
 
 
-def test_a_thread_polls_every_idle_producer_though_one_of_them_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idle_producers, "POLL_SECONDS", 0.01)
+def test_a_thread_polls_every_idle_client_though_one_of_them_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle_clients, "POLL_SECONDS", 0.01)
     polled = Counter[str]()
 
     class Idle:
@@ -175,15 +193,15 @@ def test_a_thread_polls_every_idle_producer_though_one_of_them_fails(monkeypatch
             if self.name == "failing":
                 raise RuntimeError
 
-    producers, idle = [Idle("failing"), Idle("good"), Idle("removed")], IdleProducers()
-    for each in producers:
+    clients, idle = [Idle("failing"), Idle("good"), Idle("removed")], IdleClients()
+    for each in clients:
         idle.add(each)
     wait_until(lambda: polled["removed"] >= 1 and polled["failing"] >= 2 and polled["good"] >= 2, PATIENCE)
-    idle.remove(producers[2])
+    idle.remove(clients[2])
     reached, seen = polled["good"], polled["removed"]
     wait_until(lambda: polled["good"] >= reached + 5, PATIENCE)
     assert polled["removed"] <= seen + 1
-    for each in producers:
+    for each in clients:
         idle.remove(each)
 
 

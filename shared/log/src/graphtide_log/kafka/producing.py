@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from graphtide_core.errors import FatalError, GraphtideError, PoisonRecordError
 
 from graphtide_log.kafka.errors import LOGGER, PURGED, Beside, translate
-from graphtide_log.kafka.idle_producers import IDLE_PRODUCERS
+from graphtide_log.kafka.idle_clients import IDLE_CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +39,7 @@ class Producing:
         """Held while another thread polls: `close` waits for that."""
         settings: dict[str, object] = {**config, "error_cb": self._beside.note, "on_delivery": self._delivered}
         self.producer = Producer(settings, logger=LOGGER)
-        IDLE_PRODUCERS.add(self)
+        IDLE_CLIENTS.add(self)
 
     def write(self, messages: Iterable[Message]) -> None:
         """Hand the messages over, in order; wait while the buffer is full.
@@ -123,7 +123,7 @@ class Producing:
 
         Once the producer was fenced, confluent-kafka answers `flush` with a result and an error at once, a `SystemError`.
         """
-        IDLE_PRODUCERS.remove(self)
+        IDLE_CLIENTS.remove(self)
         with self._idle_poll:
             if self._closed:
                 return

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from operator import methodcaller
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from graphtide_core.ports.log import Position, Record, TopicPartition
 from graphtide_telemetry import attributes as key
@@ -15,6 +17,7 @@ from graphtide_telemetry.instruments import add
 
 from graphtide_log.kafka import commit_records, groups
 from graphtide_log.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
+from graphtide_log.kafka.idle_clients import IDLE_CLIENTS
 from graphtide_log.kafka.patience import patiently
 
 if TYPE_CHECKING:
@@ -49,14 +52,18 @@ class KafkaReader:
         self._assigned = 0
         config: dict[str, object] = {**connection.reading(group or NO_GROUP), "error_cb": self._beside.note}
         self._consumer = Consumer(config, logger=LOGGER)
+        self._closed = False
+        self._idle_poll = Lock()
+        """Held while another thread polls, which it does only without partitions: `assign` and `close` wait for that."""
+        IDLE_CLIENTS.add(self)
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets, and no others."""
         self._late = None
         self._open = set(positions)
         self._ended.clear()
-        self._assigned = len(self._open)
-        with translated("assigning"):
+        with self._idle_poll, translated("assigning"):
+            self._assigned = len(self._open)
             self._consumer.assign(
                 [KafkaPartition(*place, offset if offset > 0 else OFFSET_BEGINNING) for place, offset in positions.items()]
             )
@@ -131,7 +138,16 @@ class KafkaReader:
 
     def close(self) -> None:
         """Give back the consumer."""
+        IDLE_CLIENTS.remove(self)
+        with self._idle_poll:
+            self._closed = True
         self._consumer.close()
+
+    def poll_idle(self) -> None:
+        """Take what librdkafka has queued, on another thread, while no partition is assigned."""
+        with self._idle_poll, suppress(KafkaException, RuntimeError):
+            if not self._closed and not self._assigned:
+                self._consumer.poll(0)
 
     def _needed_group(self) -> str:
         if self._group is None:
