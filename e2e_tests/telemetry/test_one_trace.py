@@ -20,7 +20,7 @@ from graphtide_wire.topics import Topics
 from prometheus_client.parser import text_string_to_metric_families
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from graphtide_core.ports.log import Record
@@ -50,7 +50,7 @@ def named(found: Iterable[Seen], name: str, traceparent: str) -> Seen:
 
 
 def have_ended(found: Iterable[Seen], names: Iterable[str], traceparent: str) -> bool:
-    """Return whether a trace has spans of all these names: each process sends its own, when it comes to it."""
+    """Return whether a trace has spans of all these names: each process sends its own, when it gets there."""
     of_trace = [each.name for each in found if each.trace_id == trace_of(traceparent)]
     return all(any(each.startswith(name) for each in of_trace) for name in names)
 
@@ -132,6 +132,16 @@ class TestInOneProcess:
         assert self.client.get("/livez").json() == {"status": "alive", "checks": checks}
 
 
+def wait_for(holds: Callable[[], bool], receiver: OtlpReceiver) -> None:
+    """Wait; if it does not come, raise with the spans, metrics and events that came."""
+
+    def describe() -> str:
+        spans_seen = sorted((each.trace_id, each.name) for each in receiver.ended())
+        return f"{spans_seen}, {sorted(receiver.metrics)}, {sorted(receiver.events)}"
+
+    wait_until(holds, PATIENCE, describe)
+
+
 @pytest.mark.integration
 def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_path: Path) -> None:
     with OtlpReceiver() as receiver:
@@ -145,20 +155,22 @@ def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_
             whole.start()
             whole.register(TEXT)
             topics = whole.deployment.topics
+            # An edge is sent once the one before it is in order: with a lateness of 0, an edge read after a newer one is late.
             whole.send("s", pays(10, "a", "b"))
+            whole.settle("s")
             whole.send("s", pays(11, "b", "c"), traceparent=FIRST)
+            wait_for(lambda: have_ended(receiver.ended(), ["POST", "send", *STAGES], FIRST), receiver)
             log = KafkaLog(KafkaConnection(whole.deployment.kafka.bootstrap))
             writer = log.writer()
             headers = (("content-type", b"application/x-ndjson"), ("traceparent", SECOND.encode()))
             writer.write([Message(f"{topics.prefix}.in.s.v1", None, pays(12, "c", "d"), headers, partition=0)])
             writer.flush(10)
             writer.close()
-            wait_until(lambda: have_ended(receiver.ended(), ["POST", "send", *STAGES], FIRST), PATIENCE)
-            wait_until(lambda: have_ended(receiver.ended(), STAGES, SECOND), PATIENCE)
+            wait_for(lambda: have_ended(receiver.ended(), STAGES, SECOND), receiver)
             carried = traceparents(log, topics)
             found = receiver.ended()
-            wait_until(lambda: {"graphtide.sequencer.edges", "graphtide.pattern.matches"} <= receiver.metrics, PATIENCE)
-            wait_until(lambda: {"plan.published", "work.opened"} <= receiver.events, PATIENCE)
+            wait_for(lambda: {"graphtide.sequencer.edges", "graphtide.pattern.matches"} <= receiver.metrics, receiver)
+            wait_for(lambda: {"plan.published", "work.opened"} <= receiver.events, receiver)
         finally:
             whole.end()
     last = is_one_chain(found, topics, FIRST)
