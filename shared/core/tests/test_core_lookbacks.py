@@ -1,4 +1,4 @@
-"""The longest reach of a stream is that of its patterns as they are now."""
+"""The longest lookback of a stream is that of its present patterns."""
 
 from graphtide_core.ids import StreamName
 from graphtide_core.lookbacks import Lookbacks

@@ -225,7 +225,7 @@ def test_a_reversed_order_is_all_the_drift_there_can_be() -> None:
 def test_rare_types_and_unclear_orders_hardly_count() -> None:
     then = known({"a": 10_000, "b": 10, "c": 100})
     assert 0 < drift(then, known({"a": 10_000, "b": 100, "c": 10})).order < 0.01
-    # Nearly equal before; too few to tell after.
+    # Nearly equal before; too few to decide after.
     assert drift(known({"a": 1000, "b": 900}), known({"a": 900, "b": 1000})).order == 0.0
     assert drift(known({"a": 6, "b": 3}), known({"a": 3, "b": 6})).order == 0.0
 

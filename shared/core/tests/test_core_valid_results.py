@@ -1,4 +1,4 @@
-"""What is valid at an instant follows from what was told, also where the beginning was not taken."""
+"""The results valid at an instant follow from the reports, also if the first reports are missing."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def emitted(
     )
 
 
-def valid(at: int, *all_told: IntervalMatch) -> list[tuple[str, str, int, int, int | None, bool]]:
-    """Return kind, target, when it was told first, interval and whether there is a path."""
+def valid(at: int, *reports: IntervalMatch) -> list[tuple[str, str, int, int, int | None, bool]]:
+    """Return kind, target, time of the first report, interval and whether there is a path."""
     results = ValidResults(EventTime(at))
-    for each in all_told:
+    for each in reports:
         results.take(each)
     return [(each.kind.value, each.target, each.detected_at, *each.valid, each.path is not None) for each in results.results()]
 
@@ -44,7 +44,7 @@ SHORTEN = emitted(MatchKind.RETRACT, 6, 12, 15)
 WITHDRAW = emitted(MatchKind.RETRACT, 8, 8, 12)
 
 
-def test_a_result_is_what_was_told_last_of_it_since_its_match() -> None:
+def test_a_result_is_its_last_report_since_its_match() -> None:
     assert valid(5, MATCH, EXTEND, SHORTEN) == [("match", "v", 1, 1, 15, False)]
     assert valid(7, MATCH, EXTEND, SHORTEN, WITHDRAW) == [("match", "v", 1, 1, 12, False)]
     assert valid(8, MATCH, EXTEND, SHORTEN, WITHDRAW) == []
@@ -59,7 +59,7 @@ def test_what_began_before_anything_was_taken_is_an_extension() -> None:
     assert valid(8, WITHDRAW) == []
 
 
-def test_a_path_holds_as_long_as_nothing_shortens_what_it_was_told_with() -> None:
+def test_a_path_holds_until_something_shortens_its_reported_interval() -> None:
     path = emitted(MatchKind.MATCH, 1, 1, 15, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
     assert [found[-1] for found in valid(5, path)] == [True]
     assert [found[-1] for found in valid(7, path, SHORTEN)] == [False]

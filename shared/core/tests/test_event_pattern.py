@@ -212,7 +212,7 @@ def test_keys_that_a_match_has_none_of_are_refused(keys: tuple[Expression, ...],
         pattern(Seq((A, NO_C, MANY)), one_per=OnePer(keys, Duration(every)))
 
 
-def test_what_all_matches_of_an_event_share_is_a_key_where_one_of_them_is_told() -> None:
+def test_what_all_matches_of_an_event_share_is_a_key_if_one_of_them_is_reported() -> None:
     keys = OnePer((read("a", "user"),), Duration(10))
     assert pattern(Seq((A, B)), report=Report.EXISTS, partition=("user",), one_per=keys).one_per == keys
     with pytest.raises(InvalidPatternError, match="which all matches of an event share"):
@@ -231,7 +231,7 @@ def test_what_all_matches_of_an_event_share_is_a_key_where_one_of_them_is_told()
         (And((D, And((A, Seq((B, NO_C)))))), 21),
     ],
 )
-def test_reach_covers_what_a_not_looks_at(root: Group, lookback: int) -> None:
+def test_the_lookback_covers_what_a_not_looks_at(root: Group, lookback: int) -> None:
     assert pattern(root).lookback(TimeUnit.MILLISECOND) == lookback
 
 
@@ -247,13 +247,13 @@ def test_reach_covers_what_a_not_looks_at(root: Group, lookback: int) -> None:
         (Seq((NO_C, A)), Report.EXISTS, 31),
     ],
 )
-def test_what_has_a_say_lies_beyond_reach_where_a_not_leads_and_where_matches_are_counted(
+def test_relevant_events_lie_beyond_the_lookback_with_a_leading_not_and_with_counted_matches(
     root: Group, report: Report, match_lookback: int
 ) -> None:
     assert pattern(root, report=report).match_lookback(TimeUnit.MILLISECOND) == match_lookback
 
 
-def test_reach_counts_whole_ticks() -> None:
+def test_the_lookback_counts_whole_ticks() -> None:
     assert pattern(Seq((A, B)), within=Duration(1_500, "ms")).lookback(TimeUnit.SECOND) == 2
 
 

@@ -142,7 +142,7 @@ def test_outputs_that_no_plan_could_give_are_refused(outputs: tuple[Output, ...]
         query(outputs=outputs)
 
 
-def test_a_path_is_told_that_every_rule_of_its_head_has() -> None:
+def test_a_path_is_reported_if_every_rule_of_its_head_has_it() -> None:
     emitted = replace(EMITTED, path="p")
     named = Rule("near", ("x", "y"), (replace(EDGE, name="p"),))
     assert query(named, outputs=(emitted,)).outputs == (emitted,)
@@ -157,7 +157,7 @@ def test_a_view_has_two_columns() -> None:
         query(NEAR, one, outputs=(EMITTED, Output("one", "one", ("x",))), is_view=True)
 
 
-def test_a_query_knows_its_streams_attributes_and_reach() -> None:
+def test_a_query_knows_its_streams_attributes_and_lookback() -> None:
     late = Compare(Comparison.GREATER, Attribute("e", "ts"), Attribute("e", "n"))
     other = Input("b", StreamWindow(StreamName("t"), Duration(3, "s")), None, conditions=(late, over(Attribute("e", "m"))))
     now = Input("c", StreamWindow(StreamName("s"), Duration(1), None, WindowKind.NOW), "c")

@@ -1,4 +1,4 @@
-"""Who lacks a library is told what works where graphtide is: in a checkout, or with wheels."""
+"""A missing library is reported with the command that installs it: in a checkout, or with wheels."""
 
 from __future__ import annotations
 

@@ -65,21 +65,21 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 needs_glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library keeps what it keeps")
 
 
-def figure(program: str, *arguments: str) -> int:
+def run_and_read(program: str, *arguments: str) -> int:
     return int(subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True).stdout)
 
 
 @needs_glibc
 def test_freed_memory_below_what_is_held_is_given_back() -> None:
-    assert figure(GIVEN_BACK) > 80_000_000
+    assert run_and_read(GIVEN_BACK) > 80_000_000
 
 
 @needs_glibc
 def test_threads_share_an_arena() -> None:
-    assert figure(ARENAS, "one") == 0
-    assert figure(ARENAS, "many") > 0
+    assert run_and_read(ARENAS, "one") == 0
+    assert run_and_read(ARENAS, "many") > 0
 
 
 @needs_glibc
 def test_blocks_that_were_freed_are_taken_again_without_a_fault_for_each_of_their_pages() -> None:
-    assert figure(AGAIN, "kept") * 4 < figure(AGAIN, "as it is")
+    assert run_and_read(AGAIN, "kept") * 4 < run_and_read(AGAIN, "as it is")

@@ -37,7 +37,7 @@ def test_what_is_written_is_read_back(records: list[dict[str, object]]) -> None:
 
     places = ("ordinal", "line")
     for before, after in zip(given_batch.to_records(), read.to_records(), strict=True):
-        # A column's name stands for the column: what another record called an attribute is not told apart.
+        # A column's name identifies it: another record's attribute of that name is the same column.
         before["attributes"].pop("src"), after["attributes"].pop("src")
         assert {k: v for k, v in before.items() if k not in places} == {k: v for k, v in after.items() if k not in places}
         assert [type(v) for v in before["attributes"].values()] == [type(v) for v in after["attributes"].values()]

@@ -148,7 +148,7 @@ def is_of(value: object, kind: str) -> bool:
 
 
 @given(st.lists(JSON_VALUES, max_size=6), kinds, st.booleans())
-def test_a_json_value_of_another_type_puts_its_record_aside(values: list[object], kind: str, is_read: bool) -> None:
+def test_a_json_value_of_another_type_rejects_its_record(values: list[object], kind: str, is_read: bool) -> None:
     lines = [json.dumps({"ts": 1, "src": "a", "dst": "b", "label": "x", "one": value}) for value in values]
     decoder = JsonLinesDecoder(Symbols(), ["two", *["one"] * is_read], {}, types={} if kind == "any" else {"one": kind})
     found, dead = decoded(decoder, "\n".join([*lines, ""]).encode())

@@ -1,4 +1,4 @@
-"""What changed of the patterns' counts, told bit by bit, adds up to the counts."""
+"""Changes of the patterns' counts, returned in parts, add up to the counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL = 1_000
 
 
 @given(asked=st.lists(patterns(), min_size=1, max_size=5), edges=edge_streams(), seed=st.integers(0, 2**32), limits=ANY_LIMITS)
-def test_told_in_turns_they_are_the_counts(
+def test_changes_returned_in_rotation_add_up_to_the_counts(
     asked: list[SubgraphPattern], edges: tuple[Edge, ...], seed: int, limits: Limits
 ) -> None:
     rng = Random(seed)
@@ -63,7 +63,7 @@ def two_edges(name: str, label: str) -> SubgraphPattern:
     return pattern
 
 
-def test_one_that_nothing_came_for_is_never_told() -> None:
+def test_a_pattern_without_records_is_never_returned() -> None:
     feed = Feed(plan(two_edges("quiet", "q"), "timing"), plan(two_edges("busy", "k"), "timing"))
     assert feed.matcher.changed(ALL) == {}
     feed.push(edge(0, "k"))
@@ -72,7 +72,7 @@ def test_one_that_nothing_came_for_is_never_told() -> None:
     assert feed.matcher.changed(ALL) == {}
 
 
-def test_what_expires_is_told_though_nothing_came() -> None:
+def test_expiry_is_returned_without_records() -> None:
     feed = Feed(plan(two_edges("p", "k"), "timing"))
     feed.push(edge(0, "k"))
     assert feed.matcher.changed(ALL)[0].partial_matches == 1
@@ -86,10 +86,10 @@ def test_where_all_change_all_the_time_each_has_its_turn_and_one_at_its_limit_co
         *(plan(two_edges(f"p{number}", f"k{number}"), "timing") for number in range(10)),
         limits=Limits(partial_matches=5, policy="pause"),
     )
-    turns: list[list[int]] = []
+    rounds: list[list[int]] = []
     for round_ in range(5):
         feed.push(*(edge(round_, f"k{number}") for number in range(10)))
-        turns.append(sorted(feed.matcher.changed(4)))
-    assert turns[:3] == [[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 8, 9]]
+        rounds.append(sorted(feed.matcher.changed(4)))
+    assert rounds[:3] == [[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 8, 9]]
     feed.push(edge(6, "k9"))
     assert list(feed.matcher.changed(1)) == [9]

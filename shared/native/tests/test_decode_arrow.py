@@ -149,7 +149,7 @@ def test_an_attribute_of_another_type_is_refused_by_name(column: pa.Array, kind:
     assert len(decode(ipc(given))[0]) == 2, "nobody asked for it"
 
 
-def test_a_date_that_no_calendar_has_is_put_aside() -> None:
+def test_an_impossible_date_is_rejected() -> None:
     days = pa.array([2**31 - 1, 1], pa.int32()).cast(pa.date32())
     records, dead, _ = decode(ipc(table(day=days)), attributes=["day"])
     assert [record["attributes"]["day"] for record in records] == ["1970-01-02"]
@@ -190,7 +190,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("columns", "reason"), BAD)
-def test_a_bad_row_is_put_aside_as_json_and_its_neighbours_go_on(columns: dict[str, object], reason: str) -> None:
+def test_a_bad_row_is_rejected_as_json_and_its_neighbours_are_read(columns: dict[str, object], reason: str) -> None:
     given = table(**columns)
     records, dead, _ = decode(ipc(given), ipc(given))
     expected = given.to_pylist()[0]

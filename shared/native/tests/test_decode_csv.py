@@ -77,7 +77,7 @@ def test_any_quoting_cut_anywhere_reads_as_the_csv_module_reads_it(
 def test_stray_quotes_read_as_the_csv_module_reads_them(line: str, step: int) -> None:
     data = "ts,src,dst,label,note\n" + "1,a,b,c," + line + "\n"
     records, dead, _ = decode(data.encode(), step=step, attributes=["note"])
-    # A quote that stays open swallows the rest: the csv module takes it as text, we put it aside.
+    # A quote that stays open swallows the rest: the csv module takes it as text, we reject it.
     closed = not any(reason == "a quote is opened and never closed" for _, reason, _ in dead)
     rows = list(csv.reader(io.StringIO(data, newline="")))[1:]
     good = [row for row in rows if len(row) == 5 and row[0] == "1" and all(row[1:4])]
@@ -140,7 +140,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("raw", "reason"), BAD)
-def test_a_bad_record_is_put_aside_as_it_came_and_its_neighbours_go_on(raw: bytes, reason: str) -> None:
+def test_a_bad_record_is_rejected_as_it_came_and_its_neighbours_are_read(raw: bytes, reason: str) -> None:
     good = b"1,a,b,c,,,\r\n"
     records, dead, _ = decode(b"ts,src,dst,label,id,op,note\n" + good + raw + b"\r\n" + good, step=3)
     assert dead == [(3, reason, raw)]
@@ -148,14 +148,14 @@ def test_a_bad_record_is_put_aside_as_it_came_and_its_neighbours_go_on(raw: byte
     assert [r["line"] for r in records] == [2, 4 + raw.count(b"\n")]
 
 
-def test_a_quote_left_open_puts_the_rest_aside() -> None:
+def test_a_quote_left_open_rejects_the_rest() -> None:
     records, dead, _ = decode(b'ts,src,dst,label\n1,a,b,c\n2,"a,b,c\n3,a,b,c\n')
     assert [r["ts"] for r in records] == [1]
     assert dead == [(3, "a quote is opened and never closed", b'2,"a,b,c\n3,a,b,c\n')]
 
 
 @pytest.mark.parametrize("step", [1 << 16, 1 << 30])
-def test_a_record_past_the_bound_is_put_aside_with_its_head(step: int) -> None:
+def test_a_record_past_the_bound_is_rejected_with_its_head(step: int) -> None:
     long = b"2,a,b," + b"x" * MAX_RECORD
     records, dead, _ = decode(b"ts,src,dst,label\n1,a,b,c\n" + long + b"\n3,a,b,c\n", step=step)
     assert dead == [(3, "the record is longer than 16777216 bytes; its first 65536 are kept", long[: 1 << 16])]

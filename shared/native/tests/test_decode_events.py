@@ -101,13 +101,13 @@ def test_events_among_edges_are_written_and_read_back(records: list[dict[str, An
         ({"type": "a"}, "ts is missing"),
     ],
 )
-def test_what_is_no_event_is_put_aside(record: dict[str, Any], reason: str) -> None:
+def test_a_record_that_is_not_an_event_is_rejected(record: dict[str, Any], reason: str) -> None:
     decoder = JsonLinesDecoder(Symbols(), [], {})
     assert len(decoder.decode(lines([record]))) == 0
     assert [letter.reason for letter in take_dead_letters(decoder)] == [reason]
 
 
-def test_a_row_without_a_type_is_put_aside() -> None:
+def test_a_row_without_a_type_is_rejected() -> None:
     decoder = CsvDecoder(Symbols(), [], {})
     assert emitted(decoder.decode(b"ts,type\n1,\n2,a\n").to_records())[0][:6] == (1, 2, "insert", "", "", "a")
     assert [letter.reason for letter in take_dead_letters(decoder)] == ["type is empty"]
@@ -128,8 +128,8 @@ def test_a_type_is_discovered_as_an_attribute_of_edges_alone(where: str) -> None
     decoder = JsonLinesDecoder(Symbols(), [], {}, discover=True)
     decoder.decode(b'{"ts":1,"type":"a","speed":1}\n')
     assert decoder.discovered() == ["speed"]
-    told_of = json.loads(where.format('{"type":"a"}'))
-    decoder.decode(lines([{"ts": 1, "src": "x", "dst": "y", "label": "l", **told_of}]))
+    typed = json.loads(where.format('{"type":"a"}'))
+    decoder.decode(lines([{"ts": 1, "src": "x", "dst": "y", "label": "l", **typed}]))
     assert decoder.discovered() == ["speed", "type"]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), min_size=1, max_size=5)
 vertex = text | st.integers(0, 2**63 - 1).map(str)
-# Only values that CSV can tell apart: its fields have no types, and an empty one is missing.
+# Only values that CSV can distinguish: its fields have no types, and an empty one is missing.
 attribute = st.none() | text.map(lambda value: "n" + value)
 row = st.fixed_dictionaries(
     {

@@ -126,7 +126,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("raw", "reason"), BAD)
-def test_a_bad_record_is_put_aside_as_it_came_and_its_neighbours_go_on(raw: bytes, reason: str) -> None:
+def test_a_bad_record_is_rejected_as_it_came_and_its_neighbours_are_read(raw: bytes, reason: str) -> None:
     records, dead, _ = decode(record() + b"\n" + raw + b"\r\n\n  \n" + record(), step=5)
     assert dead == [(2, reason, raw)]
     assert [(r["ordinal"], r["id"], r["line"]) for r in records] == [(0, "0", 1), (2, "2", 5)]
@@ -138,7 +138,7 @@ def test_deep_nesting_is_a_bad_record_and_no_crash() -> None:
         assert len(dead) == 2
 
 
-def test_a_record_past_the_bound_is_put_aside_with_its_head() -> None:
+def test_a_record_past_the_bound_is_rejected_with_its_head() -> None:
     long = b'{"x":"' + b"y" * (16 << 20) + b'"}'
     records, dead, _ = decode(long + b"\n" + record(), step=1 << 16)
     assert dead == [(1, "the record is longer than 16777216 bytes; its first 65536 are kept", long[: 1 << 16])]

@@ -52,7 +52,7 @@ def component(emitted: Component) -> tuple[object, ...]:
 
 
 def expected(oracle: SubgraphOracle | SimulationOracle, edge: Edge) -> list[tuple[object, ...]]:
-    """Return what an oracle tells of a record, sorted, so that it compares with `emitted`."""
+    """Return what an oracle reports for a record, sorted, so that it compares with `emitted`."""
     if isinstance(oracle, SubgraphOracle):
         return [repr(found) for found in sorted(oracle.push(edge))]  # type: ignore[misc]
     return sorted(component(each) for each in oracle.push(edge))
@@ -68,7 +68,7 @@ def oracle_of(pattern: SubgraphPattern) -> SubgraphOracle | SimulationOracle:
 
 
 def check(pattern: SubgraphPattern, edges: Sequence[Edge]) -> int:
-    """Compare every engine with the oracle after each record; return how much was told."""
+    """Compare every engine with the oracle after each record; return the number of reports."""
     oracle = oracle_of(pattern)
     stories = [expected(oracle, edge) for edge in edges]
     for planned in every_plan(pattern):
@@ -229,7 +229,7 @@ def test_edges_that_no_pattern_wants_push_others_out() -> None:
     assert feed.push(*far) == []
 
 
-def test_changes_are_told_with_the_record_that_pushes_an_edge_out_even_if_no_pattern_wants_it() -> None:
+def test_changes_are_reported_with_the_record_that_pushes_an_edge_out_even_if_no_pattern_reads_it() -> None:
     (pattern,) = parse_subgraphs("PATTERN p MATCH (a)-[x:k]->(b) UNDER DUAL SIMULATION REPORT CHANGES ON s WINDOW 2 EDGES")
     beside = chain("5")
     feed = Feed(plan(pattern, "ddst-coloring"), plan(replace(beside, name=PatternName("q")), "timing"))

@@ -78,7 +78,7 @@ def test_the_time_is_closed() -> None:
     assert events(stream.push((0, "A"), (10, "B"), (11, "B"))) == [{"a": ("0",), "b": ("1",)}]
 
 
-def test_what_must_not_come_is_told_once_time_is_past_the_bound() -> None:
+def test_an_absence_is_reported_once_time_is_past_the_bound() -> None:
     stream = Stream("PATTERN p SEQ(a:A, NOT b:B) ON s WITHIN 10ms")
     assert stream.push((0, "A"), (10, "C")) == []
     (match,) = stream.detector.advance(11)

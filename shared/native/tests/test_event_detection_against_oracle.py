@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Reports = Counter[tuple[object, ...]]
 
 ATTRIBUTES: Final = (*EVENT_ATTRIBUTES, "absent")
-# What is told once for each key is left out by who takes what is detected.
+# Output deduplication by key comes after detection, in the matcher.
 ALL: Final = EventPatternShape(once=False)
 PLAIN: Final = replace(ALL, groups=(Seq, Seq, And), iterations=False, partition=False, exists=False, timeouts=False)
 SMALL: Final = replace(ALL, max_events=3)
@@ -46,7 +46,7 @@ SHARING: Final = tuple(sorted(BUILDERS))
 
 @dataclass(slots=True)
 class Side:
-    """The detector of some patterns beside an oracle of each; both are told the same records."""
+    """The detector of some patterns beside an oracle of each; both take the same records."""
 
     patterns: dict[str, EventPattern]
     builder: str = "none"
@@ -68,7 +68,7 @@ class Side:
         self._duplicates = Duplicates(max(pattern.lookback(TimeUnit.MILLISECOND) for pattern in asked))
 
     def push(self, *records: Event) -> tuple[Reports, Reports]:
-        """Return what the detector tells of records, and what the oracles do."""
+        """Return the reports of the detector and of the oracles for records."""
         found, emitted = self.emitted(*records)
         return self.found(found), self.wanted(emitted)
 
@@ -81,17 +81,17 @@ class Side:
         return self.detector.push(batch), emitted
 
     def advance(self, now: int) -> tuple[Reports, Reports]:
-        """Return what both tell once time is `now`."""
+        """Return the reports of both once time is `now`."""
         emitted = [(name, each) for name, oracle in self.oracles.items() for each in oracle.advance(now)]
         return self.found(self.detector.advance(now)), self.wanted(emitted)
 
     def finish(self) -> tuple[Reports, Reports]:
-        """Return what both tell at the end."""
+        """Return the reports of both at the end."""
         emitted = [(name, each) for name, oracle in self.oracles.items() for each in oracle.finish()]
         return self.found(self.detector.finish()), self.wanted(emitted)
 
     def found(self, occurrences: Iterable[Occurrence]) -> Reports:
-        """Return what was told, without the witnesses of those patterns of which an event's matches are counted."""
+        """Return the reports, without the witnesses of patterns that count an event's matches."""
         shown = ((each, self._shown(each.pattern, each.kind, each.events.items(), each.fields.items())) for each in occurrences)
         return Counter((each.pattern, each.kind, each.detected_at, each.count, *said) for each, said in shown)
 
@@ -141,10 +141,10 @@ def test_patterns_of_every_kind(pattern: EventPattern, records: tuple[Event, ...
     assert_equal_after_every_record(Side(named([pattern])), records)
 
 
-CROWDED: Final = EventStreamShape(max_records=9, types=("A",), gaps=(0, 0, 1))
+DENSE: Final = EventStreamShape(max_records=9, types=("A",), gaps=(0, 0, 1))
 
 
-@given(pattern=event_patterns(replace(SMALL, stream=CROWDED)), records=event_streams(CROWDED))
+@given(pattern=event_patterns(replace(SMALL, stream=DENSE)), records=event_streams(DENSE))
 def test_many_events_of_a_type_and_a_time(pattern: EventPattern, records: tuple[Event, ...]) -> None:
     assert_equal_after_every_record(Side(named([pattern])), records)
 
@@ -167,7 +167,7 @@ def test_time_that_goes_on_without_records(pattern: EventPattern, records: tuple
 
 
 @given(pattern=event_patterns(ALL), records=event_streams(ALL.stream), sizes=st.lists(st.integers(0, 5), min_size=16))
-def test_a_batch_of_any_size_tells_the_same(pattern: EventPattern, records: tuple[Event, ...], sizes: list[int]) -> None:
+def test_a_batch_of_any_size_reports_the_same(pattern: EventPattern, records: tuple[Event, ...], sizes: list[int]) -> None:
     side, place = Side(named([pattern])), 0
     for size in [*sizes, len(records)]:
         found, wanted = side.push(*records[place : place + size])
@@ -303,7 +303,7 @@ def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported(
     ("within", "deleted", "at", "counts"),
     [(1, "e4", 2, [7, 1]), (1, "e0", 1, [15, 1]), (1, "e0", 2, [4, 15, 1]), (2, "e0", 3, [16, 31])],
 )
-def test_a_count_has_what_was_not_deleted_within_reach(within: int, deleted: str, at: int, counts: list[int]) -> None:
+def test_a_count_has_what_was_not_deleted_within_the_lookback(within: int, deleted: str, at: int, counts: list[int]) -> None:
     root = Seq((QueryEvent("a", "A", Repeat(1)), QueryEvent("b", "A"), Not((QueryEvent("c", "A"),))))
     pattern = EventPattern(PatternName("p"), root, Duration(within, "ms"), StreamName("s"), report=Report.EXISTS)
     side = Side(named([pattern]))
@@ -342,7 +342,7 @@ def test_patterns_that_share_sub_patterns(builder: str, patterns: list[EventPatt
     assert_equal_after_every_record(Side(named(patterns), builder), records)
 
 
-# Ids that are used again do not tell which of two events completed a match.
+# Ids that are used again do not identify which of two events completed a match.
 STEADY: Final = replace(SMALL, timeouts=False, stream=EventStreamShape(duplicates=False))
 
 

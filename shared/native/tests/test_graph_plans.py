@@ -1,4 +1,4 @@
-"""All plans of a streaming graph query tell the same as the oracle after every record: by one rule, and by several."""
+"""All plans of a streaming graph query report the same as the oracle after every record: by one rule, and by several."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def walked(query: GraphQuery, rng: random.Random, steps: int) -> Iterator[tuple[
 
 
 def compare(query: GraphQuery, plans: Iterable[tuple[tuple[str, ...], Plan]], edges: tuple[Edge, ...], *, paths: bool) -> int:
-    """Compare plans with the oracle after each record; return how much was told."""
+    """Compare plans with the oracle after each record; return the number of reports."""
     oracle = GraphQueryOracle(query)
     feeds = [(way, plan, Feed(GraphPlan(query, compile_plan(query, plan)))) for way, plan in plans]
     known, count = {str(edge.id): edge for edge in edges}, 0
@@ -113,7 +113,7 @@ def compare(query: GraphQuery, plans: Iterable[tuple[tuple[str, ...], Plan]], ed
     return count
 
 
-def test_random_ways_over_rules_keep_what_is_told() -> None:
+def test_random_ways_over_rules_keep_the_reports() -> None:
     emitted = 0
     used: set[str] = set()
     for seed in seeds(200):
@@ -131,7 +131,7 @@ def test_random_ways_over_rules_keep_what_is_told() -> None:
     assert len(used) >= len(RULES) - 2, f"rules that no way took: {set(map(name_of, RULES)) - used}"
 
 
-def test_each_step_from_random_canonical_plans_keeps_what_is_told() -> None:
+def test_each_step_from_random_canonical_plans_keeps_the_reports() -> None:
     emitted = 0
     for seed in seeds(60, 1_000):
         rng = random.Random(seed)
@@ -152,7 +152,7 @@ def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
     assert compare(query, [((), canonical(query))], edges, paths=True) > 10
 
 
-def test_searched_plans_and_any_order_of_joins_keep_what_is_told() -> None:
+def test_searched_plans_and_any_order_of_joins_keep_the_reports() -> None:
     emitted = 0
     for seed in seeds(75, 2_000):
         rng = random.Random(seed)

@@ -47,7 +47,7 @@ def asked(name: str, window: str) -> GraphQuery:
 
 
 def check(plan: GraphPlan, edges: tuple[Edge, ...]) -> int:
-    """Compare after each record; return how much was told."""
+    """Compare after each record; return the number of reports."""
     oracle, feed, count = GraphQueryOracle(plan.query), Feed(plan), 0
     known = {str(edge.id): edge for edge in edges if edge.source}
     for edge in edges:
@@ -90,10 +90,10 @@ def test_the_queries_of_table_1(name: str, engine: PathEngine, edges: tuple[Edge
 @given(
     query=graph_queries(GraphQueryShape(kinds=KINDS)), edges=edge_streams(STREAM), place=st.integers(min_value=1, max_value=60)
 )
-def test_what_is_told_follows_from_the_records_of_one_reach(
+def test_reports_follow_from_the_records_of_one_lookback(
     engine: PathEngine, query: GraphQuery, edges: tuple[Edge, ...], place: int
 ) -> None:
-    """Whoever begins with the records of the longest window, those just as old included, tells what one tells who took all."""
+    """A matcher that begins with the records of the longest window reports the same as one that took all."""
     known = unrepeated(edges)
     place = min(place, len(known))
     since = int(known[place - 1].ts) - query.lookback(TimeUnit.MILLISECOND) if known else 0
@@ -161,7 +161,7 @@ ALIASES = [
 def test_a_step_along_a_derived_edge_is_told_as_one_whatever_the_rule_and_the_plan(
     engine: PathEngine, alias: str, emitted: str
 ) -> None:
-    """Whether a rule is another name of a label or joins atoms does not show in the path that is told."""
+    """Whether a rule is another name of a label or joins atoms does not show in the reported path."""
     (query,) = parse(f"QUERY q {alias} {emitted} ON s WINDOW(9) RETURN p")
     assert isinstance(query, GraphQuery)
     edges = [
@@ -172,7 +172,7 @@ def test_a_step_along_a_derived_edge_is_told_as_one_whatever_the_rule_and_the_pl
         derived = {step for step in steps if isinstance(step, DerivedEdge)}
         assert DerivedEdge("D", VertexId("v1"), VertexId("v2")) in derived
         assert {step.label for step in derived} == {"D"}
-        assert steps - derived <= {"e2"}, "an edge of a is told as the edge that D derives from it"
+        assert steps - derived <= {"e2"}, "an edge of a is reported as the edge that D derives from it"
         shape = StreamShape(labels=("a", "b"), vertices=4, deletions=True, duplicates=False, nameless=False)
         for seed in seeds(3):
             check(plan, random_stream(random.Random(seed), shape))
@@ -215,7 +215,7 @@ def test_the_path_that_a_derived_edge_is_by_itself_is_that_edge(engine: PathEngi
         'h(x, y) <- a(x, z), b(z, y). Answer(x, y) <- /(:h | :a)+/(x, y) AS p WHERE x.id = "v3".',
     ],
 )
-def test_paths_that_are_told_from_a_vertex_that_is_known(engine: PathEngine, text: str) -> None:
+def test_paths_that_are_reported_from_a_known_vertex(engine: PathEngine, text: str) -> None:
     (query,) = parse(f"QUERY q {text} ON s WINDOW(9) SLIDE(2) RETURN p")
     assert isinstance(query, GraphQuery)
     plain = StreamShape(labels=("a", "b", "c"), vertices=4, deletions=False, duplicates=False, nameless=False)

@@ -31,7 +31,7 @@ SIDE: Final = 400
 
 QUERIES: Final = {
     "path": "Answer(x, y) <- a+(x, y).",
-    "path told": "Answer(x, y) <- a+(x, y) AS p.",
+    "path reported": "Answer(x, y) <- a+(x, y) AS p.",
     "join": "Answer(x, z) <- a(x, u), b(u, v), c(v, z).",
     "join of a path": "near(x, y) <- /(:a | :b | :c)+/(x, y). Answer(y, x) <- near(x, y), a(x, u).",
     "union": "near(x, z) <- a(x, u), b(u, v), c(v, z). near(x, y) <- d(x, y). Answer(x, y) <- near(x, y).",
@@ -41,7 +41,7 @@ QUERIES: Final = {
 
 
 def planned(name: str, engine: PathEngine) -> GraphPlan:
-    emitted = " RETURN p" if name == "path told" else ""
+    emitted = " RETURN p" if name == "path reported" else ""
     (query,) = parse(f"QUERY q {QUERIES[name]} ON s WINDOW(100000){emitted}")
     assert isinstance(query, GraphQuery)
     return GraphPlan(query, compile_plan(query, canonical(query), engine))
@@ -106,7 +106,7 @@ def test_bytes_of_state_are_bounded_within_a_record(name: str, engine: PathEngin
 
 @pytest.mark.parametrize("engine", PathEngine)
 @pytest.mark.parametrize("name", QUERIES)
-def test_what_fits_is_told_whole(name: str, engine: PathEngine) -> None:
+def test_results_within_the_limits_are_reported_whole(name: str, engine: PathEngine) -> None:
     """What is noted while a record is taken counts, but no list of its results is made."""
     before, last, _ = fan(name)
     free = Pass(planned(name, engine))
@@ -120,7 +120,7 @@ def test_what_fits_is_told_whole(name: str, engine: PathEngine) -> None:
 @pytest.mark.parametrize("engine", PathEngine)
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_record_is_ended_within_its_work(name: str, engine: PathEngine) -> None:
-    """Each turn is as short as can be, so an end is heard at the next look: the work after it is a small share of the whole."""
+    """Each slice is as short as possible, so work ends at the next pause: what follows is a small share of the whole."""
     before, last, _ = fan(name)
     whole = Pass(planned(name, engine))
     whole.results(before)

@@ -41,7 +41,7 @@ def circle(size: int) -> list[Edge]:
     return [Edge(EdgeId(f"e{n}"), EventTime(n), VertexId(f"v{n}"), VertexId(f"v{(n + 1) % size}"), "a") for n in range(size)]
 
 
-def test_a_query_and_a_pattern_take_the_same_records_and_tell_in_their_order() -> None:
+def test_a_query_and_a_pattern_take_the_same_records_and_report_in_their_order() -> None:
     (pattern,) = parse_subgraphs("PATTERN pair MATCH (x)-[e:a]->(y), (y)-[f:a]->(z) ON s WINDOW 100")
     feed = Feed(plan(pattern, "timing"), planned())
     emitted = [(type(each).__name__, str(each.query)) for each in feed.matches(*circle(3))]
@@ -75,7 +75,7 @@ def test_a_query_that_holds_too_much_pauses_or_ends_the_run_as_its_policy_says()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_work_is_bounded_and_what_is_told_is_true_all_the_same(engine: PathEngine) -> None:
+def test_work_is_bounded_and_reports_are_true_all_the_same(engine: PathEngine) -> None:
     feed = Feed(planned(engine=engine), limits=Limits(work=1, policy="shed"))
     emitted = {(each.source, each.target) for each in feed.matches(*circle(500)) if isinstance(each, IntervalMatch)}
     (report,) = feed.matcher.patterns()
@@ -94,7 +94,7 @@ def test_a_batch_ends_when_its_budget_is_spent() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_query_that_comes_brings_its_past_and_one_that_goes_is_told_of_no_more(engine: PathEngine) -> None:
+def test_an_added_query_brings_its_past_and_a_removed_one_reports_no_more(engine: PathEngine) -> None:
     text = "QUERY late Answer(x, y) <- a(x, z), /:b+ | :c/(z, y). ON s WINDOW(9) SLIDE(3)"
     found = 0
     for seed in seeds(60):

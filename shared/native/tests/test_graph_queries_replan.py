@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 STREAM = StreamShape(labels=("a", "b", "c"), vertices=4)
 UNREPEATED = dataclasses.replace(STREAM, duplicates=False)
-"""What a repeated id means depends on the longest reach of all queries."""
+"""What a repeated id means depends on the longest lookback of all queries."""
 
 KINDS = (WindowKind.EXTERNAL, WindowKind.EXTERNAL, WindowKind.INTERNAL, WindowKind.NOW)
 SHAPE = GraphQueryShape(kinds=KINDS)
@@ -198,7 +198,7 @@ def test_a_query_whose_results_may_be_missing_keeps_its_plan() -> None:
     assert own.replan({0: planned(NEAR, PathEngine.DELTA_TREE)}, 19) == set()
 
 
-def test_counts_go_on_and_a_deletion_after_the_change_withdraws_what_was_told_before_it() -> None:
+def test_counts_continue_and_a_deletion_after_the_change_retracts_earlier_reports() -> None:
     own = Pass([planned(NEAR)])
     edges = line(3)
     emitted = [each for edge in edges for each in own.push(edge)]

@@ -194,7 +194,7 @@ def test_queries_that_share_scans_alone_or_have_other_limits_are_not_bound_toget
     assert [each.paused for each in matcher.patterns()] == [True, False]
 
 
-def test_equal_operators_that_queries_call_differently_are_told_by_the_name_of_each() -> None:
+def test_equal_operators_with_different_names_are_reported_by_each_query_s_name() -> None:
     texts = [
         f"QUERY q{number} {name}(x, y) <- a(x, z), b(z, y). Answer(x, y) <- {name}+(x, y) as P. ON s WINDOW(1000)"
         for number, name in enumerate(("one", "other"))

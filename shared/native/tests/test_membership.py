@@ -71,7 +71,7 @@ def test_a_number_is_given_again_and_counts_begin_anew() -> None:
     assert (chain.name, chain.hits, chain.matches) == ("chain", (1, 1), 1)
 
 
-def test_it_is_told_of_a_pattern_that_came_and_of_no_other() -> None:
+def test_an_added_pattern_is_reported_and_no_other() -> None:
     members = Members(chained(6), planned(OTHER))
     members.matcher.changed(10)
     members.push(3)

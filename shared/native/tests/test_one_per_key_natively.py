@@ -52,7 +52,7 @@ def colocated(count: int, minute: int = 0) -> list[dict[str, Any]]:
 
 
 @EACH
-def test_as_many_keys_as_the_limit_allows_are_told_apart_in_each_interval(text: str) -> None:
+def test_as_many_keys_as_the_limit_allows_are_distinguished_in_each_interval(text: str) -> None:
     stream = Stream(text, "fail")
     for minute in range(3):
         assert len(stream.push(*colocated(KEYS, minute))) == KEYS
@@ -61,7 +61,7 @@ def test_as_many_keys_as_the_limit_allows_are_told_apart_in_each_interval(text: 
 
 
 @EACH
-def test_under_shed_the_matches_of_more_keys_are_told_and_marked(text: str) -> None:
+def test_under_shed_the_matches_of_more_keys_are_emitted_and_marked(text: str) -> None:
     stream = Stream(text, "shed")
     assert {each.completeness for each in stream.push(*colocated(KEYS))} == {Completeness.EXACT}
     found = stream.push(*colocated(KEYS + 10))
@@ -78,7 +78,7 @@ def test_more_keys_than_the_limit_allows_end_the_run(text: str) -> None:
 
 
 @EACH
-def test_a_pattern_that_is_paused_at_its_keys_tells_nothing_after(text: str) -> None:
+def test_a_pattern_that_is_paused_at_its_keys_emits_nothing_after(text: str) -> None:
     stream = Stream(text, "pause")
     assert len(stream.push(*colocated(KEYS + 1))) == KEYS + 2
     (report,) = stream.matcher.patterns()

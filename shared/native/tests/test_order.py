@@ -87,7 +87,7 @@ def test_a_full_buffer_lets_the_oldest_go_and_says_so_of_what_comes_after() -> N
     st.sampled_from([0, 1, 5]),
 )
 def test_the_slowest_producer_bounds_the_watermark(arrivals: list[tuple[str, int]], lateness: int) -> None:
-    """The rule by hand: what is at or below the slowest of those seen, less the lateness, goes, and time never turns back."""
+    """The rule by hand: what is at or below the slowest of those seen, less the lateness, goes, and time never goes back."""
     sequencer = Sequencer(lateness)
     progress: dict[str, int] = {}
     released, late, waiting, reached = [], [], list[tuple[int, int]](), -(2**70)

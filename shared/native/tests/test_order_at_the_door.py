@@ -71,7 +71,7 @@ def passes() -> list[Pass]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_times_that_go_back_end_and_are_as_if_they_had_not_come(seed: int) -> None:
-    """Whatever comes, a pass returns, counts what it refused, and reports what it would without that."""
+    """With any input, a pass returns, counts what it refused, and reports what it would without that."""
     rng = random.Random(seed)
     base = rng.choice([0, 1_700_000_000_000, LEAST, GREATEST - 40, GREATEST - 5])
     step = rng.choice([3, 40, 1 << 40])
@@ -138,7 +138,7 @@ def test_a_stream_that_ends_with_the_greatest_time_gives_what_it_gives_elsewhere
         by = GREATEST - last
         expected = seen_to_the_last([shifted(match, by) for each in edges for match in here.push([each])])
         found = [match for each in edges for match in there.push([each | {"ts": int(str(each["ts"])) + by}])]
-        # Of paths that end alike any is told, and records whose changes are not seen are not counted.
+        # Any one of the paths with equal ends is reported, and records whose changes are not seen are not counted.
         any_of = {"nth": 0, "path": None}
         assert [without_id(match) | any_of for match in found] == [without_id(match) | any_of for match in expected], text
 

@@ -71,7 +71,7 @@ def test_a_new_matcher_goes_on_where_the_old_one_was_stopped(
         assert new.push(new.decoded([edge])) == old.push(old.decoded([edge]))
 
 
-def test_a_match_that_nobody_was_told_of_is_not_retracted() -> None:
+def test_a_match_that_was_not_emitted_is_not_retracted() -> None:
     asked = parse_subgraphs(
         "PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 100  PATTERN two MATCH (a)-[x:k]->(b) ON s WINDOW 100"
     )

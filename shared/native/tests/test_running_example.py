@@ -1,6 +1,6 @@
 """The running example of the paper on streaming graph queries, its streams rebuilt from the text.
 
-Where the text has slips, they are mended here: `src4` of Example 6 is `src2`, `HI` of Example 10 is `RL`. The figures with the
+Where the text has slips, they are mended here: `src4` of Example 6 is `src2`, `HI` of Example 10 is `RL`. The drawings with the
 streams are not at hand; these give the tuples that the examples name.
 Reference: paper 001, Examples 1, 2, 6, 7, 9 and 10.
 """
@@ -53,7 +53,7 @@ def asked(text: str) -> GraphQuery:
 
 
 def answers(text: str, edges: list[Edge], engine: PathEngine) -> list[IntervalMatch]:
-    """Return what a query tells, which is what the oracle tells after each record."""
+    """Return the reports of a query, checked against the oracle after each record."""
     query = asked(text)
     oracle, feed = GraphQueryOracle(query), Feed(GraphPlan(query, compile_plan(query, canonical(query), engine)))
     found: list[IntervalMatch] = []
@@ -71,7 +71,7 @@ def intervals(found: list[IntervalMatch]) -> list[tuple[str, str, str, tuple[int
 @pytest.mark.parametrize("engine", ENGINES)
 def test_example_6_has_two_recent_likers_and_coalesces_what_two_posts_say(engine: PathEngine) -> None:
     found = answers(f"{RECENT_LIKERS} {DAY}", stream(*FRIENDS), engine)
-    # That u likes c at 30 says [30, 31) of (u, v), which [29, 31) has: nothing is told.
+    # That u likes c at 30 says [30, 31) of (u, v), which [29, 31) covers: nothing is reported.
     assert intervals(found) == [("match", "y", "u", (28, 37)), ("match", "u", "v", (29, 31))]
 
 

@@ -31,7 +31,7 @@ ENGINES = FAMILIES["simulation"].names
 
 
 def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int:
-    """Compare after each record; return how much was told."""
+    """Compare after each record; return the number of reports."""
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, engine))
     count = 0
     for edge in edges:
@@ -95,7 +95,7 @@ def test_many_changes_of_the_engine(report: Report) -> None:
 
 
 def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Random) -> int:
-    """Compare after each record, between changes of the plan; return how much was told."""
+    """Compare after each record, between changes of the plan; return the number of reports."""
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, rng.choice(ENGINES)), adaptive=True)
     count = 0
     for edge in edges:
@@ -108,7 +108,7 @@ def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Ran
 
 
 @pytest.mark.parametrize("report", OF_SIMULATION)
-def test_what_time_brings_about_is_told_when_it_is_known_to_have_passed_and_is_the_same(report: Report) -> None:
+def test_changes_by_time_are_reported_once_it_has_passed_and_are_the_same(report: Report) -> None:
     early = 0
     for seed in seeds(50):
         rng = random.Random(seed)
@@ -128,7 +128,7 @@ def test_what_time_brings_about_is_told_when_it_is_known_to_have_passed_and_is_t
     assert (early > 0) == (report is Report.CHANGES)
 
 
-def test_a_component_of_very_many_edges_is_told_in_part_and_its_identity_covers_all() -> None:
+def test_a_component_of_very_many_edges_is_reported_in_part_and_its_identity_covers_all() -> None:
     (pattern,) = parse_subgraphs("PATTERN fan MATCH (a)-[e:x]->(b), (a)-[f:y]->(c) UNDER DUAL SIMULATION ON s WINDOW 1000000")
     many = [
         Edge(EdgeId(f"e{number}"), EventTime(number), VertexId("hub"), VertexId(f"v{number}"), "x") for number in range(12_000)

@@ -157,7 +157,7 @@ def test_what_is_consumed_has_left() -> None:
     assert funnel.stores["held"] == Store(created=6, alive=1, expired=3, deleted=1, given_up=0, consumed=1)
 
 
-def test_what_is_left_of_components_is_found_where_changes_are_told() -> None:
+def test_remaining_components_are_found_under_report_changes() -> None:
     funnel = emitted("ddst-coloring", *RECORDS, report="REPORT CHANGES")
     assert funnel.steps["verify", Part.REMAINDER, None].looked_at == 1, "with its oldest edge all of it leaves"
 

@@ -94,7 +94,7 @@ class Life:
         return self._matcher.consumption(self._number)
 
     def hand_over(self, matcher: Matcher, number: int) -> None:
-        """Let a matcher go on from what this one told of the pattern."""
+        """Let a matcher continue from what this one reported of the pattern."""
         matcher.take_deduplication(number, self._matcher, self._number)
 
     def replan(self) -> None:
@@ -136,7 +136,7 @@ class Life:
 
 
 def lived(pattern: SubgraphPattern, edges: Sequence[Edge], rng: random.Random) -> int:
-    """Compare after each record, through several lives; return how much was told."""
+    """Compare after each record, through several lives; return the number of reports."""
     start, count = rng.randint(0, len(edges)), 0
     oracle, life = SimulationOracle(pattern), Life(pattern, rng, edges)
     for edge in edges[:start]:

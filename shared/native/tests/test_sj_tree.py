@@ -83,11 +83,11 @@ def emitted(query: SubgraphPattern, leaves: Leaves, strategy: SjTreeStrategy, *r
     engine = Engine(Plan(query, SjTreePlan(leaves, strategy)))
     lines = []
     for record in records:
-        told_now = []
+        emitted_now = []
         for found in keys(engine.push(edge(record))):
             ids = " ".join(f"{name}={identity}" for name, identity in found.edges)
-            told_now.append(f"{'+' if found.kind == 'match' else '-'}{ids} @{found.detected_at}")
-        lines += sorted(told_now)
+            emitted_now.append(f"{'+' if found.kind == 'match' else '-'}{ids} @{found.detected_at}")
+        lines += sorted(emitted_now)
     return lines
 
 

@@ -54,7 +54,7 @@ def delete(ts: int, name: str) -> Edge:
 
 
 @given(edge_streams(StreamShape(max_records=60)), WINDOWS, st.booleans(), st.booleans(), st.booleans())
-def test_after_every_record_the_figures_are_those_of_a_recount(
+def test_after_every_record_the_counts_are_those_of_a_recount(
     edges: tuple[Edge, ...], window: int | None, tumbling: bool, deletions: bool, paths: bool
 ) -> None:
     tumbling = tumbling and window is not None
@@ -160,7 +160,7 @@ def test_deleted_edges_are_swept_from_an_endless_window_without_a_trace() -> Non
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=5))
-def test_classes_tell_edges_of_equal_labels_apart(classes: list[int]) -> None:
+def test_classes_separate_edges_of_equal_labels(classes: list[int]) -> None:
     native = Native()
     native.push([insert(ts, "a", "b", "x") for ts in range(len(classes))], classes)
     assert native.statistics.snapshot().types == {

@@ -1,4 +1,4 @@
-"""While a stream is quiet, time that passes tells of what did not come: as soon as it is past a bound, and once."""
+"""While a stream is idle, time alone reports absences: as soon as it is past a bound, and once."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Pass:
         ("SEQ(a:A, b:B, d:D) ON TIMEOUT ON s WITHIN 10ms", "timeout", 10),
     ],
 )
-def test_what_waits_is_told_when_time_is_past_its_bound_and_not_before(text: str, kind: str, bound: int) -> None:
+def test_what_waits_is_reported_when_time_is_past_its_bound_and_not_before(text: str, kind: str, bound: int) -> None:
     (pattern,) = parse(f"PATTERN p {text}")
     assert isinstance(pattern, EventPattern)
     quiet = Pass(pattern)
@@ -90,7 +90,7 @@ def test_what_waits_is_told_when_time_is_past_its_bound_and_not_before(text: str
 
 
 @given(event_patterns(PATTERNS), event_streams(STREAM), st.randoms(use_true_random=False))
-def test_time_between_events_tells_what_the_oracle_does(
+def test_time_between_events_reports_what_the_oracle_does(
     pattern: EventPattern, records: tuple[Event, ...], chance: random.Random
 ) -> None:
     quiet, oracle = Pass(pattern), EventOracle(pattern)

@@ -75,7 +75,7 @@ def test_patterns_that_come_and_go_find_what_each_would_find_alone(deletions: bo
 
 
 @pytest.mark.parametrize("pattern", dense_patterns("simulation"), ids=lambda pattern: pattern.name)
-def test_what_a_pattern_consumed_or_told_is_its_own(pattern: SubgraphPattern) -> None:
+def test_what_a_pattern_consumed_or_emitted_is_its_own(pattern: SubgraphPattern) -> None:
     edges = dense_edges(Random(7), 60, deletions=False)
     found = []
     for count in (1, 3):
@@ -138,7 +138,7 @@ def test_others_follow_the_first_to_another_plan() -> None:
     assert len(members.push()) == 2
 
 
-def test_whoever_has_other_limits_is_alone_and_so_is_who_would_join_one_that_gave_something_up() -> None:
+def test_other_limits_need_another_unit_and_so_does_a_unit_that_has_shed_state() -> None:
     shed = Limits(partial_matches=3, policy="shed")
     members = Members(chained(12), chain(0), limits=shed)
     members.push(2)

@@ -1,4 +1,4 @@
-"""Units of event patterns in the matcher: patterns come with their past and go, and each is told of as if it were alone."""
+"""Units of event patterns in the matcher: patterns are added with their past and removed, and each reports as if alone."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Matching:
         self._records: list[Event] = []
 
     def add(self, patterns: Sequence[EventPattern], builder: str, emitted: int) -> None:
-        """Add patterns of whose matches somebody was told that the last `emitted` records completed."""
+        """Add patterns whose matches by the last `emitted` records were reported."""
         cut = max(0, len(self._taken) - emitted)
         unreported, known = self._taken[:cut], self._taken[cut:]
         numbers = self._matcher.add_unit(unit_of(patterns, builder), Limits(), unreported=unreported, reported=known)
@@ -96,7 +96,7 @@ class Matching:
         return names
 
     def push(self, record: Event) -> tuple[Reports, Reports]:
-        """Return what the matcher tells, and what the oracles say of matches that count."""
+        """Return the reports of the matcher, and those of the oracles for matches that count."""
         batch = self._decoder.decode(events_to_json_lines([record]))
         found = self.found(self._matcher.push(batch))
         self._taken.append(batch)
@@ -139,7 +139,7 @@ class Matching:
     st.lists(event_patterns(replace(PATTERNS, timeouts=False)), min_size=1, max_size=5),
     st.randoms(use_true_random=False),
 )
-def test_patterns_come_and_go_and_each_is_told_of_as_if_it_were_alone(
+def test_patterns_are_added_and_removed_and_each_reports_as_if_alone(
     stream: tuple[Event, ...], generated: list[EventPattern], chance: random.Random
 ) -> None:
     waiting = [replace(pattern, name=PatternName(f"p{place}")) for place, pattern in enumerate(generated)]
@@ -187,7 +187,7 @@ def test_units_that_become_one_neither_lose_nor_repeat_a_match(
     assert found == wanted
 
 
-def test_a_count_that_nobody_was_told_of_is_not_retracted() -> None:
+def test_a_count_that_was_not_emitted_is_not_retracted() -> None:
     (pattern,) = parse_matched("PATTERN p SEQ(a:A, b:B) REPORT EXISTS ON s WITHIN 9ms")
     symbols = Symbols()
     matcher = Matcher([], symbols, adaptive=True, deletions=True)
@@ -199,7 +199,7 @@ def test_a_count_that_nobody_was_told_of_is_not_retracted() -> None:
     assert [(match.kind.value, match.last_ts) for match in found] == [("retract", 3)]
 
 
-def test_a_pattern_that_begins_again_tells_of_nothing_from_before() -> None:
+def test_a_pattern_that_begins_again_reports_nothing_from_before() -> None:
     (pattern,) = parse_matched("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 7ms")
     symbols = Symbols()
     matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True)
@@ -213,7 +213,7 @@ def test_a_pattern_that_begins_again_tells_of_nothing_from_before() -> None:
 
 
 @pytest.mark.parametrize("is_emitted", [False, True])
-def test_what_was_pending_is_told_by_the_new_unit_if_it_was_to_be(is_emitted: bool) -> None:
+def test_a_pending_match_is_reported_by_the_new_unit_if_it_was_due(is_emitted: bool) -> None:
     patterns = [
         pattern
         for pattern in parse_matched("PATTERN p SEQ(a:A, NOT x:X) ON s WITHIN 5ms PATTERN q SEQ(a:A, b:B) ON s WITHIN 9ms")
@@ -284,7 +284,7 @@ def test_a_number_is_given_again_and_reports_are_of_who_has_it() -> None:
     assert [report.name for report in matcher.patterns()] == ["other"]
 
 
-def test_what_changed_is_told_of_event_patterns_too() -> None:
+def test_changes_are_returned_for_event_patterns_too() -> None:
     (pattern,) = parse_matched("PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms")
     symbols = Symbols()
     matcher = Matcher([EventPlan(unit_of([pattern]), 0)], symbols, adaptive=True)

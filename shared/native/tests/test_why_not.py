@@ -47,7 +47,7 @@ class Lives:
         self.left: dict[EdgeId, Left] = {}
         self.now = max((record.ts for record in records), default=0)
         for record in records:
-            now = oracle._instants.of_record(record)  # noqa: SLF001 - what the oracle holds is not told
+            now = oracle._instants.of_record(record)  # noqa: SLF001 - the oracle's state is private
             inside = (number for number in oracle._inside if oracle._instants.is_within(oracle._came[number], now))  # noqa: SLF001
             consumed, there = oracle._consumed, set(inside)  # noqa: SLF001
             if record.operation is Operation.INSERT:
@@ -206,7 +206,7 @@ PATH = "PATTERN p MATCH (a)-[x:k]->(b)-[y:l]->(c)-[z:m]->(d) ORDER x < y < z UND
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2])
-def test_edges_that_nobody_asked_about_are_told_of_if_they_came_near(engine: str) -> None:
+def test_edges_that_nobody_asked_about_are_reported_if_they_came_near(engine: str) -> None:
     (pattern,) = parse_subgraphs(PATH)
     records = [
         edge(1, "a", "k", "b"),

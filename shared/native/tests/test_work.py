@@ -109,7 +109,7 @@ def test_a_search_without_end_is_ended_at_once(planner_options: PlannerOptions, 
 
 @pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_a_matcher_goes_on_after_it_was_stopped(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
-    """Whatever still ends when `push` is back takes nothing from the records after."""
+    """Work that still ends after `push` has returned takes nothing from the records after."""
     star, chain = plan(parsed(STAR), planner_options), plan(parsed(CHAIN), planner_options)
     work = Pass([star, chain], concurrency=concurrency)
     started = time.monotonic()
@@ -214,8 +214,8 @@ def test_a_limit_of_work_ends_the_run_or_pauses_the_pattern() -> None:
     assert 50 * 4_096 <= report.work <= 50 * (4_096 + 3_000)
 
 
-def test_time_granted_is_as_good_as_records() -> None:
-    """A quiet stream: each edge asks for more than a record grants, less than a second does."""
+def test_refills_for_time_are_as_good_as_records() -> None:
+    """A quiet stream: each edge needs more than a record refills, and less than a second does."""
     pattern = parsed(STAR.partition(", (h)-[e4")[0] + " WHERE e1.w + e3.w < 0 ON s WINDOW 10m")
     edges = hub(300)
     quiet, hasty = (Pass([plan(pattern, "re-search")], limits=Limits(work=500, policy="shed")) for _ in range(2))
@@ -252,7 +252,7 @@ def test_a_budget_ends_a_push_and_says_how_far_it_came() -> None:
 
 def test_a_matcher_with_work_under_way_is_left_alone() -> None:
     work = Pass([plan(parsed(STAR), "re-search")], slice_seconds=0.0)
-    native: _native.Matcher = work.matcher._native  # noqa: SLF001 - between two turns nobody else sees it
+    native: _native.Matcher = work.matcher._native  # noqa: SLF001 - between two slices nothing else reads it
     assert not native.push(work.batch(hub(3_000)), 0, 100, None)
     with pytest.raises(RuntimeError, match="under way"):
         native.totals()
@@ -330,7 +330,7 @@ def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(
 
 
 @pytest.mark.parametrize(("planner_options", "concurrency"), ENGINES, ids=str)
-def test_whoever_leaves_within_a_record_gets_true_counts(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
+def test_leaving_within_a_record_gives_true_counts(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     work = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency)
     parts = work.matcher.push(work.batch(fan(7)), most=50)
     taken = len(next(parts)) + len(next(parts))

@@ -189,7 +189,7 @@ def test_a_query_past_all_budgets_is_refused() -> None:
         plan_graph_query(asked("Answer(x, y) <- /:a :b*/(x, y)."), PlannerOptions(), budget=PlanningBudget(most=10))
 
 
-def test_what_tells_a_path_stays_as_it_is_written() -> None:
+def test_a_part_that_returns_a_path_stays_as_it_is_written() -> None:
     query = asked("h(x, y) <- /:a :b/(x, y). Answer(x, y) <- h+(x, y) as P.")
     unreported, emitted = (replace(query, outputs=(replace(query.outputs[0], path=path),)) for path in (None, "P"))
     assert list(rewritings(canonical(unreported), fixed_parts(unreported, canonical(unreported))))
@@ -200,7 +200,7 @@ def test_what_tells_a_path_stays_as_it_is_written() -> None:
 # ---- EXPLAIN
 
 
-def test_variants_are_told_apart() -> None:
+def test_variants_are_distinguished() -> None:
     query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
     written_plan = plan_graph_query(query, PlannerOptions.of("s-path", "canonical"), statistics=BUSY)
     assert written_plan.physical.rules == ()
@@ -282,7 +282,7 @@ def test_a_path_from_one_vertex_beside_one_from_many_does_not_decide() -> None:
         ("r(x, y) <- a+(x, y) AS way.", None, False),
     ],
 )
-def test_a_path_that_is_told_is_walked_from_the_end_that_is_known(rule: str, root: str | None, *, is_reversed: bool) -> None:
+def test_a_returned_path_is_walked_from_its_known_end(rule: str, root: str | None, *, is_reversed: bool) -> None:
     (query,) = parse(f"QUERY q {rule} ON s WINDOW(500) RETURN way")
     assert isinstance(query, GraphQuery)
     plan = plan_graph_query(query, PlannerOptions(), statistics=BUSY)
@@ -291,12 +291,12 @@ def test_a_path_that_is_told_is_walked_from_the_end_that_is_known(rule: str, roo
     assert plan.engine == ("s-path" if root is None else "delta-tree")
 
 
-def test_an_engine_that_is_wished_is_weighed_against_none() -> None:
+def test_a_requested_engine_is_compared_with_none() -> None:
     plan = plan_graph_query(asked("r(x, y) <- a+(x, y)."), PlannerOptions("delta-tree"), statistics=BUSY)
     assert (plan.engine, plan.engines) == ("delta-tree", ())
 
 
-def test_explain_tells_what_each_engine_would_cost() -> None:
+def test_explain_shows_what_each_engine_would_cost() -> None:
     plan = plan_graph_query(asked('r(y, y) <- a+("v", y).'), PlannerOptions(), statistics=BUSY)
     emitted = explain.explain(plan)
     (shown,) = json.loads(explain.to_json([emitted]))

@@ -158,7 +158,7 @@ def test_clusters_of_clusters_share_on_several_levels() -> None:
 
 
 def test_clusters_of_two_levels_are_merged_only_where_one_keeps_its_mark() -> None:
-    """Figure 7, where the depth is bounded: ABF would leave A, B alone to those that share A, B, C."""
+    """Figure 7, where the depth is bounded: ABF would leave A, B only to those that share A, B, C."""
     patterns = [seq(f"p{i}", types) for i, types in enumerate(("ABCD", "ABCE", "ABF", "XYZ", "XYW", "XYV"))]
     plan = drawn(aggregate(patterns, "casem-2"))
     assert [plan[each] for each in ("ABCD", "ABCE", "ABF")] == [{"ABC"}, {"ABC"}, set()]
@@ -166,7 +166,7 @@ def test_clusters_of_two_levels_are_merged_only_where_one_keeps_its_mark() -> No
 
 
 def test_differential_parts_get_a_parent_of_their_own() -> None:
-    """Figure 8: clusters that share A, B and C, D; a member of each goes on with E, F."""
+    """Figure 8: clusters that share A, B and C, D; a member of each continues with E, F."""
     patterns = [seq(f"p{i}", types) for i, types in enumerate(("ABEF", "ABGH", "CDEF", "CDIJ"))]
     alone, compensated = (drawn(aggregate(patterns, builder)) for builder in ("casem", "casem+dce"))
     shared = {parent for parents in compensated.values() for parent in parents}

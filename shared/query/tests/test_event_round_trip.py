@@ -1,4 +1,4 @@
-"""Printing an event pattern and parsing the text gives the pattern back, whatever its names, arrangement and clauses."""
+"""Printing an event pattern and parsing the text gives the pattern back, whatever its names, expression and clauses."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_patterns_that_count_are_counted_in_their_events() -> None:
         Seq((QueryEvent("a", "A"), QueryEvent("b"))),
     ],
 )
-def test_what_has_to_be_listed_to_be_counted_is_told_apart(root: Seq) -> None:
+def test_patterns_counted_by_listing_are_distinguished(root: Seq) -> None:
     pattern = EventPattern(PatternName("p"), root, Duration(10), StreamName("s"), report=Report.EXISTS)
     plan = aggregate([pattern], "none")
     (size,) = sizes(plan, [pattern], UNIT, StatisticsSnapshot())

@@ -1,4 +1,4 @@
-"""Every engine of every family plans, costs and lays open what is its own, and reads what is wished of it."""
+"""Every engine of every family plans, estimates and explains its own plans, and reads its planner options."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_what_is_considered_are_the_plans_of_all_engines_cheapest_first(family: 
     assert made.physical == made.considered[0].physical
 
 
-def test_an_engine_reads_the_variant_that_is_wished_of_it() -> None:
+def test_an_engine_reads_its_requested_variant() -> None:
     for name, engine in ENGINES.items():
         for variant in engine.variants:
             physical = plan(CHAIN, PlannerOptions.of(name, variant)).physical
@@ -270,12 +270,12 @@ def test_explain_says_of_every_plan_that_was_considered_why_it_costs_what_it_cos
             assert f"cost of {each['engine']}" in to_html([explanation])
 
 
-def test_a_plan_that_was_wished_has_nothing_beside_it() -> None:
+def test_a_requested_plan_has_no_alternatives() -> None:
     explanation = explain(plan(CHAIN, "timing"))
     assert json.loads(to_json([explanation]))[0]["considered"] == []
 
 
-def test_a_crowd_is_named_where_it_is_what_costs() -> None:
+def test_a_co_located_load_is_named_if_it_is_the_cost() -> None:
     alone, among = (plan(CHAIN, AUTO, colocated=ColocatedLoad.of(patterns)).considered for patterns in (1, 400))
     assert not any("out of cache" in each.reason for each in alone)
     named = {each.physical.name for each in among if "lists that 400 patterns of the engine push out of cache" in each.reason}

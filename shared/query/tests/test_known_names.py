@@ -1,4 +1,4 @@
-"""Labels and attributes that a stream never had are told, with the one that may be meant."""
+"""Labels and attributes that a stream never had are reported, with the nearest known name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def asked(match: str) -> AskedNames:
     return AskedNames.of(pattern)
 
 
-def test_what_was_seen_is_not_told() -> None:
+def test_names_that_were_seen_are_not_reported() -> None:
     known = seen(("ip", "http", "ip"), ("ip", "ssh", None))
     assert list(known.lacking(asked("(a:ip)-[x:http]->(b)-[y]->(c:ip)"))) == []
 
 
-def test_labels_that_were_never_seen_are_told_once_each_with_what_may_be_meant() -> None:
+def test_labels_never_seen_are_reported_once_each_with_the_nearest_name() -> None:
     known = seen(("ip", "http", "ip"), ("ip", "ssh", None))
     assert list(known.lacking(asked("(a:ipp)-[x:htp]->(b)-[y:htp]->(c:ip)<-[z:telnet]-(d)"))) == [
         "no edge of label 'htp' among the last 20 edges; did you mean http?",
@@ -30,18 +30,18 @@ def test_labels_that_were_never_seen_are_told_once_each_with_what_may_be_meant()
     ]
 
 
-def test_nothing_is_told_of_what_nobody_knows() -> None:
+def test_nothing_is_reported_without_known_names() -> None:
     assert list(seen().lacking(asked("(a)-[x:htp]->(b)"))) == []
     assert list(seen((None, "", None)).lacking(asked("(a)-[x:htp]->(b)"))) == [], "labels past the table's bound are one"
 
 
-def test_a_stream_of_which_nothing_was_seen_is_told_where_another_is_called_much_the_same() -> None:
+def test_an_unseen_stream_is_reported_if_another_has_nearly_its_name() -> None:
     assert lacking_stream("flwos", ["flows", "payments"]) == "no edge of stream 'flwos' was seen; did you mean flows?"
     assert lacking_stream("flows", ["flows"]) is None
     assert lacking_stream("other", ["flows"]) is None
 
 
-def test_attributes_are_told_where_somebody_counted_them() -> None:
+def test_attributes_are_reported_if_they_were_counted() -> None:
     snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, "", None): 10})
     wanted = asked("(a)-[x]->(b) WHERE x.bytes > 1 AND (x.proto = 'tcp' OR x.byts IS NULL) AND a.id = b.id AND x.ts > 1")
     assert wanted.attributes == ("bytes", "proto", "byts")
@@ -49,5 +49,5 @@ def test_attributes_are_told_where_somebody_counted_them() -> None:
         "no edge with attribute 'proto' among the last 10 edges",
         "no edge with attribute 'byts' among the last 10 edges; did you mean bytes?",
     ]
-    assert list(SeenNames.of(snapshot).lacking(wanted)) == [], "a snapshot of an older release does not tell"
+    assert list(SeenNames.of(snapshot).lacking(wanted)) == [], "a snapshot of an older release does not say"
     assert list(SeenNames.of(StatisticsSnapshot(), []).lacking(wanted)) == []

@@ -29,7 +29,7 @@ def parse_one(text: str) -> EventPattern:
     return pattern
 
 
-def arranged(text: str) -> Part:
+def parse_expression(text: str) -> Part:
     return parse_one(f"PATTERN p {text} ON s WITHIN 10m").root
 
 
@@ -58,7 +58,7 @@ def condition(text: str) -> tuple[Expression, ...]:
     ],
 )
 def test_event_expressions(text: str, root: Part) -> None:
-    assert arranged(text) == root
+    assert parse_expression(text) == root
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_event_expressions(text: str, root: Part) -> None:
     [("+", Repeat(1)), ("{3}", Repeat(3, 3)), ("{3,}", Repeat(3)), ("{2,5}", Repeat(2, 5)), (" { 2 , 5 } ", Repeat(2, 5))],
 )
 def test_iterations(text: str, repeat: Repeat) -> None:
-    assert arranged(f"SEQ(a:A{text}, b{text})") == Seq((QueryEvent("a", "A", repeat), QueryEvent("b", None, repeat)))
+    assert parse_expression(f"SEQ(a:A{text}, b{text})") == Seq((QueryEvent("a", "A", repeat), QueryEvent("b", None, repeat)))
 
 
 def test_braces_say_what_attributes_equal() -> None:
@@ -190,11 +190,11 @@ def test_a_file_may_have_patterns_of_all_families() -> None:
 @pytest.mark.parametrize("levels", [66, 1_000, 100_000])
 def test_deep_nesting_of_parts_is_refused(levels: int) -> None:
     with pytest.raises(InvalidPatternError, match="the pattern is nested more than 64 levels deep") as caught:
-        arranged("SEQ(" * levels + "a:A" + ")" * levels)
+        parse_expression("SEQ(" * levels + "a:A" + ")" * levels)
     assert caught.value.location is not None
 
 
-def test_deep_nesting_of_an_expression_is_told_apart() -> None:
+def test_deep_nesting_of_an_expression_has_its_own_error() -> None:
     with pytest.raises(InvalidPatternError, match="the expression is nested"):
         condition("(" * 5_000 + "a.x" + ")" * 5_000)
 
@@ -207,7 +207,7 @@ def test_nesting_up_to_the_bound_is_read_and_printed() -> None:
 def test_a_pattern_of_too_many_words_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parser, "MAX_TOKENS", 100)
     with pytest.raises(InvalidPatternError, match="more than 100 words and signs"):
-        arranged("AND(" + ", ".join(f"a{number}:A" for number in range(60)) + ")")
+        parse_expression("AND(" + ", ".join(f"a{number}:A" for number in range(60)) + ")")
 
 
 def test_messages_stay_short_whatever_the_names() -> None:
@@ -221,7 +221,7 @@ def test_messages_stay_short_whatever_the_names() -> None:
         f"SEQ(a:A) RETURN a.x AS {name}, a.y AS {name}",
     ):
         with pytest.raises(InvalidPatternError) as caught:
-            arranged(text)
+            parse_expression(text)
         assert len(str(caught.value)) < 1_000
 
 

@@ -134,7 +134,7 @@ def test_work_does_not_depend_on_the_machine(shape: str) -> None:
 @pytest.mark.parametrize("known", KNOWN)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_plan_made_within_a_small_allowance_costs_about_as_much_as_the_best(shape: str, order: str, known: str) -> None:
+def test_a_plan_made_within_a_small_budget_costs_about_as_much_as_the_best(shape: str, order: str, known: str) -> None:
     pattern, statistics = shaped(shape, order, 12), KNOWN[known]
     model = CostModel(pattern, statistics, 1_000)
     for engine in (*FAMILIES["isomorphism"].names, AUTO):
@@ -149,7 +149,7 @@ def test_a_plan_made_within_a_small_allowance_costs_about_as_much_as_the_best(sh
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("order", ["unordered", "two chains", "layers"])
 @pytest.mark.parametrize("shape", ["clique", "star", "tree"])
-def test_search_orders_are_as_good_where_the_allowance_is_spent_at_once(shape: str, order: str, seed: int) -> None:
+def test_search_orders_are_as_good_if_the_budget_is_spent_at_once(shape: str, order: str, seed: int) -> None:
     """On a stream with hubs the wrong edge next costs many times as much, and what promised little may do much by now."""
     pattern, statistics = shaped(shape, order, 16), hubs(seed)
     model = CostModel(pattern, statistics, 1_000)
@@ -163,7 +163,7 @@ def test_search_orders_are_as_good_where_the_allowance_is_spent_at_once(shape: s
 
 
 @pytest.mark.parametrize(("shape", "seed"), [*(("clique", seed) for seed in range(5)), ("star", 0), ("star", 4)])
-def test_a_decomposition_is_as_good_where_the_allowance_is_spent(shape: str, seed: int) -> None:
+def test_a_decomposition_is_as_good_if_the_budget_is_spent(shape: str, seed: int) -> None:
     pattern, statistics = shaped(shape, "total", 18), hubs(seed)
     model = CostModel(pattern, statistics, 1_000)
     unbounded = plan(pattern, "timing", statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
@@ -175,7 +175,7 @@ def test_a_decomposition_is_as_good_where_the_allowance_is_spent(shape: str, see
 
 
 @given(patterns(PatternShape()))
-def test_a_plan_that_spends_its_allowance_at_once_is_a_plan(pattern: SubgraphPattern) -> None:
+def test_a_plan_that_spends_its_budget_at_once_is_a_plan(pattern: SubgraphPattern) -> None:
     for planner_options in PLANNER_OPTIONS:
         check(plan(pattern, planner_options, budget=PlanningBudget(search=0)))
 

@@ -1,4 +1,4 @@
-"""Plans of many patterns of one pass: what planning them costs, and what is chosen for the crowd."""
+"""Plans of many patterns of one pass: what planning them costs, and which plans the planner chooses for them together."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ HOSTILE = {
     "steps of many labels": path(" ".join((PATH_LABELS * 5)[:256])),
     "alternatives that begin and end alike": path(" | ".join(f":b {label} :b" for label in PATH_LABELS)),
     "unfolded alternatives": path(" ".join(f"({label} | :b :c?)+" for label in PATH_LABELS)),
-    "path that is told": path(":a? " * 100 + ":b").replace("(x, y).", "(x, y) AS p.") + " RETURN p",
+    "returned path": path(":a? " * 100 + ":b").replace("(x, y).", "(x, y) AS p.") + " RETURN p",
     "rules that double": chained("a(x, y)", "{0}(x, z), {0}(z, y)", 12),
     "rules that double for ever": chained("a(x, y)", "{0}(x, z), {0}(z, y)", 64),
     "rules that double in paths": chained("a(x, y)", "/(:{0} :{0})+/(x, y)", 64),

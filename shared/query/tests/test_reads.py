@@ -34,12 +34,12 @@ def test_ends_and_fields_of_records_are_no_attributes() -> None:
 @pytest.mark.parametrize("under", ["", "UNDER DUAL SIMULATION"])
 @pytest.mark.parametrize("window", ["10m", "1500ms", "7"])
 @pytest.mark.parametrize("unit", TimeUnit)
-def test_a_reach_is_the_pattern_s_own_in_every_unit(window: str, under: str, unit: TimeUnit) -> None:
+def test_a_lookback_is_the_pattern_s_own_in_every_unit(window: str, under: str, unit: TimeUnit) -> None:
     (pattern,) = graphtide_query.parse_subgraphs(f"PATTERN p MATCH (a)-[x:k]->(b) {under} ON flows WINDOW {window}")
     assert reads_of(pattern).lookback.ticks(unit) == pattern.lookback(unit)
 
 
-def test_a_reach_is_no_longer_than_times_can_be_apart() -> None:
+def test_a_lookback_is_no_longer_than_times_can_be_apart() -> None:
     window = reads("(a)-[x:k]->(b) ON flows WINDOW 9223372036854775807w")
     assert window.lookback.ticks(TimeUnit.NANOSECOND) == MAX_EVENT_TIME
 

@@ -1,4 +1,4 @@
-"""What a streaming graph query reads: its reach is that of its edges, closed, in any unit."""
+"""What a streaming graph query reads: its lookback is that of its edges, closed, in any unit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def over(*windows: str) -> GraphQuery:
         ("WINDOW(NOW)", "WINDOW(9)"),
     ],
 )
-def test_what_is_written_of_a_reach_says_how_far_back_its_engine_looks(windows: tuple[str, ...], unit: TimeUnit) -> None:
+def test_a_written_lookback_says_how_far_back_its_engine_looks(windows: tuple[str, ...], unit: TimeUnit) -> None:
     query = over(*windows)
     reads = reads_of(query)
     assert reads.lookback.ticks(unit) == match_lookback(query, unit) == query.lookback(unit)
@@ -59,7 +59,7 @@ def test_windows_of_time_and_of_ticks_are_refused_where_the_second_kind_stands(w
         reads_of(over(*windows))
 
 
-def test_parts_are_equal_where_the_same_edges_are_read_whatever_becomes_of_them() -> None:
+def test_parts_are_equal_where_the_same_edges_are_read_whatever_uses_them() -> None:
     one = asked("QUERY one near(x, y) <- a+(x, y). ON s WINDOW(5)")
     other = asked("QUERY two far(x, y, z) <- a(x, y), a(y, z). ON s WINDOW(9m) SLIDE(1m)")
     assert ALGEBRA.canonical_parts(one) == ALGEBRA.canonical_parts(other)

@@ -59,7 +59,7 @@ def test_what_is_shorter_than_a_tick_is_refused(
 @pytest.mark.parametrize("clause", CLAUSES)
 @pytest.mark.parametrize("length", ["1s", "1500ms", "1"])
 @pytest.mark.parametrize("builder", ["rw", "spass", "casem+dce"])
-def test_a_tick_and_a_part_of_one_is_planned_by_whatever_divides(clause: str, length: str, builder: str) -> None:
+def test_a_tick_and_a_part_of_one_is_planned_however_it_divides(clause: str, length: str, builder: str) -> None:
     (pattern,) = parse(CLAUSES[clause].format(length))
     planner_options = PlannerOptions.of("aggregation", builder) if isinstance(pattern, EventPattern) else PlannerOptions()
     assert len(plan_all([pattern, pattern], planner_options, unit=TimeUnit.SECOND, statistics=COUNTED)) == 2

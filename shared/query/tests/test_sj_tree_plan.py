@@ -1,4 +1,4 @@
-"""Algorithm 4 of paper 003 and its selectivity figures, computed by hand."""
+"""Algorithm 4 of paper 003 and its selectivities, computed by hand."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def test_ordered_edges_lack_no_column(name: str) -> None:
         ("graphtide-ordinal", b"9" * 19),
     ],
 )
-def test_figures_that_cannot_be_are_refused(name: str, value: bytes) -> None:
+def test_impossible_headers_are_refused(name: str, value: bytes) -> None:
     message = ordered.encode("t", FIGURES, b"")
     with pytest.raises(PoisonRecordError):
         ordered.header((*message.headers, (name, value)))

@@ -1,4 +1,4 @@
-"""Whatever bytes come, a codec gives a value or says that the record is bad; nothing else."""
+"""A codec reads any bytes as a value or as a bad record; it raises nothing else."""
 
 from __future__ import annotations
 

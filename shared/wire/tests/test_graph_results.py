@@ -1,4 +1,4 @@
-"""What is told of results is read as it was written."""
+"""Reports of results are read as they were written."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ STREAMS = st.sets(st.lists(NAMES, min_size=1, max_size=3).map(merged), max_size=
 
 
 @given(STREAMS)
-def test_streams_of_all_names_have_topics_that_kafka_tells_apart_and_are_found_from_them(streams: set[StreamName]) -> None:
+def test_streams_of_all_names_have_topics_that_kafka_distinguishes_and_are_found_from_them(streams: set[StreamName]) -> None:
     topics = Topics()
     specs = {spec.name: stream for stream in streams for spec in topics.of_stream(stream)}
     refuse_colliding([*specs, *(spec.name for spec in topics.of_deployment())], ())

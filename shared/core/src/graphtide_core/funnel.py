@@ -96,7 +96,7 @@ class Part(Enum):
     """It checks an edge by its neighbourhood; further steps check what passes."""
 
     CONNECTED = "connected"
-    """It judges an edge by all that it is connected with."""
+    """It checks an edge by everything that the edge is connected with."""
 
     REMAINDER = "remainder"
     """It finds what is left of a component after edges left it."""

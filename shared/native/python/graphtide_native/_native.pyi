@@ -66,7 +66,7 @@ class ArrowDecoder(Decoder):
 class CsvDecoder(Decoder):
     """Decoder of CSV (RFC 4180) with a header; `delimiter` is one ASCII character.
 
-    With `keep_raw`, records keep their bytes, so that a stage that puts one aside later has them. With `substitutes`, a line of
+    With `keep_raw`, records keep their bytes, so that a later stage that rejects one has them. With `substitutes`, a line of
     the one character SUBSTITUTE (0x1A) stands for a record that was rejected before: it is counted, and has no dead letter.
 
     With `settle`, the first block (its first 256 KiB) settles which columns hold texts: every value of such a column is one.
@@ -91,8 +91,8 @@ class Decoder:
 
     `attributes` names what to decode beside the columns of every record; a name the stream does not have is missing in every
     record. `columns` maps canonical names (`ts src dst label src_label dst_label id op`) to the stream's own. `types` declares
-    of attributes, decoded or not, that they are `string`, `integer`, `number` or `boolean`: a record with another value is put
-    aside, a column of Arrow of another type is refused.
+    of attributes, decoded or not, that they are `string`, `integer`, `number` or `boolean`: a record with another value is
+    rejected, and an Arrow column of another type is refused.
     """
 
     def decode(self, block: bytes) -> EdgeBatch:
@@ -437,7 +437,7 @@ class Matcher:
         """End the work under way; its answer says how far it came."""
 
     def refill(self, records: int) -> None:
-        """Grant the work that so many records are worth."""
+        """Refill every work budget as so many records do."""
 
     def totals(self) -> dict[str, int]:
         """Return the counts of the whole pass."""

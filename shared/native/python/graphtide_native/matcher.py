@@ -45,7 +45,7 @@ class Matcher:
     """Matches many patterns against one stream.
 
     Not safe for use by several threads at once; the interpreter lock is released while it works. What takes long is done in
-    turns of some milliseconds: between two of them Python handles signals.
+    slices of some milliseconds: between two of them Python handles signals.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Matcher:
             batch: the records.
             most: matches that one part holds, about; of a record that completes more, too.
             budget: steps of work that the batch may take; those that other threads take are not counted.
-            is_cancelled: asked between two turns whether nobody wants the matches any more.
+            is_cancelled: called between two slices; true ends the work.
 
         Raises:
             LimitExceededError: a pattern reached a bound under the policy `fail`; the matches before were yielded.
@@ -152,7 +152,7 @@ class Matcher:
         self._native.count_from(number)
 
     def refill(self, records: int) -> None:
-        """Grant every pattern the work that so many records are worth, for time that passed without them."""
+        """Refill every pattern's work budget as so many records do, for time that passed without records."""
         self._native.refill(records)
 
     def replan(self, number: int, plan: Plan) -> bool:
@@ -319,7 +319,7 @@ class Matcher:
     def replan_graph_queries(self, plans: Mapping[int, GraphPlan], past: Sequence[EdgeBatch]) -> set[int]:
         """Answer graph queries by other plans from the next record on; no result is lost and none comes twice.
 
-        Call it between two `push`es, with the iterator of the last one exhausted. The pass waits for it, in turns; meanwhile
+        Call it between two `push`es, with the iterator of the last one exhausted. The pass waits for it, in slices; meanwhile
         the state of both plans is held.
 
         Args:
@@ -359,7 +359,7 @@ class Matcher:
         Raises:
             ValueError: a pattern of the units is missing, limits of theirs differ, or the matcher is not adaptive, or traced.
         Complexity: that of detecting once more, by the new plan, in the events that the units hold: those of their reaches that
-            some of the patterns asks for, each once. The pass waits for it, in turns; meanwhile both stores are held.
+            some of the patterns asks for, each once. The pass waits for it, in slices; meanwhile both stores are held.
         """
         limits = self._limits[numbers[0]] if numbers else Limits()
         if any(self._limits[number] != limits for number in numbers):
@@ -453,11 +453,11 @@ class Matcher:
         return tuple(report_of(report) for report in self._native.patterns())
 
     def changed(self, most: int) -> dict[int, PatternReport]:
-        """Return counts that are others than when they were returned last, by the numbers of their patterns, so many at most.
+        """Return counts that changed since they were returned last, by the numbers of their patterns; at most `most`.
 
-        Where there are more, patterns have turns; first come those that reached a limit since. Of a pattern that had no turn
-        yet counts are others if they are not 0. Complexity: O(query edges of all patterns), a comparison of two numbers each;
-        what is more is for patterns that had edges since, or held something then.
+        If more changed, calls return them in rotation, first those that reached a limit since. For a pattern that was never
+        returned, counts have changed if they are not 0. Complexity: O(query edges of all patterns), one comparison each; more
+        for patterns that had edges since, or had state then.
         """
         return {number: report_of(report) for number, report in self._native.changed(most)}
 
@@ -506,7 +506,7 @@ class Matcher:
     def _work(
         self, begin: Callable[[], bool], is_cancelled: Callable[[], bool] = lambda: False
     ) -> Generator[MatchBatch, None, BaseException | None]:
-        """Begin work and give it its turns until it is done, or nobody wants it; yield what it finds before.
+        """Begin work and run its slices until it is done or cancelled; yield what it finds before.
 
         Returns what interrupted it: a signal's handler may raise anything.
         """
@@ -541,7 +541,7 @@ class Matcher:
             yield MatchBatch(found, self._plans)
 
     def _finish(self) -> None:
-        """Give the work under way its turns until it is done."""
+        """Run the slices of the current work until it is done."""
         try:
             while not self._native.go_on():
                 pass

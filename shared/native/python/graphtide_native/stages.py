@@ -2,7 +2,7 @@
 
 Invariant: the stages of one run share the table of labels, the attributes in their order, and the unit of times. A batch holds
 places in the first two, so one that was decoded with others would be read as something else. Code that runs patterns makes its
-stages here, and arranges them as its stream needs: which of them, when plans are made, and what becomes of the matches.
+stages here, and combines them as its stream needs: which stages, when plans are made, and where matches go.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def _why_not(explanation: Explanation) -> list[str]:
 
 def _node_lines(explanation: Explanation, node: Node) -> list[str]:
     trace = node_lines(explanation.trace, node.name) if isinstance(explanation.trace, PatternTrace) else []
-    return [node.name, node.does, *_figures(node), *trace]
+    return [node.name, node.does, *_counts(node), *trace]
 
 
 def _text_lines(explanation: Explanation) -> list[str]:
@@ -252,8 +252,8 @@ def _text_lines(explanation: Explanation) -> list[str]:
     does = max(len(node.does) for node in explanation.nodes) if explanation.nodes else 0
     for node in explanation.nodes:
         reads = f"  <- {', '.join(node.inputs)}" if node.inputs else ""
-        figures = "  ".join(_figures(node))
-        lines.append(f"  {node.name:<{width}}  {node.does:<{does}}  {figures}{reads}".rstrip())
+        counts = "  ".join(_counts(node))
+        lines.append(f"  {node.name:<{width}}  {node.does:<{does}}  {counts}{reads}".rstrip())
     lines += [f"  {_words(name)}: {value:,}" for name, value in explanation.counts.items()]
     if funnel := _funnel(explanation):
         lines += ["", "  match funnel", *(f"    {line}".rstrip() for line in aligned(funnel))]
@@ -262,19 +262,19 @@ def _text_lines(explanation: Explanation) -> list[str]:
     return [*lines, ""]
 
 
-def _figures(node: Node) -> list[str]:
-    figures = []
+def _counts(node: Node) -> list[str]:
+    counts = []
     if node.estimate is not None:
-        figures.append(f"estimated {node.estimate:,.3g}")
+        counts.append(f"estimated {node.estimate:,.3g}")
     if node.actual is not None:
         alive = f"alive {node.actual.alive:,}, " if node.actual.alive is not None else ""
-        figures.append(f"actual {alive}peak {node.actual.peak:,}, created {node.actual.created:,}")
-    return figures
+        counts.append(f"actual {alive}peak {node.actual.peak:,}, created {node.actual.created:,}")
+    return counts
 
 
 def _actual(actual: Actual) -> dict[str, int]:
-    figures = {"peak": actual.peak, "created": actual.created}
-    return figures if actual.alive is None else {"alive": actual.alive, **figures}
+    counts = {"peak": actual.peak, "created": actual.created}
+    return counts if actual.alive is None else {"alive": actual.alive, **counts}
 
 
 def _in_mermaid(lines: Sequence[str]) -> str:

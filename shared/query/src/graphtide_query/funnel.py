@@ -56,7 +56,7 @@ def table(trace: PatternTrace) -> list[list[str]]:
     """Return the funnel as a table with its head: the records, then the plan's steps; empty columns are left out."""
     rows = list(_rows(trace))
     columns = _columns(rows)
-    return [["step", *columns], *([name, *(_figure(figures.get(column)) for column in columns)] for name, figures in rows)]
+    return [["step", *columns], *([name, *(_format(counts.get(column)) for column in columns)] for name, counts in rows)]
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
@@ -191,11 +191,11 @@ def _row(step: Step) -> dict[str, int]:
 
 def _columns(rows: Iterable[tuple[str, Mapping[str, int]]]) -> list[str]:
     order = ["looked at", *(_words(reason.value) for reason in Reason), "passed", "discarded", *map(_words, _FATES)]
-    used = {name for _, figures in rows for name, count in figures.items() if count}
+    used = {name for _, counts in rows for name, count in counts.items() if count}
     return [name for name in order if name in used or (name in _ALWAYS and ("created" in used or name not in _FATES))]
 
 
-def _figure(count: int | None) -> str:
+def _format(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
 
 

@@ -146,13 +146,13 @@ def _layers(boxes: Sequence[Box]) -> list[list[Box]]:
             readers.setdefault(name, []).append(box.name)
     for _ in range(_SWEEPS):
         for layer in layers:
-            _arrange(layer, layers, {box.name: box.inputs for box in layer})
+            _order(layer, layers, {box.name: box.inputs for box in layer})
         for layer in reversed(layers):
-            _arrange(layer, layers, {box.name: readers.get(box.name, ()) for box in layer})
+            _order(layer, layers, {box.name: readers.get(box.name, ()) for box in layer})
     return layers
 
 
-def _arrange(layer: list[Box], layers: Sequence[Sequence[Box]], beside: Mapping[str, Sequence[str]]) -> None:
+def _order(layer: list[Box], layers: Sequence[Sequence[Box]], beside: Mapping[str, Sequence[str]]) -> None:
     """Put a layer in the order of the mean place of the boxes beside; one without any stays where it is."""
     place = {box.name: (number + 0.5) / len(each) for each in layers for number, box in enumerate(each)}
 

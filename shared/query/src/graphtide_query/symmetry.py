@@ -1,7 +1,7 @@
 """Count the symmetries of a coloured graph: the permutations of its parts that keep it the same.
 
 The parts are numbered. A symmetry maps each to one of its colour and keeps every link. Symmetries are found one at a time:
-colours are refined until they tell nothing new, what is left alike is paired, and the pairing is checked. By orbits and
+colours are refined until nothing changes, what is left alike is paired, and the pairing is checked. By orbits and
 stabilisers a few of them count all, so nothing is enumerated.
 
 Invariant: every symmetry that is counted was checked, so a bound on the work makes the count too small, never too great.

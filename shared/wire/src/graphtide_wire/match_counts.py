@@ -1,4 +1,4 @@
-"""How many matches of a pattern were reported: what the topic of matches holds, counted, whatever became of hosts meanwhile."""
+"""The number of reported matches of a pattern, counted from the topic of matches, whatever happened to hosts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The body of a record of ordered edges: columns as one Arrow IPC stream, for readers and writers that have pyarrow.
 
-This is the form's reference. Services write and read it in native code, without pyarrow and the memory that it takes; whoever
-does so must write what `encode` does, but for the order of a dictionary's labels.
+This is the form's reference. Services write and read it in native code, without pyarrow and the memory that it takes, and
+write what `encode` writes, except for the order of a dictionary's labels.
 """
 
 from __future__ import annotations

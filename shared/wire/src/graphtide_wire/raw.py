@@ -64,7 +64,7 @@ DeclaredType = Literal["string", "integer", "number", "boolean"]
 _CLOUD_EVENTS: Final = "application/cloudevents+json"
 _BINARY_MODE: Final = "ce_specversion"
 _EVENT_TYPE: Final = "ce_type"
-_TELLING: Final = frozenset({"src", "dst", "label", "type"})
+_TYPE_FIELDS: Final = frozenset({"src", "dst", "label", "type"})
 """Fields that mark an object as an edge or event."""
 
 
@@ -319,7 +319,7 @@ def _typed(value: bytes, event: str | None) -> bytes:
         given = msgspec.json.decode(value, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return value
-    return value if _TELLING & given.keys() else msgspec.json.encode({"type": event, **given})
+    return value if _TYPE_FIELDS & given.keys() else msgspec.json.encode({"type": event, **given})
 
 
 def _one_line(value: bytes) -> bytes:

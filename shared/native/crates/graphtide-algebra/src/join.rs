@@ -150,7 +150,7 @@ impl Join {
 
     /// Takes what a record took from its operands.
     pub fn invalidate(&mut self, operands: Operands<'_>, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
-        let mut doubtful: HashSet<Tuple, FxBuildHasher> = HashSet::default();
+        let mut unchecked: HashSet<Tuple, FxBuildHasher> = HashSet::default();
         for (number, part) in self.parts.iter().enumerate() {
             let operand = operands.get(part.operand);
             for &tuple in operand.changed() {
@@ -164,14 +164,14 @@ impl Join {
                         if let Some(result) = run.join.relation.find(&run.row())
                             && run.join.relation.end(result) <= end
                         {
-                            doubtful.insert(result);
+                            unchecked.insert(result);
                         }
                     });
                 }
             }
         }
         let mut lowered: Vec<(Tuple, Time)> = Vec::new();
-        for result in doubtful {
+        for result in unchecked {
             let Some(mut run) = self.start(operands, names, now) else { return };
             run.may_end = false;
             let mut bound = run.constants();

@@ -1,4 +1,4 @@
-//! An operator of a plan, whichever it is, and what it sees of those before it.
+//! An operator of a plan, of any kind, and its view of its inputs.
 
 use std::sync::LazyLock;
 
@@ -187,15 +187,15 @@ impl Union {
     }
 
     fn invalidate(&mut self, operands: Operands<'_>, now: Present, meter: &mut Meter<'_>) {
-        let mut doubtful: HashSet<Tuple, FxBuildHasher> = HashSet::default();
+        let mut unchecked: HashSet<Tuple, FxBuildHasher> = HashSet::default();
         for &operand in &self.operands {
             let operand = operands.get(operand);
             let known = operand.changed().iter().filter_map(|&tuple| self.relation.find(operand.get(tuple)));
-            doubtful.extend(known);
+            unchecked.extend(known);
         }
-        let mut doubtful: Vec<Tuple> = doubtful.into_iter().collect();
-        doubtful.sort_unstable();
-        for tuple in doubtful {
+        let mut unchecked: Vec<Tuple> = unchecked.into_iter().collect();
+        unchecked.sort_unstable();
+        for tuple in unchecked {
             meter.tick(1);
             let values = self.relation.get(tuple);
             let ends = self.operands.iter().filter_map(|&operand| {

@@ -480,7 +480,7 @@ impl Queries {
         self.upkeep.note_peak();
     }
 
-    /// Lets those who read an operator wait for their turn, if it has changed.
+    /// Schedules the readers of an operator that has changed.
     fn pass_on(&mut self, number: usize) {
         let operator = &self.operators[number];
         self.upkeep.note(number, operator);

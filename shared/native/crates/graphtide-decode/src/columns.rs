@@ -25,7 +25,7 @@ impl ColumnNames {
             };
             names.0[column as usize] = actual;
         }
-        // Whatever else a stream calls `type` is that, and no type of events.
+        // Any other column named `type` is an attribute, not the type of events.
         let of_events = Column::Type as usize;
         if names.0[of_events] == Column::Type.name() && names.0[..of_events].contains(&names.0[of_events]) {
             names.0[of_events].clear();

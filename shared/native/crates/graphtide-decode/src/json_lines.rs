@@ -350,7 +350,7 @@ mod tests {
     use crate::columns::ColumnNames;
 
     #[test]
-    fn a_time_that_is_refused_is_told_as_it_was_written() -> Result<(), DecodeError> {
+    fn a_rejected_time_is_reported_as_it_was_written() -> Result<(), DecodeError> {
         let cases = [
             ("99999999999999999999", "ts \"99999999999999999999\" does not fit in 64 bits"),
             ("-9223372036854775809", "ts \"-9223372036854775809\" does not fit in 64 bits"),

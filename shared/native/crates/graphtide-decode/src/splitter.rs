@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_left_open_is_told_apart_from_one_that_closes_the_stream() {
+    fn a_quote_left_open_differs_from_one_that_closes_the_stream() {
         for step in 1..8 {
             assert_eq!(split(b"a,\"b\nc", step, Some(b',')), owned(&[(1, "open a,\"b\nc")]));
             assert_eq!(split(b"a,\"", step, Some(b',')), owned(&[(1, "open a,\"")]));

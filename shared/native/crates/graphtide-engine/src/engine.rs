@@ -122,7 +122,7 @@ pub trait Engine: Explained {
     }
 
     /// Takes edges that come now without consumption until [`begin`](Self::begin); what was consumed before stays so.
-    fn wait(&mut self, _residue: Option<ConsumptionCursor>) {}
+    fn wait(&mut self, _carried: Option<ConsumptionCursor>) {}
 
     /// Lets its matches count from the next record on.
     fn begin(&mut self, _now: Now, _found: &mut Rows, _meter: &mut Meter<'_>) {}

@@ -33,11 +33,11 @@ pub(crate) struct Vertex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Each is emitted at once.
-    Tell,
+    Emit,
     /// They are counted.
     Tally,
     /// They wait until it is known whether they are matches, or which branch has them.
-    Judge,
+    Defer,
 }
 
 impl Mode {
@@ -47,13 +47,13 @@ impl Mode {
         if !shape.absences.is_empty()
             || patterns.clone().any(|pattern| pattern.branches.len() > 1 || !pattern.distinct.is_empty())
         {
-            Self::Judge
+            Self::Defer
         } else if patterns.clone().all(|pattern| pattern.report == Report::All) {
-            Self::Tell
+            Self::Emit
         } else if patterns.all(|pattern| pattern.report == Report::Exists) {
             Self::Tally
         } else {
-            Self::Judge
+            Self::Defer
         }
     }
 }

@@ -11,7 +11,6 @@ use graphtide_graph::{Time, clock};
 
 use crate::bound::{Bound, Stored};
 use crate::compile::{Compiled, Vertex};
-use crate::court::{Court, settled_at};
 use crate::detection::Detection;
 use crate::occurrences::{Header, Occurrences};
 use crate::past::{Gone, Past, Scope, earliest_alive};
@@ -19,6 +18,7 @@ use crate::plan::Report;
 use crate::program::ones;
 use crate::search::Search;
 use crate::signatures::SignatureId;
+use crate::verifier::{Verifier, settled_at};
 use crate::view::Events;
 
 impl Detection {
@@ -56,30 +56,30 @@ impl Detection {
         meter: &mut Meter<'_>,
     ) -> Vec<(u32, EdgeRef)> {
         let is_silent = self.is_silent();
-        let Self { compiled, patterns, deletions, judge, tallies, bound, .. } = self;
+        let Self { compiled, patterns, deletions, deferred, tallies, bound, .. } = self;
         let Compiled { vertices, signatures: all, buffers, instances, places, .. } = compiled;
-        let court = Court { vertices, patterns, past: Past { events, buffers, instances, signatures: all, deletions } };
+        let verifier = Verifier { vertices, patterns, past: Past { events, buffers, instances, signatures: all, deletions } };
         let reports = |vertex: &Vertex, report| {
-            vertex.patterns.iter().any(|&(pattern, _)| court.patterns[pattern as usize].report == report)
+            vertex.patterns.iter().any(|&(pattern, _)| verifier.patterns[pattern as usize].report == report)
         };
         let mut own = Bound::default();
         for &(number, slot) in signatures.iter().flat_map(|signature| &places[signature.place()]) {
             let vertex = &vertices[number as usize];
             let is_listed = reports(vertex, Report::All) && !is_silent;
-            let times_out = |&&(pattern, _): &&(u32, u32)| !court.patterns[pattern as usize].beginnings.is_empty();
+            let times_out = |&&(pattern, _): &&(u32, u32)| !verifier.patterns[pattern as usize].beginnings.is_empty();
             if !is_listed && !vertex.patterns.iter().any(|pattern| times_out(&pattern)) {
                 continue;
             }
             let mut began = |first: EdgeRef| {
                 let waits = events.store.get(first).ts >= clock::subtract(now, vertex.shape.within);
                 for &(pattern, _) in vertex.patterns.iter().filter(times_out).filter(|_| waits) {
-                    judge.retract(pattern, first);
+                    deferred.retract(pattern, first);
                 }
             };
-            let matches = court.matches_with(number, slot, event, now, bound, meter);
+            let matches = verifier.matches_with(number, slot, event, now, bound, meter);
             if meter.is_refused() {
                 // What was cut may have missed a match: none of those with which one could have begun has a timeout.
-                let (firsts, to) = (court.past.buffers.list(vertex.shape.slots[0].signature), events.store.get(event).ts);
+                let (firsts, to) = (verifier.past.buffers.list(vertex.shape.slots[0].signature), events.store.get(event).ts);
                 crate::buffers::between(firsts, clock::subtract(to, vertex.shape.within), to)
                     .for_each(|each| began(each.event));
             }
@@ -92,10 +92,10 @@ impl Detection {
                 own.restore(&vertex.shape, &stored, events);
                 let (settled, first) = (settled_at(vertex, &own), own.span().0);
                 for &(pattern, branch) in &vertex.patterns {
-                    let emitted = &court.patterns[pattern as usize];
+                    let emitted = &verifier.patterns[pattern as usize];
                     let is_emitted =
                         emitted.report == Report::All && emitted.counts(last) && first >= earliest_alive(now, emitted.lookback);
-                    if is_emitted && court.is_of_branch(emitted, branch, settled, &stored, bound, meter) {
+                    if is_emitted && verifier.is_of_branch(emitted, branch, settled, &stored, bound, meter) {
                         let header = Header { pattern, branch, kind: Kind::Retract, detected_at: now, count: 1 };
                         out.push(header, emitted, stored.slots(), events, |f| stored.each(f));
                     }
@@ -104,8 +104,8 @@ impl Detection {
         }
         let mut lost = tallies.emitted_from(event);
         lost.retain(|&(pattern, completing)| {
-            let counts = court.patterns[pattern as usize].counts(completing);
-            counts && court.has(pattern, completing, Some(event), now, bound, meter)
+            let counts = verifier.patterns[pattern as usize].counts(completing);
+            counts && verifier.has(pattern, completing, Some(event), now, bound, meter)
         });
         lost
     }
@@ -114,12 +114,12 @@ impl Detection {
     fn has_left(&mut self, pattern: u32, completing: EdgeRef, now: Time, events: Events<'_>, meter: &mut Meter<'_>) -> bool {
         let Self { compiled, patterns, deletions, bound, .. } = self;
         let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
-        let court = Court { vertices, patterns, past: Past { events, buffers, instances, signatures, deletions } };
-        court.has(pattern, completing, None, now, bound, meter)
+        let verifier = Verifier { vertices, patterns, past: Past { events, buffers, instances, signatures, deletions } };
+        verifier.has(pattern, completing, None, now, bound, meter)
     }
 }
 
-impl Court<'_> {
+impl Verifier<'_> {
     /// The matches of a vertex in which an event fills a slot, whose bounds have passed and whose events are all within the lookback.
     fn matches_with(
         &self,

@@ -21,10 +21,9 @@ use graphtide_graph::{Time, clock};
 use crate::bound::{Bound, Stored};
 use crate::buffers::Entry;
 use crate::compile::{Compiled, Mode, Target, compile};
-use crate::court::Court;
+use crate::deferred::Deferred;
 use crate::departures::Departures;
 use crate::instances::Instances;
-use crate::judge::Judge;
 use crate::occurrences::{Header, Occurrences};
 use crate::past::{Deletions, Past, Scope};
 use crate::pattern::Pattern;
@@ -35,6 +34,7 @@ use crate::search::Search;
 use crate::signatures::SignatureId;
 use crate::tally::Tallies;
 use crate::timeouts::with_beginnings;
+use crate::verifier::Verifier;
 use crate::view::Events;
 
 /// How a plan is run.
@@ -52,7 +52,7 @@ pub struct Detection {
     pub(crate) compiled: Compiled,
     pub(crate) patterns: Vec<Pattern>,
     pub(crate) deletions: Deletions,
-    pub(crate) judge: Judge,
+    pub(crate) deferred: Deferred,
     pub(crate) tallies: Tallies,
     pub(crate) bound: Bound,
     pub(crate) options: Options,
@@ -92,7 +92,7 @@ impl Detection {
             compiled: compile(&plan, symbols),
             patterns,
             deletions: Deletions::default(),
-            judge: Judge::default(),
+            deferred: Deferred::default(),
             tallies: Tallies::new(plan.patterns.len()),
             bound: Bound::default(),
             options,
@@ -145,7 +145,7 @@ impl Detection {
     /// The time after which something is due even without an event; none if nothing waits.
     #[inline]
     pub fn next_bound(&self) -> Option<Time> {
-        self.judge.next_bound()
+        self.deferred.next_bound()
     }
 
     /// Emits what is settled once time has passed all bounds.
@@ -178,7 +178,7 @@ impl Detection {
         }
         for &signature in satisfied {
             for &(pattern, within) in &self.compiled.begins[signature.place()] {
-                self.judge.begin(pattern, clock::add(ts, within));
+                self.deferred.begin(pattern, clock::add(ts, within));
             }
         }
         while let Some(Reverse((vertex, slot))) = self.work.pop() {
@@ -190,7 +190,7 @@ impl Detection {
             }
         }
         self.tallies.emit(event, ts, &self.patterns, events, (!self.is_replay).then_some(&mut *out), self.options.deletions);
-        if self.judge.end_record(event, ts) {
+        if self.deferred.end_record(event, ts) {
             self.settle(Some(ts), events, out, meter);
         }
     }
@@ -205,7 +205,7 @@ impl Detection {
         out: &mut Occurrences,
         meter: &mut Meter<'_>,
     ) {
-        let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, rows, .. } = self;
+        let Self { compiled, patterns, deletions, deferred, tallies, bound, is_replay, rows, .. } = self;
         let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
         let vertex = &vertices[number];
         let Bounds { partial_matches, bytes } = self.options.bounds;
@@ -229,22 +229,22 @@ impl Detection {
         let shape = &vertex.shape;
         let row_bytes = instances[number].as_ref().map_or(0, Instances::row_bytes);
         let (stored, stored_bytes, has_limited) = (self.stored, self.stored_bytes, &mut self.has_limited);
-        let mut has_room = |rows: &[EdgeRef], judge: &Judge| {
+        let mut has_room = |rows: &[EdgeRef], deferred: &Deferred| {
             let fresh = rows.len() / shape.slots.len();
-            let live = stored + fresh + judge.len();
-            let used = stored_bytes + fresh * row_bytes + judge.bytes();
+            let live = stored + fresh + deferred.len();
+            let used = stored_bytes + fresh * row_bytes + deferred.bytes();
             let has_room = (live as u64) < partial_matches && (used as u64) < bytes;
             *has_limited |= !has_room;
             has_room
         };
         let mut found = |bound: &mut Bound, meter: &mut Meter<'_>| {
-            if is_stored && has_room(rows, judge) {
+            if is_stored && has_room(rows, deferred) {
                 bound.each(0, |_, event| rows.push(event));
             }
             let counting = vertex.patterns.iter().filter(|&&(pattern, _)| patterns[pattern as usize].counts(event));
             match vertex.mode {
-                Mode::Tell if *is_replay => {}
-                Mode::Tell => {
+                Mode::Emit if *is_replay => {}
+                Mode::Emit => {
                     counting.for_each(|&(pattern, branch)| {
                         let header = Header { pattern, branch, kind: Kind::Match, detected_at: ts, count: 1 };
                         out.push(header, &patterns[pattern as usize], shape.slots.len(), events, |f| {
@@ -259,10 +259,10 @@ impl Detection {
                 Mode::Tally => counting.for_each(|&(pattern, branch)| {
                     tallies.add(pattern, branch, 1, || Stored::of(number as u32, shape, bound));
                 }),
-                Mode::Judge if has_room(rows, judge) => {
-                    judge.add(Court { vertices, patterns, past }, number as u32, bound, event);
+                Mode::Defer if has_room(rows, deferred) => {
+                    deferred.add(Verifier { vertices, patterns, past }, number as u32, bound, event);
                 }
-                Mode::Judge => {}
+                Mode::Defer => {}
             }
             true
         };
@@ -281,7 +281,7 @@ impl Detection {
         instances.add(slot, &self.rows, events, |last| self.buckets.add(last, number as u32));
         self.stored += count;
         self.stored_bytes += count * instances.row_bytes();
-        self.peak = self.peak.max(self.stored + self.judge.len());
+        self.peak = self.peak.max(self.stored + self.deferred.len());
         self.rows.clear();
         self.touched.push(number);
         for &(child, slot) in &self.compiled.vertices[number].feeds[usize::from(slot)] {
@@ -291,11 +291,11 @@ impl Detection {
 
     /// Emits what is settled once time is `now`, or at its end.
     fn settle(&mut self, now: Option<Time>, events: Events<'_>, out: &mut Occurrences, meter: &mut Meter<'_>) {
-        let Self { compiled, patterns, deletions, judge, tallies, bound, is_replay, options, .. } = self;
+        let Self { compiled, patterns, deletions, deferred, tallies, bound, is_replay, options, .. } = self;
         let Compiled { vertices, signatures, buffers, instances, .. } = compiled;
         let past = Past { events, buffers, instances, signatures, deletions };
         let emitted = if options.deletions { Some(tallies) } else { None };
-        judge.settle(now, Court { vertices, patterns, past }, bound, (!*is_replay).then_some(out), emitted, meter);
+        deferred.settle(now, Verifier { vertices, patterns, past }, bound, (!*is_replay).then_some(out), emitted, meter);
     }
 
     /// Treats the next events as past: nothing is emitted until [`end_replay`](Self::end_replay).
@@ -333,8 +333,12 @@ impl Detection {
 
     /// What is stored.
     pub fn usage(&self) -> Usage {
-        let live = self.stored + self.judge.len();
-        Usage { live, peak: self.peak.max(live), bytes: self.stored_bytes + self.judge.bytes() + self.compiled.buffers.bytes() }
+        let live = self.stored + self.deferred.len();
+        Usage {
+            live,
+            peak: self.peak.max(live),
+            bytes: self.stored_bytes + self.deferred.bytes() + self.compiled.buffers.bytes(),
+        }
     }
 
     /// By vertex, how many instances are stored, were at most, and ever were.

@@ -12,11 +12,11 @@ use graphtide_graph::store::EdgeRef;
 
 use crate::bound::{Bound, Stored};
 use crate::buffers::between;
-use crate::court::Court;
 use crate::occurrences::{Header, Occurrences};
 use crate::past::Scope;
 use crate::plan::{PlanSpec, VertexSpec, conjuncts, mask_below, moved, places_of};
 use crate::search::Search;
+use crate::verifier::Verifier;
 
 /// By pattern: vertices of the beginnings of its branches with the branch, the longest first.
 pub(crate) type Beginnings = Vec<Vec<(u32, u32)>>;
@@ -73,7 +73,7 @@ fn beginning(whole: &VertexSpec, slots: usize) -> VertexSpec {
     }
 }
 
-impl Court<'_> {
+impl Verifier<'_> {
     /// Reports, to `out` if there is one, an event that began no match of a pattern in time.
     pub(crate) fn time_out(
         &self,

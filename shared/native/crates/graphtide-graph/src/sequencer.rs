@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watermark_that_is_set_holds_before_the_first_record_too_and_tells_what_went() {
+    fn a_watermark_that_is_set_holds_before_the_first_record_too_and_shows_what_went() {
         let mut sequencer = Sequencer::new(5, 100);
         let mut late = Vec::new();
         assert!(sequencer.settle(10).is_empty());

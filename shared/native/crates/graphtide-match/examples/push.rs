@@ -16,7 +16,7 @@ use graphtide_match::plan::MatcherSpec;
 const BLOCK: usize = 1 << 18;
 const MOST: usize = 65_536;
 
-/// Looks at the clock, as the pace of a turn does, and never ends.
+/// Reads the clock, as the pace of a slice does, and never ends.
 struct Watch(Instant);
 
 impl Pace for Watch {

@@ -24,7 +24,7 @@ use crate::slices::{self, InSlices, Outlet, Paused, Slice, UnderWay};
 
 /// A matcher of many patterns, and what it has under way.
 ///
-/// Long work is done in turns: what begins it says whether it is done, as does `go_on`; then its answer is there to be taken.
+/// Long work runs in slices: the call that begins it and `go_on` return whether it is done; then its answer can be taken.
 #[pyclass(name = "Matcher", module = "graphtide_native._native")]
 pub(crate) struct PyMatcher {
     inner: State,

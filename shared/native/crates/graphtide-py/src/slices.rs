@@ -1,10 +1,10 @@
-//! Long work in turns: after some milliseconds it pauses, wherever it is, and its caller has the word.
+//! Run long work in slices: after some milliseconds it pauses, wherever it is, and returns to its caller.
 //!
-//! The work runs on a stack of its own, on the thread of its caller: to pause is to leave that stack, to go on is to come back to
-//! it. So no engine has to know how to stop in the middle and go on later, work that is done within a turn costs some nanoseconds
-//! more, and there is no other thread to hand it to, to wait for or to forget.
-//! What the work finds meanwhile may be taken in parts: work that has found enough pauses, too.
-//! Invariant: work goes on in the thread that began it, which alone keeps it. Work that must stop pauses no more.
+//! The work runs on its own stack, on the thread of its caller. To pause is to leave that stack, and to continue is to return to
+//! it. So no engine needs code to stop in the middle and continue later, work that ends within a slice costs some nanoseconds
+//! more, and no other thread is involved.
+//! The caller may take matches in parts: work that has found enough pauses too.
+//! Invariant: work continues in the thread that began it, and only that thread keeps it. Work that must stop pauses no more.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -28,15 +28,15 @@ const MOST_STACKS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Paused(u64);
 
-/// What came of a turn.
+/// The outcome of a slice.
 pub(crate) enum Slice<T> {
     /// The work is done.
     Done(T),
-    /// It goes on.
+    /// It continues later.
     Paused(Paused),
 }
 
-/// Work that is done in turns.
+/// Work that runs in slices.
 pub(crate) trait InSlices: Sized + 'static {
     /// Where this thread keeps what paused.
     fn under_way() -> &'static std::thread::LocalKey<UnderWay<Self>>;
@@ -70,7 +70,7 @@ thread_local! {
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Begins work whose turns are so long, and gives it its first; `outlet` takes what it finds before it is done, if somebody asks.
+/// Begins work with slices of this length, and runs the first; `outlet`, if given, takes matches before the work is done.
 pub(crate) fn begin<T: InSlices>(
     length: Duration,
     stop: Arc<AtomicBool>,
@@ -85,7 +85,7 @@ pub(crate) fn begin<T: InSlices>(
     Ok(slice(Paused(NEXT.fetch_add(1, Ordering::Relaxed)), coroutine))
 }
 
-/// Gives work its next turn; none if it is not this thread's.
+/// Runs the next slice of work; none if the work is not this thread's.
 pub(crate) fn go_on<T: InSlices>(paused: Paused) -> Option<Slice<T>> {
     let coroutine = T::under_way().with_borrow_mut(|under_way| under_way.remove(&paused))?;
     Some(slice(paused, coroutine))

@@ -6,7 +6,7 @@
 //! is red for a query edge that nothing comes after, and its master says that a match is due.
 //!
 //! Verification grows from the edge ([`crate::nearby`]), up to the whole component. That one starts from real connectivity, and a
-//! component which turns out to be a part of what its master counts gets a master of its own: removal never splits otherwise.
+//! component that is only a part of what its master counts gets a master of its own: removal never splits otherwise.
 //!
 //! Deviations from the paper: neighbours are looked at only when a vertex begins or ceases to match a query vertex, not for
 //! each edge; after a removal for the sake of time, or where components were joined that need it, any new red edge makes a
@@ -238,7 +238,7 @@ impl Coloring {
         }
     }
 
-    /// Points both ends of an edge that turns red to one master.
+    /// Points both ends of an edge that becomes red to one master.
     fn connect(&mut self, held: &Held) {
         let masters = held.ends.map(|place| {
             let spot = &mut self.incidence.corners[place as usize].known;

@@ -11,7 +11,7 @@
 //! square of the degree of the query vertex. Counting by kinds alone would not do: query edges of one kind to different query
 //! vertices begin with equal choices, but lose different ones.
 //!
-//! Invariant: a check that fails is found, for every loss that can make one fail puts the vertex in doubt.
+//! Invariant: a check that fails is found, for every loss that can make one fail puts the vertex on the list of unchecked ones.
 //! Cost: linear in the pairs until both ends match everywhere; as much again for every time that the order then removes some.
 //! Source: paper 000, algorithms DDST and VERIFY-MATCH.
 
@@ -54,7 +54,7 @@ pub(crate) struct Fixpoint {
     counts: Vec<[u32; 2]>,
     /// By query edge: those that some data edge could match as well.
     rivals: Vec<u64>,
-    doubtful: Vec<(u32, u8)>,
+    unchecked: Vec<(u32, u8)>,
     schedule: Schedule,
 }
 
@@ -77,7 +77,7 @@ impl Fixpoint {
         } else {
             Settled::Cut
         };
-        self.doubtful.clear();
+        self.unchecked.clear();
         funnel.nearby_cut += u64::from(settled == Settled::Cut);
         settled
     }
@@ -86,7 +86,7 @@ impl Fixpoint {
     pub(crate) fn whole(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>, funnel: &mut Funnel) -> Settled {
         self.candidates.sort();
         let settled = self.settle(pattern, work, funnel);
-        self.doubtful.clear();
+        self.unchecked.clear();
         funnel.verified_cut += u64::from(settled == Settled::Cut);
         settled
     }
@@ -121,7 +121,7 @@ impl Fixpoint {
         self.components.of(edge).iter().map(|&edge| &self.candidates.edges[edge as usize])
     }
 
-    /// Counts the pairs, and doubts every vertex.
+    /// Counts the pairs, and lists every vertex as unchecked.
     fn load(&mut self, pattern: &Pattern, work: &mut Work<'_, '_>, funnel: &mut Funnel) -> bool {
         self.need = 0;
         self.candidates.index();
@@ -151,7 +151,7 @@ impl Fixpoint {
                 SIDES.map(|side| (0..degree).filter(|&edge| counts[edge][side] > 0).fold(0, |set, edge| set | 1_u64 << edge));
             for (query_vertex, edges) in pattern.incident.iter().enumerate() {
                 if edges[OUT] & met[OUT] != 0 || edges[IN] & met[IN] != 0 {
-                    self.doubtful.push((vertex as u32, query_vertex as u8));
+                    self.unchecked.push((vertex as u32, query_vertex as u8));
                 }
             }
         }
@@ -165,7 +165,7 @@ impl Fixpoint {
         work: &mut Work<'_, '_>,
         funnel: &mut Funnel,
     ) -> Settled {
-        while let Some((vertex, query_vertex)) = self.doubtful.pop() {
+        while let Some((vertex, query_vertex)) = self.unchecked.pop() {
             if !work.spend(1) {
                 return Settled::Cut;
             }
@@ -235,7 +235,7 @@ impl Fixpoint {
         removed
     }
 
-    /// Removes pairs of a data edge, and doubts its ends where there are not choices enough left for all.
+    /// Removes pairs of a data edge, and lists its ends as unchecked if they have too few choices left.
     fn remove(&mut self, pattern: &Pattern, edge: usize, lost: u64) {
         let Candidate { ends, ref mut pairs, .. } = self.candidates.edges[edge];
         *pairs &= !lost;
@@ -246,7 +246,7 @@ impl Fixpoint {
                 *count -= 1;
                 let query_vertex = pattern.ends[query_edge][side];
                 if *count < pattern.together[query_edge][side] && self.candidates.is_closed(vertex) {
-                    self.doubtful.push((vertex, query_vertex));
+                    self.unchecked.push((vertex, query_vertex));
                 }
             }
         }

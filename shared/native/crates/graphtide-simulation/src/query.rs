@@ -95,7 +95,7 @@ pub enum Outcome {
     Kept,
     /// It is part of a match component.
     Matched,
-    /// It lies at or before the frontier of consumption.
+    /// It lies at or before the consumption cursor.
     Consumed,
     /// It was not taken, for one of the limits is reached.
     Limited(Limits),

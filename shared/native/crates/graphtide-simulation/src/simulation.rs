@@ -1,8 +1,8 @@
 //! A query at work on the records of a stream.
 //!
 //! Invariant: after a record at `at`, the edges held are those that were taken, not deleted and not consumed since, and whose
-//! own `at` is no less than the record's less the window. What is reported follows from them alone, whichever engine is at
-//! work.
+//! own `at` is no less than the record's less the window. Reports follow from these edges alone,
+//! for any engine.
 //! Cost: O(1) for each edge taken and each that leaves, and what the engine takes to find the component of the new one.
 //! Source: paper 000, Definitions 1 and 2 and section 3.2; semantics, sections 3 and 7.
 
@@ -33,7 +33,7 @@ pub enum Course {
     Live,
     /// They came before the query: everything happens as if live, consumption too, but nothing is reported.
     Warming,
-    /// The query had them already: nothing is reported, and consumption stays where the frontier was set.
+    /// The query had them already: nothing is reported, and consumption stays where the cursor was set.
     Restoring,
 }
 
@@ -156,12 +156,12 @@ impl Simulation {
         self.window.find(edge).is_some()
     }
 
-    /// The frontier of consumption.
+    /// the consumption cursor.
     pub fn cursor(&self) -> Option<ConsumptionCursor> {
         self.cursor
     }
 
-    /// Consumes all edges at or before a frontier, those still to arrive included.
+    /// Consumes all edges at or before a cursor, those still to arrive included.
     pub fn set_cursor(&mut self, cursor: Option<ConsumptionCursor>) {
         self.cursor = cursor;
         if let Some(cursor) = cursor {
@@ -382,7 +382,7 @@ impl Simulation {
         }
     }
 
-    /// Removes all edges at or before the frontier.
+    /// Removes all edges at or before the cursor.
     fn consume(&mut self, cursor: ConsumptionCursor, meter: &mut Meter<'_>) {
         while let Some((number, held)) = self.window.oldest()
             && (ConsumptionCursor { at: held.at, ties: held.tie }) <= cursor

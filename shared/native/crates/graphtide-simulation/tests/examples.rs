@@ -1,4 +1,4 @@
-//! The examples of the paper, as far as its text gives them: the figures are not part of it.
+//! The examples of the paper, as far as its text gives them; its drawings are not part of the text.
 
 mod support;
 

@@ -44,7 +44,7 @@ fn an_edge_is_alive_until_the_bound_and_at_it() {
 }
 
 #[test]
-fn a_changed_component_is_told_at_each_bound() {
+fn a_changed_component_is_reported_at_each_bound() {
     for variant in VARIANTS {
         let mut driver = Driver::new(&path(10, Report::Changes), variant);
         let emitted = |kind, detected_at, id, pairs: &[(u8, u32)]| Emitted {
@@ -126,7 +126,7 @@ fn an_engine_that_was_cleared_is_as_new() {
     }
 }
 
-/// An instance is reported once in a life: with the frontier, the edges of a window are all there is to know.
+/// An instance is reported once in a life: with the cursor, the edges of a window are all there is to know.
 #[test]
 fn a_query_that_is_restored_goes_on_as_if_it_had_never_stopped() {
     replay(Report::Instances, Course::Restoring, 300);
@@ -168,7 +168,7 @@ fn replay(report: Report, course: Course, seeds: u64) {
 }
 
 #[test]
-fn a_frontier_tells_ties_apart() {
+fn a_cursor_separates_ties() {
     for variant in VARIANTS {
         let mut simulation = Simulation::new(&path(10, Report::Instances), variant, Limits::default()).unwrap();
         let stream = [edge(0, 4, 1, 2, 0b01), edge(1, 4, 1, 2, 0b01), edge(2, 5, 2, 3, 0b10), edge(3, 5, 2, 3, 0b10)];

@@ -10,7 +10,7 @@ from graphtide_core.plans import Candidate
 if TYPE_CHECKING:
     from graphtide_core.plans import PhysicalPlan
 
-TELLING = 0.25
+NAMED_SHARE = 0.25
 """The smallest share of the time for which a part is named beside the largest."""
 
 
@@ -48,7 +48,7 @@ class Cost:
         if total == 0:
             return "no edge of the stream can be a query edge"
         greatest, *others = sorted(self.parts, reverse=True)
-        named = [greatest, *(part for part in others if part.nanoseconds >= TELLING * total)]
+        named = [greatest, *(part for part in others if part.nanoseconds >= NAMED_SHARE * total)]
         return ", ".join(f"{100 * part.nanoseconds / total:.0f} % for {part.words}" for part in named)
 
     def candidate(self, physical: PhysicalPlan) -> Candidate:
@@ -56,11 +56,11 @@ class Cost:
         return Candidate(physical, self.nanoseconds, self.partial_matches, self.reason)
 
 
-def figure(number: float) -> str:
+def format_number(number: float) -> str:
     """Write a number to two digits, or as an integer if it has more."""
     return f"{number:,.0f}" if 100 <= number < 1e9 else f"{number:.2g}"
 
 
 def of_edges(share: float) -> str:
     """Write a share of the stream's edges."""
-    return f"the {figure(100 * min(1.0, share))} % of edges"
+    return f"the {format_number(100 * min(1.0, share))} % of edges"

@@ -57,7 +57,7 @@ def _of_edges(pattern: SubgraphPattern) -> Burst | None:
 
 
 def _graph(pattern: SubgraphPattern) -> tuple[ColouredGraph, dict[str, int]]:
-    """Return a pattern as a graph, its order aside, and the numbers of its vertices and edges."""
+    """Return a pattern as a graph, without its order, and the numbers of its vertices and edges."""
     from graphtide_query.symmetry import ColouredGraph  # noqa: PLC0415 - as above
 
     graph = ColouredGraph()

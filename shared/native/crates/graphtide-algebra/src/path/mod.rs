@@ -385,7 +385,7 @@ pub enum AnyPath {
     Tree(DeltaTree),
 }
 
-/// Calls a method of whichever path it is.
+/// Calls a method of the path's own kind.
 macro_rules! any {
     ($path:expr, $own:ident => $call:expr) => {
         match $path {

@@ -1,6 +1,6 @@
 //! Flat objects of plain values, which most records are, read in one pass.
 //!
-//! Whatever is not plain (escapes, nesting, numbers with places, an odd character) is left to the full reader; what both read is the
+//! Everything that is not plain (escapes, nesting, numbers with places, an odd character) is left to the full reader; what both read is the
 //! same. Cost: each byte is looked at once or twice, in words; a key is mostly the one that followed last time.
 
 use std::borrow::Cow;

@@ -10,5 +10,5 @@ mod ring;
 pub use access::{ACCESSES, Access};
 pub use gate::Gate;
 pub use postings::Postings;
-pub use readers::SetApart;
+pub use readers::Detached;
 pub use ring::Entry;

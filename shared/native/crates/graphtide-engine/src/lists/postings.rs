@@ -378,27 +378,27 @@ mod tests {
         let other = postings.reader();
         postings.serve(other, ONE, Access::Target, 15);
         for made in [false, true] {
-            let aside = postings.set_apart(&[ONE]);
+            let detached = postings.detach(&[ONE]);
             assert!(times(&postings, Access::Source, 1, 0).is_empty());
             for number in 5..20_u32 {
                 let entry = Entry::new(number.into(), (Vertex(1), Vertex(2)), EdgeRef(number));
                 postings.relist(
-                    &aside,
+                    &detached,
                     SignatureId(1),
                     Now::uncounted(entry.at),
                     ((entry.source, entry.target), entry.edge),
                     meter,
                 );
             }
-            postings.put_back(aside, made.then_some(other));
+            postings.put_back(detached, made.then_some(other));
             let length = if made { 15 } else { 10 };
             assert_eq!(times(&postings, Access::Source, 1, 0).len(), length);
             assert_eq!(times(&postings, Access::Target, 0, 2).len(), length);
         }
         add(&mut postings, 1, 20, (1, 2), 20);
         assert_eq!(times(&postings, Access::Target, 0, 2), (6..=20).rev().collect::<Vec<_>>());
-        let aside = postings.set_apart(&[ONE]);
-        postings.put_back(aside, Some(other));
+        let detached = postings.detach(&[ONE]);
+        postings.put_back(detached, Some(other));
         assert_eq!(times(&postings, Access::Source, 1, 0).len(), 15, "nobody needs more");
         postings.leave(other, &[SignatureId(1)], &[ONE]);
         add(&mut postings, 1, 21, (1, 2), 21);

@@ -2,7 +2,7 @@
 //!
 //! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
 //! of no use. Narrowed lists of equal gates are one.
-//! A reader of a longer window brings edges with it, and the lists are rebuilt with them ([`Postings::set_apart`]); who read them
+//! A reader of a longer window brings edges with it, and the lists are rebuilt with them ([`Postings::detach`]); who read them
 //! before reads them as before.
 //! Cost: O(readers of the lists) to come and to go; O(edges) to make lists anew.
 
@@ -21,7 +21,7 @@ use crate::meter::Meter;
 
 /// Lists that make room for others of the same numbers.
 #[derive(Debug)]
-pub struct SetApart {
+pub struct Detached {
     rings: Vec<(RingId, Ring)>,
     heads: HashTable<Head>,
 }
@@ -152,25 +152,25 @@ impl Postings {
     }
 
     /// Sets lists apart, so that [`relist`](Self::relist) rebuilds them from edges that come again in their order.
-    pub fn set_apart(&mut self, lists: &[RingId]) -> SetApart {
+    pub fn detach(&mut self, lists: &[RingId]) -> Detached {
         let rings = lists.iter().map(|&number| {
             let ring = &mut self.rings[number.place()];
             let bare = ring.bare();
             (number, std::mem::replace(ring, bare))
         });
-        SetApart { rings: rings.collect(), heads: std::mem::take(&mut self.heads) }
+        Detached { rings: rings.collect(), heads: std::mem::take(&mut self.heads) }
     }
 
-    /// Lists an edge that comes again under a signature, in lists that were set aside.
+    /// Lists an edge that comes again under a signature, in detached lists.
     pub fn relist(
         &mut self,
-        aside: &SetApart,
+        detached: &Detached,
         signature: SignatureId,
         now: Now,
         (ends, edge): ((Vertex, Vertex), EdgeRef),
         meter: &mut Meter<'_>,
     ) {
-        let lists = aside.rings.iter().map(|&(number, _)| number);
+        let lists = detached.rings.iter().map(|&(number, _)| number);
         for clock in CLOCKS {
             let is_meant = |ring| lists.clone().any(|number| number == ring);
             self.add_where((clock, signature), now.on(clock), ends, edge, meter, is_meant);
@@ -178,10 +178,10 @@ impl Postings {
     }
 
     /// Puts lists back. If they were made anew for a reader, those stay that lacked edges of its window.
-    pub fn put_back(&mut self, aside: SetApart, made_for: Option<ReaderId>) {
-        let made_heads = std::mem::replace(&mut self.heads, aside.heads);
+    pub fn put_back(&mut self, detached: Detached, made_for: Option<ReaderId>) {
+        let made_heads = std::mem::replace(&mut self.heads, detached.heads);
         let mut stay = Vec::new();
-        for (number, mut old) in aside.rings {
+        for (number, mut old) in detached.rings {
             let ring = &mut self.rings[number.place()];
             let made = made_for.map_or(0, |reader| ring.reader(reader).window);
             if old.kept < made {

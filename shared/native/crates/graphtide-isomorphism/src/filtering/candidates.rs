@@ -67,7 +67,7 @@ pub fn parts(
             let edge_access = access(shape, &order[..place], edge) as usize;
             let part = &mut parts[usize::from(edge)];
             part.read[edge_access] = true;
-            // Whatever is kept is not later than the start.
+            // No kept edge is later than the start.
             skipped[usize::from(edge)][edge_access] |= order[1..place].iter().any(|&bound| part.after >> bound & 1 == 1);
         }
     }

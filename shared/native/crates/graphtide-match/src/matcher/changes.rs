@@ -2,7 +2,7 @@
 //!
 //! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire. So a
 //! look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ, and to those
-//! that held something then. Where more changed than are asked for, each has its turn, and those at a limit come first.
+//! that held something then. Where more changed than are asked for, calls return them in rotation, those at a limit first.
 //! Event patterns and graph queries count no hits: each is looked at.
 //! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
 //! nothing while records are taken.
@@ -27,7 +27,7 @@ pub struct Changes {
     pattern_counts: Vec<PatternCounts>,
     /// Patterns that held something, or that had no turn.
     waiting: Vec<PatternId>,
-    /// Whose turn is next.
+    /// The next one in rotation.
     next: u32,
 }
 

@@ -262,7 +262,7 @@ impl Candidate {
         ))
     }
 
-    /// Its edges, whichever query edges they are.
+    /// Its edges, for any query edges.
     pub fn edges(&self) -> Ranks {
         let mut edges: Ranks = self.order.iter().map(|&(rank, _)| rank).collect();
         edges.sort_unstable();

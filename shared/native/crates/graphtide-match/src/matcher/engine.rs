@@ -42,7 +42,7 @@ pub enum AnyEngine {
     Simulation(Box<Simulated>),
 }
 
-/// A call of whichever engine it is.
+/// A call of the unit's own engine.
 macro_rules! each {
     ($of:expr, $engine:ident => $call:expr) => {
         match $of {

@@ -183,7 +183,7 @@ impl Matcher {
         }
     }
 
-    /// Grants every pattern the work that so many records are worth, for time that passed without them.
+    /// Refills every pattern's work budget as so many records do, for time that passed without records.
     pub fn refill(&mut self, records: u64) {
         if let Some(budgets) = &mut self.budgets {
             budgets.refill(records);

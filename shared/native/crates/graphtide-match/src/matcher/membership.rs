@@ -104,9 +104,9 @@ impl Membership<'_> {
         let names = self.window.names_of(spec);
         let shared = self.subgraphs.shared_by(spec);
         // Its emitted matches may be retracted, and its unit has not kept them.
-        let has_told = self.output.reported.is_some() && !past.emitted.is_empty();
+        let has_emitted = self.output.reported.is_some() && !past.emitted.is_empty();
         match shared {
-            Some(unit) if !has_told => self.join(number, names, unit),
+            Some(unit) if !has_emitted => self.join(number, names, unit),
             _ => {
                 let unit = self.subgraphs.make(spec, Some(number), self.window, self.budgets);
                 let unit = unit.inspect_err(|_| self.registry.give_back(&[number]))?;

@@ -101,10 +101,10 @@ impl Query {
             once.keep(detected_at, id);
             return true;
         }
-        let was_told = once.take(&id);
-        if !was_told {
+        let was_emitted = once.take(&id);
+        if !was_emitted {
             self.reports.retractions -= 1;
         }
-        was_told
+        was_emitted
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What an engine knows follows from the edges of its window alone, in their order. So the records that some query edge could be,
 //! and the deletions, are all there is to keep: a new matcher that takes them, with its output discarded, has the state of
-//! the old one, whichever plans the two have.
+//! the old one, for any two plans.
 
 use graphtide_graph::batch::EdgeBatch;
 

@@ -1,4 +1,4 @@
-//! What is known of a pattern, of whichever family.
+//! The status of a pattern of any family.
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ No transition leads to the start, so a path that returns to its root is an ordin
 with another state. If the deterministic automaton has too many states, the automaton of positions is used as it is.
 
 Reference: Glushkov, "The abstract theory of automata" (1961); Moore's refinement of partitions. The engines ask for a start
-without a way back, which the algorithms of paper 001, section 6.2.4, take for granted.
+without a way back, which the algorithms of paper 001, section 6.2.4, assume.
 """
 
 from __future__ import annotations

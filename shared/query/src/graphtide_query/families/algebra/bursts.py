@@ -65,5 +65,5 @@ def _of_rule(rule: Rule, path: str | None) -> Burst | None:
     if exchanged.matches <= MOST_MATCHES:
         return None
     first, second = exchanged.names[:2]
-    instead = f"return fewer of them, or tell them apart by a condition ({first}.id < {second}.id)"
+    instead = f"return fewer of them, or distinguish them by a condition ({first}.id < {second}.id)"
     return Burst(exchanged.matches, 1, sentence(exchanged.names, exchanged.matches, "columns", instead, None))

@@ -106,20 +106,20 @@ def rule_expression(rule: Rule, predicates: Predicates, returned: str | None = N
         # What the rule derives is called after it; where it is a predicate by another name, as that is.
         (atom,) = rule.body
         named = replace(atom, name=rule.head)
-        return atom_expression(named, predicates, is_told=returned is not None and atom.name == returned)
+        return atom_expression(named, predicates, is_returned=returned is not None and atom.name == returned)
     return Pattern(parts, rule.columns, rule.head, rule.conditions)
 
 
-def atom_expression(atom: Atom, predicates: Predicates, *, is_told: bool = False) -> Algebra:
+def atom_expression(atom: Atom, predicates: Predicates, *, is_returned: bool = False) -> Algebra:
     """Return the expression of an atom over predicates.
 
     A reported path is one PATH, whatever its expression, so its steps are those that the query names.
     """
-    known = predicates.steps if is_told else predicates.known
+    known = predicates.steps if is_returned else predicates.known
     match atom.expression:
         case Symbol(predicate, False):
             return known[predicate]
-        case expression if is_told:
+        case expression if is_returned:
             return path_as_one(expression, known, atom.name)
         case expression:
             return path_in_parts(expression, known, atom.name)
@@ -127,7 +127,7 @@ def atom_expression(atom: Atom, predicates: Predicates, *, is_told: bool = False
 
 def returned_expression(rule: Rule, atom: Atom, predicates: Predicates) -> Algebra:
     """Return the expression of an atom whose path is reported: from one known end, if the rule fixes it."""
-    found, vertices = atom_expression(atom, predicates, is_told=True), known_vertices(rule.conditions)
+    found, vertices = atom_expression(atom, predicates, is_returned=True), known_vertices(rule.conditions)
     if not isinstance(found, Path) or isinstance(atom.expression, Symbol):
         return found
     source = known_end(atom.source, vertices)

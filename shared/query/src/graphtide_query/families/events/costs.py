@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import variables
 
-from graphtide_query.estimates.cost import Cost, Part, figure
+from graphtide_query.estimates.cost import Cost, Part, format_number
 from graphtide_query.estimates.cost_model import MOST
 from graphtide_query.families.events.forms import Forms
 from graphtide_query.families.events.rates import Rates
@@ -123,9 +123,9 @@ def cost(plan: AggregationPlan, alive: Sequence[Size]) -> Cost:
             stored += own.instances / own.events
             partial = min(MOST, partial + own.instances)
     parts = (
-        Part(taken * TAKE, f"the {figure(taken)} slots that take an event"),
-        Part(looked * LOOK, f"the {figure(looked)} events and instances that are looked at for one"),
-        Part(stored * STORE, f"the {figure(stored)} instances that are stored for one"),
+        Part(taken * TAKE, f"the {format_number(taken)} slots that take an event"),
+        Part(looked * LOOK, f"the {format_number(looked)} events and instances that are looked at for one"),
+        Part(stored * STORE, f"the {format_number(stored)} instances that are stored for one"),
     )
     return Cost(parts, partial)
 

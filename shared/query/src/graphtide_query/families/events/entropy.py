@@ -1,4 +1,4 @@
-"""Structural entropy of a graph under a partition tree: bits to tell the next node of a random walk, cluster by cluster.
+"""Structural entropy of a graph under a partition tree: bits to name the next node of a random walk, cluster by cluster.
 
 H = - sum over clusters c but the root of  cut(c) / V * log2(volume(c) / volume(parent(c)))
 

@@ -4,7 +4,7 @@ Costs count what an engine does for an average edge by the cost model's estimate
 squares of relative errors to rates measured over the named workloads (`docs/benchmarks/subgraphs.md`), with the true numbers of
 matches; the fit is off by 4 to 14 % at the median, and what is estimated wrong is off by more. Then `timing` was raised by a
 tenth and `sj-tree` lowered by a twentieth: of the choices near a tie, that loses least. A row of `re-search` and `filtering`
-was set to 45 ns: the fit tells rows from matches badly, because one comes with the other.
+was set to 45 ns: the fit separates rows from matches badly, because they occur together.
 
 `timing` and `sj-tree` pay for every partial match they make. `re-search` pays for every edge it visits, and so does
 `filtering`, which pays for keeping an edge only where its filters leave it. All pay for an edge that can be a query edge, the
@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_query.estimates.cost import Part, figure, of_edges
+from graphtide_query.estimates.cost import Part, format_number, of_edges
 from graphtide_query.families.isomorphism import search_order
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ class Stream:
         return (
             Part(weights.edge / engine_load.patterns, "the look-up of each edge"),
             Part(weights.relevant * relevant, f"{of_edges(relevant)} that can be query edges"),
-            Part(weights.grown * grown, f"lists of the {figure(relevant * alive)} such edges in the window"),
-            Part(weights.candidate * sum(self.shares), f"{figure(sum(self.shares))} query edges that an edge can be"),
-            Part(weights.row * rows, f"{figure(rows)} {of_rows} an edge"),
-            Part(weights.match * matches, f"{figure(matches)} matches an edge"),
+            Part(weights.grown * grown, f"lists of the {format_number(relevant * alive)} such edges in the window"),
+            Part(weights.candidate * sum(self.shares), f"{format_number(sum(self.shares))} query edges that an edge can be"),
+            Part(weights.row * rows, f"{format_number(rows)} {of_rows} an edge"),
+            Part(weights.match * matches, f"{format_number(matches)} matches an edge"),
         )
 
 

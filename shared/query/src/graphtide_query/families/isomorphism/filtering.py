@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphtide_query.estimates.cost import Cost, Part, figure
+from graphtide_query.estimates.cost import Cost, Part, format_number
 from graphtide_query.families.isomorphism.candidates import candidates, plan_filtering
 from graphtide_query.families.isomorphism.costs import Weights, stream_of
 from graphtide_query.families.isomorphism.re_search import search_nodes
@@ -41,7 +41,7 @@ class Filtering:
         kept = sum(candidates(model)) / model.edges_in_window
         visits = stream.visits(physical.orders, physical.starts)
         parts = stream.parts(WEIGHTS, engine_load, visits, "visits to others", stream.matches(physical.starts))
-        return Cost((*parts, Part(KEEP * kept, f"{figure(kept)} candidates kept an edge")), 0.0)
+        return Cost((*parts, Part(KEEP * kept, f"{format_number(kept)} candidates kept an edge")), 0.0)
 
     def settings(self, _pattern: SubgraphPattern, _physical: FilteringPlan) -> dict[str, str]:
         """See `Engine`."""

@@ -73,7 +73,7 @@ def _cheap(model: CostModel, spent: WorkBudget) -> list[TimingSequence]:
     return chosen
 
 
-def _reach(model: CostModel, sequence: TimingSequence) -> float:
+def _coverage(model: CostModel, sequence: TimingSequence) -> float:
     """Return less, the more edges can follow."""
     return -model.after(sequence[-1]).bit_count()
 
@@ -110,7 +110,7 @@ def decompose(model: CostModel, work_budget: WorkBudget) -> list[TimingSequence]
     everything = (1 << len(model.pattern.edges)) - 1
     chosen: list[TimingSequence] = []
     covered: set[int] = set()
-    for same_size in reversed(list(subqueries(model, everything, work_budget, _reach))):
+    for same_size in reversed(list(subqueries(model, everything, work_budget, _coverage))):
         free = [sequence for sequence in same_size if covered.isdisjoint(sequence)]
         for sequence in sorted(free, key=lambda sequence: (model.partial_matches(sequence), sequence)):
             if covered.isdisjoint(sequence):

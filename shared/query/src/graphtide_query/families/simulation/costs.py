@@ -16,7 +16,7 @@ from itertools import accumulate
 from math import exp, prod
 from typing import TYPE_CHECKING
 
-from graphtide_query.estimates.cost import Cost, Part, figure, of_edges
+from graphtide_query.estimates.cost import Cost, Part, format_number, of_edges
 from graphtide_query.estimates.cost_model import members
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def cost_of(model: CostModel, taking: float, share: float, begun: float) -> Cost
     relevant = sum(model.kinds())
     parts = (
         Part(relevant * taking, f"{of_edges(relevant)} that can be query edges"),
-        Part(share * begun * STEPS * LOOK, f"the check of {of_edges(share)}, from {figure(begun)} pairs each"),
+        Part(share * begun * STEPS * LOOK, f"the check of {of_edges(share)}, from {format_number(begun)} pairs each"),
     )
     return Cost(parts, held(model))
 

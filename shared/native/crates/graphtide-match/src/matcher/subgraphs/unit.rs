@@ -5,7 +5,7 @@
 //!
 //! A new engine is given the state that it would have if it had been there all along. A matcher whose patterns may change keeps every
 //! edge that some query edge could be, with the signatures it satisfied; the engine takes those of its patterns in stream order. Lists
-//! that it reads are set aside meanwhile, for they have edges that come later; those that nobody had kept as it needs them stay as
+//! that it reads are detached meanwhile, because they have edges that come later; those that nobody had kept as it needs them stay as
 //! they come out. Edges of one time may come in another order than they had: what an engine stores does not depend on that, since an
 //! order of query edges is one of times.
 //! Cost: O(edges given) to replay.
@@ -152,7 +152,7 @@ impl Unit for SubgraphUnit {
             }
             found.clear();
         };
-        let aside = postings.set_apart(&self.lists);
+        let detached = postings.detach(&self.lists);
         // What the window's records added to the budget, and what may have been saved before.
         let records = SAVED.saturating_add(edges.len() as u64);
         meter.begin(self.guard.limits.work.map_or(u64::MAX, |work| work.saturating_mul(records)));
@@ -187,7 +187,7 @@ impl Unit for SubgraphUnit {
                 break;
             }
             for &signature in signatures.iter().filter(|signature| its.contains(signature)) {
-                postings.relist(&aside, signature, born, ((source, target), edge), meter);
+                postings.relist(&detached, signature, born, ((source, target), edge), meter);
             }
             keep(&mut found, born);
         }
@@ -202,7 +202,7 @@ impl Unit for SubgraphUnit {
         if drained.limited.is_some() || drained.refused || self.guard.counts.limited > 0 {
             outcome = Warm::Limited;
         }
-        postings.put_back(aside, (outcome == Warm::Whole).then_some(self.reader));
+        postings.put_back(detached, (outcome == Warm::Whole).then_some(self.reader));
         outcome
     }
 

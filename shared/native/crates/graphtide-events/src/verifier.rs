@@ -16,7 +16,7 @@ use crate::search::Search;
 
 /// What settling reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Court<'a> {
+pub(crate) struct Verifier<'a> {
     pub(crate) vertices: &'a [Vertex],
     pub(crate) patterns: &'a [Pattern],
     pub(crate) past: Past<'a>,
@@ -34,7 +34,7 @@ pub(crate) fn settled_at(vertex: &Vertex, bound: &Bound) -> (Time, bool) {
 /// The places of events among those of the lookback, name by name in the order of the text.
 type Rank = Vec<Vec<usize>>;
 
-impl Court<'_> {
+impl Verifier<'_> {
     /// The rank of an instance whose slots are in that order in the text.
     fn rank(&self, order: &[u8], stored: &Stored) -> Rank {
         let mut rank = vec![Vec::new(); stored.slots()];

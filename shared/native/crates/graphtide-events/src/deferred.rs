@@ -1,8 +1,8 @@
-//! Instances that wait for judgement: until nothing can come any more that must not, and it is known which branch has them.
+//! Instances that are not decided yet: a forbidden event may still come, or another branch may have their events.
 //!
-//! Candidates lie in a queue by the greatest bound of theirs. Once time has passed it, the [court](crate::court) says whether one is a
-//! match. Under `REPORT EXISTS` the candidates that one event completes are reported together, with the last.
-//! Cost: O(log waiting) a candidate, and its judgement.
+//! Candidates wait in a queue, by their greatest bound. Once time has passed it, the [verifier](crate::verifier) decides whether
+//! one is a match. Under `REPORT EXISTS` the candidates that one event completes are reported together, with the last.
+//! Cost: O(log waiting) a candidate, and its verification.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,10 +16,10 @@ use rustc_hash::FxBuildHasher;
 
 use crate::bound::{Bound, Stored};
 use crate::compile::Vertex;
-use crate::court::{Court, settled_at};
 use crate::occurrences::{Header, Occurrences};
 use crate::plan::Report;
 use crate::tally::{Emitted, Tallies};
+use crate::verifier::{Verifier, settled_at};
 
 /// What waits in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,9 +39,9 @@ struct Group {
     matches: Vec<(u32, Stored)>,
 }
 
-/// Candidates that wait.
+/// Candidates that are not decided yet.
 #[derive(Debug, Default)]
-pub(crate) struct Judge {
+pub(crate) struct Deferred {
     /// By the time that is to pass, none for what waits for its record alone.
     queue: BinaryHeap<Reverse<(Option<Time>, u64, Waiting)>>,
     candidates: Vec<Option<Stored>>,
@@ -56,16 +56,16 @@ pub(crate) struct Judge {
     order: u64,
 }
 
-impl Judge {
+impl Deferred {
     /// Takes a candidate that an event completes.
-    pub(crate) fn add(&mut self, court: Court<'_>, vertex: u32, bound: &Bound, last: EdgeRef) {
-        let Vertex { shape, patterns, .. } = &court.vertices[vertex as usize];
-        if !patterns.iter().any(|&(pattern, _)| court.patterns[pattern as usize].counts(last)) {
+    pub(crate) fn add(&mut self, verifier: Verifier<'_>, vertex: u32, bound: &Bound, last: EdgeRef) {
+        let Vertex { shape, patterns, .. } = &verifier.vertices[vertex as usize];
+        if !patterns.iter().any(|&(pattern, _)| verifier.patterns[pattern as usize].counts(last)) {
             return;
         }
         let until = bound.bound_of(shape);
         for &(pattern, _) in patterns {
-            let own = &court.patterns[pattern as usize];
+            let own = &verifier.patterns[pattern as usize];
             if own.report == Report::Exists && own.counts(last) {
                 let open = &mut self.open;
                 let group = self.groups.entry((pattern, last.0)).or_insert_with(|| {
@@ -135,7 +135,7 @@ impl Judge {
     pub(crate) fn settle(
         &mut self,
         now: Option<Time>,
-        court: Court<'_>,
+        verifier: Verifier<'_>,
         bound: &mut Bound,
         mut out: Option<&mut Occurrences>,
         mut emitted: Option<&mut Tallies>,
@@ -147,25 +147,25 @@ impl Judge {
             match what {
                 Waiting::First(pattern, event) => {
                     if !self.retracted.remove(&(pattern, event)) {
-                        court.time_out(pattern, EdgeRef(event), bound, out.as_deref_mut(), meter);
+                        verifier.time_out(pattern, EdgeRef(event), bound, out.as_deref_mut(), meter);
                     }
                 }
                 Waiting::Candidate(place) => {
                     self.free.push(place);
                     if let Some(stored) = self.candidates[place as usize].take() {
-                        self.judge(&stored, court, bound, out.as_deref_mut(), meter);
+                        self.decide(&stored, verifier, bound, out.as_deref_mut(), meter);
                     }
                 }
                 Waiting::Group(pattern, event) => {
                     let Some(mut group) = self.groups.remove(&(pattern, event)) else { continue };
-                    let own = &court.patterns[pattern as usize];
+                    let own = &verifier.patterns[pattern as usize];
                     // Some of its matches may have been decided before the pattern began.
                     if !own.counts(EdgeRef(event)) {
                         continue;
                     }
-                    group.matches.retain(|(_, stored)| !court.has_lost(stored, own.lookback));
+                    group.matches.retain(|(_, stored)| !verifier.has_lost(stored, own.lookback));
                     let Some((branch, witness)) = group.matches.first().cloned() else { continue };
-                    let ts = court.past.events.store.get(EdgeRef(event)).ts;
+                    let ts = verifier.past.events.store.get(EdgeRef(event)).ts;
                     let matches = group.matches.len() as u64;
                     if let Some(out) = &mut out {
                         let header = Header {
@@ -175,7 +175,7 @@ impl Judge {
                             detected_at: until.map_or(ts, |until| until.max(ts)),
                             count: matches,
                         };
-                        out.push(header, own, witness.slots(), court.past.events, |f| witness.each(f));
+                        out.push(header, own, witness.slots(), verifier.past.events, |f| witness.each(f));
                     }
                     if let Some(emitted) = &mut emitted {
                         emitted.remember(pattern, EdgeRef(event), Emitted { ts, branch, count: matches, witness });
@@ -186,27 +186,27 @@ impl Judge {
     }
 
     /// Decides on a candidate whose bound has passed.
-    fn judge(
+    fn decide(
         &mut self,
         stored: &Stored,
-        court: Court<'_>,
+        verifier: Verifier<'_>,
         bound: &mut Bound,
         mut out: Option<&mut Occurrences>,
         meter: &mut Meter<'_>,
     ) {
-        let vertex = &court.vertices[stored.vertex as usize];
+        let vertex = &verifier.vertices[stored.vertex as usize];
         let last = stored.last();
-        if court.has_deleted(stored) {
+        if verifier.has_deleted(stored) {
             return;
         }
-        bound.restore(&vertex.shape, stored, court.past.events);
-        if court.is_blocked(vertex, bound, meter) {
+        bound.restore(&vertex.shape, stored, verifier.past.events);
+        if verifier.is_blocked(vertex, bound, meter) {
             return;
         }
         let settled = settled_at(vertex, bound);
         for &(pattern, branch) in &vertex.patterns {
-            let own = &court.patterns[pattern as usize];
-            let is_one = own.counts(last) && court.is_of_branch(own, branch, settled, stored, bound, meter);
+            let own = &verifier.patterns[pattern as usize];
+            let is_one = own.counts(last) && verifier.is_of_branch(own, branch, settled, stored, bound, meter);
             // What was cut may not have seen that another branch has it: then it is left out, and not emitted twice.
             if !is_one || meter.is_refused() {
                 continue;
@@ -220,13 +220,13 @@ impl Judge {
                 (Report::All, None) => {}
                 (Report::All, Some(out)) => {
                     let header = Header { pattern, branch, kind: Kind::Match, detected_at: settled.0, count: 1 };
-                    out.push(header, own, stored.slots(), court.past.events, |f| stored.each(f));
+                    out.push(header, own, stored.slots(), verifier.past.events, |f| stored.each(f));
                 }
             }
         }
     }
 
-    /// Candidates that wait.
+    /// Candidates that are not decided yet.
     pub(crate) fn len(&self) -> usize {
         self.candidates.len() - self.free.len()
     }
