@@ -261,7 +261,7 @@ def test_a_run_that_lost_an_event_while_it_waited_began_no_match(
     [
         # At 2 the first run has lost an event, and another than the three was never complete.
         ("SEQ(a:A+, NOT n)", "e1", ["match", "timeout"]),
-        # The first two A are a match, though no run that goes on with the third is one.
+        # The first two A are a match, though no run that continues with the third is one.
         ("SEQ(a:A, b:A+) WHERE sum(b.n) < 2", "", ["match", "timeout", "timeout"]),
     ],
 )

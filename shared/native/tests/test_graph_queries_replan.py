@@ -129,7 +129,7 @@ def test_many_queries_some_of_which_share_operators() -> None:
 
 
 def test_queries_come_and_go_between_changes_of_plans() -> None:
-    """One that came late, and one whose companion has gone, go on by other plans as the others do."""
+    """One that came late, and one whose companion has gone, continue by other plans as the others do."""
     emitted = 0
     for seed in seeds(50):
         rng = random.Random(seed)

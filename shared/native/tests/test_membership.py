@@ -1,4 +1,4 @@
-"""Patterns that come and go while the stream runs: each finds what it would find alone, and nobody else is touched."""
+"""Patterns that come and go while the stream runs: each finds what it would find alone, and nothing else is touched."""
 
 from __future__ import annotations
 

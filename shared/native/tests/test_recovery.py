@@ -1,4 +1,4 @@
-"""A matcher that takes what another selected goes on as that other would have."""
+"""A matcher that takes what another selected continues as that other would have."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def test_a_budget_ends_a_push_and_says_how_far_it_came() -> None:
         list(work.matcher.push(work.batch(hub(3_000)), budget=100_000))
     assert 100_000 < ended.value.work < 102_000
     assert 5 < ended.value.records < 100
-    # What was lost is said of what comes after; other work goes on.
+    # What was lost is said of what comes after; other work continues.
     work.push([edge(10**6, "a", "b", "y")])
     assert work.matcher.totals().records == ended.value.records + 1
 

@@ -33,7 +33,7 @@ class _Operator:
             return self._hash
         except AttributeError:
             found = hash((type(self), *(getattr(self, name) for name in self.__match_args__)))
-            # It is no field: a copy of an operator, or one sent to another process, does not have it.
+            # It is not a field: a copy of an operator, or one sent to another process, does not have it.
             object.__setattr__(self, "_hash", found)
             return found
 

@@ -2,7 +2,7 @@
 
 GraphtideError
 ├── TransientError              try again, with back-off
-├── PoisonRecordError           dead-letter this record, go on
+├── PoisonRecordError           dead-letter this record, continue
 ├── CutShortError               take what was found so far
 ├── InvalidQueryError           report where and why to the user
 │   ├── InvalidPatternError     with line, column, caret, expected tokens and a hint
@@ -185,7 +185,7 @@ def _shown(char: str) -> str:
 
 
 class FatalError(GraphtideError):
-    """The run cannot go on."""
+    """The run cannot continue."""
 
 
 class UnreadableStreamError(FatalError):

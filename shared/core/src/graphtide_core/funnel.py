@@ -72,7 +72,7 @@ class Step:
     Attributes:
         looked_at: candidates.
         refused: those that it refused, by reason; reasons that never held are missing.
-        passed: those that went on.
+        passed: those that continued.
     """
 
     looked_at: int = 0

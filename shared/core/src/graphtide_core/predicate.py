@@ -105,7 +105,7 @@ class Aggregate:
     """`function(variable.name)` over the events of an iteration; `count(variable)` counts their times, which none is without.
 
     Missing values are left out but by `first` and `last`; `sum`, `avg`, `min` and `max` of no values are missing, `count` is 0.
-    `sum` and `avg` are unknown if a value is no number; `min` and `max` if values are truth values, or numbers and texts mixed.
+    `sum` and `avg` are unknown if a value is not a number; `min` and `max` if values are truth values, or numbers and texts.
     """
 
     function: Aggregation

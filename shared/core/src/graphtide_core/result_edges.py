@@ -1,8 +1,7 @@
 """Results of graph queries as a stream of edges: what others read of a view.
 
-An edge comes when a result becomes valid, at the time at which that is emitted, and is deleted when a deletion withdraws the
-result. That a result is valid for longer or shorter, and that it ends, is no record: who reads the stream says by a window how
-long an edge counts.
+An edge comes when a result becomes valid, at the time of that report, and is deleted when a deletion retracts the result. No
+record says that a result is extended, shortened or ended: the window of the stream's reader says how long an edge counts.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ use graphtide_graph::symbol::SharedSymbols;
 /// Names of the attributes that targets decode.
 pub const ATTRIBUTES: [&str; 2] = ["amount", "note"];
 
-/// What is declared of attributes, decoded or not, by some bits of an input: nothing, one of the types, or a name that has none.
+/// What is declared of attributes, decoded or not, by some bits of an input: nothing, one of the types, or a name that has
+/// none.
 pub fn declared(bits: u8) -> Vec<(String, AttributeType)> {
     let names = [ATTRIBUTES[0], ATTRIBUTES[1], "more"];
     let types = names.iter().zip([bits & 7, bits >> 3 & 7, bits >> 6]);

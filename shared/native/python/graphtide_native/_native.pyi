@@ -143,7 +143,7 @@ class Decoder:
         """Return the ordinal that the next record will have."""
 
     def start_at(self, ordinal: int) -> None:
-        """Go on counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids."""
+        """Continue counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids."""
 
     def accept_until(self, latest: int) -> None:
         """Reject records that are later than this, from the next on; at first all are taken."""
@@ -411,7 +411,7 @@ class Matcher:
         slice_seconds: float,
     ) -> Matcher: ...
     def push(self, batch: EdgeBatch, start: int, most: int, budget: int | None) -> bool:
-        """Begin to take records from `start`; say whether that is done, else let it go on."""
+        """Begin to take records from `start`; say whether that is done, else let it continue."""
 
     def finish(self, most: int) -> bool:
         """Begin to take the end of the stream; say whether that is done. What came of it is that of a push."""

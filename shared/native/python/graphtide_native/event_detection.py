@@ -118,13 +118,13 @@ class EventDetector:
         return self._emitted(self._native.finish())
 
     def replan(self, plan: AggregationPlan, patterns: Sequence[EventPattern]) -> bool:
-        """Go over to another plan; a pattern whose name was there before goes on, of the others matches count from now on.
+        """Go over to another plan; a pattern whose name was there before continues, of the others matches count from now on.
 
         Returns:
-            False if the plan reached a bound while it took the past again: then the one before goes on.
+            False if the plan reached a bound while it took the past again: then the one before continues.
 
         Raises:
-            ValueError: the plan cannot be run; then the one before goes on.
+            ValueError: the plan cannot be run; then the one before continues.
         """
         before = {name: number for number, (name, *_) in enumerate(self._names)}
         carried = [before.get(pattern.name) for pattern in patterns]

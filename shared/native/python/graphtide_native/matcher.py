@@ -38,7 +38,7 @@ DEFAULT_MOST = 65_536
 """Matches that one call gives at once, so that a burst of matches is handed over in parts."""
 
 SLICE_SECONDS = 0.02
-"""How long work goes on before Python has the word."""
+"""How long work continues before Python has the word."""
 
 
 class Matcher:
@@ -79,7 +79,7 @@ class Matcher:
             limits: bounds on the state and the work of each pattern: the same for all, or one for each.
             concurrency: threads for each pattern under `timing`.
             work: steps of work a record that all patterns share; where they are spent, the pattern that spent most is limited.
-            slice_seconds: how long work goes on before Python has the word.
+            slice_seconds: how long work continues before Python has the word.
         """
         self._plans: Sequence[AnyPlan] = tuple(plans)
         self._unit, self._projected, self._concurrency = unit, tuple(projected), concurrency or Concurrency()
@@ -104,7 +104,7 @@ class Matcher:
         """Take a batch whose records follow, in order of time, those taken before; yield the matches in parts.
 
         The batch is taken only as far as the iterator is consumed. Where an exception comes in between, that of a signal say,
-        what was found before is yielded before it goes on. Patterns that lost something mark their matches from then on.
+        what was found before is yielded before it continues. Patterns that lost something mark their matches from then on.
         A record that completes many matches is under way while parts of them are yielded: consume the iterator in one thread,
         and exhaust or close it before the matcher is used otherwise. To close it gives up the rest of that record.
 
@@ -166,7 +166,7 @@ class Matcher:
             plan: a plan for the same pattern.
 
         Returns:
-            False if the new engine reached a limit while it was warmed: then the old plan goes on.
+            False if the new engine reached a limit while it was warmed: then the old plan continues.
 
         Raises:
             ValueError: the matcher is not adaptive, or is traced.
@@ -328,8 +328,8 @@ class Matcher:
                 least those of the longest lookback of these queries, and of those that share operators with them.
 
         Returns:
-            The numbers of the queries that have the plan. The others go on as they were: a limit acted before, or would while
-            the new operators take the past.
+            The numbers of the queries that have the plan. The others keep theirs: a limit acted before, or would while the new
+            operators take the past.
 
         Raises:
             ValueError: there is no graph query of a number.
@@ -354,7 +354,7 @@ class Matcher:
 
         Returns:
             False if the plan reached a limit while it took the past again, or a limit stopped the patterns before: then the
-            units go on as they were.
+            units continue as they were.
 
         Raises:
             ValueError: a pattern of the units is missing, limits of theirs differ, or the matcher is not adaptive, or traced.

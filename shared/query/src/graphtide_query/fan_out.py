@@ -4,8 +4,9 @@ A record at a hub completes a match with each choice of the hub's other edges. O
 vertex of the stream, and the edge of the record there too, in the direction in which it is busy; all others are put at vertices
 of mean degree. If pairs of edges at a vertex were counted, the counts show which edges the busiest vertex has; otherwise its
 edges are like those of the stream. An order keeps the share of permutations that agree with it, a condition keeps
-`PREDICATE_SHARE` of them. A window longer than the counted one holds no more. The estimate is not a bound: it is for warnings, and rejects nothing. The
-effect of conditions that compare attributes of two parts is unknown, so patterns with them have no estimate.
+`PREDICATE_SHARE` of them. A window longer than the counted one holds no more. The estimate is not a bound: it is for warnings,
+and rejects nothing. The effect of conditions that compare attributes of two parts is unknown, so patterns with them have no
+estimate.
 
 Cost: O(n^2) for n edges, up to `_MOST_EDGES`.
 """

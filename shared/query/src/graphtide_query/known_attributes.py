@@ -2,7 +2,7 @@
 
 A missing attribute makes results unknown (`graphtide_core.predicate`), and unknown is not true. So each
 condition is evaluated over sets of outcomes: an attribute that no record has is missing, any other may be anything. A condition
-that can still be true, such as `x.state IS NULL`, is no error, nor is a field that can have a value. Cost: O(size of both).
+that can still be true, such as `x.state IS NULL`, is not an error, nor is a field that can have a value. Cost: O(size of both).
 """
 
 from __future__ import annotations

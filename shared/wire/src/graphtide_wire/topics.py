@@ -75,7 +75,7 @@ class Topics:
 
     Attributes:
         prefix: the beginning of every name.
-        exists: whether the log has a topic. It is asked for merged streams, which go on in a topic of their old name
+        exists: whether the log has a topic. It is asked for merged streams, which continue in a topic of their old name
             (`{prefix}.ordered.a.b.v1`) where there is one; without it, none is there. It may raise what the log raises.
     """
 

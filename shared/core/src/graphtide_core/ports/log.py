@@ -63,7 +63,7 @@ class Message(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a group goes on in a partition: the offset to read next, and what the group wants to remember with it.
+    """Where a group continues in a partition: the offset to read next, and what the group wants to remember with it.
 
     The metadata has at most `MOST_METADATA_BYTES` in UTF-8.
     """
@@ -148,7 +148,7 @@ class LogReader(Protocol):
         ...
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
-        """Return where the reader's group goes on; None where it never committed.
+        """Return where the reader's group continues; None where it never committed.
 
         Waits for a commit that is under way.
 
@@ -202,7 +202,7 @@ class LogTransactor(Protocol):
     """Writes records and commits positions together; of all that have one id, only the last opened may.
 
     Every call may raise `FencedError`: another took the id. After a `TransientError` it is not known what became of the
-    transaction: `open` again, which ends it one way or the other, and go on from the positions that `committed` gives.
+    transaction: `open` again, which ends it one way or the other, and continue from the positions that `committed` gives.
     """
 
     def open(self) -> None:

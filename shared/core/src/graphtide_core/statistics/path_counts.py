@@ -267,7 +267,7 @@ def _packed(numbers: list[int]) -> Sequence[int]:
     """Return the numbers in eight bytes each, or as they are where one needs more.
 
     Raises:
-        TypeError: one is no integer.
+        TypeError: one is not an integer.
     """
     try:
         return array("Q", numbers)

@@ -1,7 +1,7 @@
 //! What a record brings about: results that become valid, are extended or withdrawn.
 //!
-//! A result is reported from the present instant on, so the report follows from the edges that are valid now, and from those that
-//! end now, whatever was before.
+//! A result is reported from the present instant on, so the report follows from the edges that are valid now, and from those
+//! that end now, whatever was before.
 
 use graphtide_engine::output::Kind;
 use graphtide_graph::Time;
@@ -38,8 +38,8 @@ pub(crate) struct Changed<'a> {
 }
 
 impl Changed<'_> {
-    /// What happened to it at an instant, and when it is valid; none if that is not emitted. `is_appended` if results are emitted when
-    /// they become valid alone.
+    /// What happened to it at an instant, and when it is valid; none if that is not emitted. `is_appended` if results are
+    /// emitted when they become valid alone.
     pub fn emitted(&self, now: Time, is_appended: bool) -> Option<(Kind, (Time, Time))> {
         let Self { before, after, .. } = *self;
         let kind = match (before, after) {

@@ -1,11 +1,11 @@
 //! PATTERN: tuples of several relations that agree in their variables, by delta joins over hash indexes.
 //!
-//! A tuple that changed is joined with what the other parts have, part by part: next comes the part that has the fewest tuples for
-//! what is bound by then, so that a cycle is closed by a look-up instead of being walked open. A result ends when the first of its
-//! tuples does, and what is projected to the same columns is one result, which ends last. Joins of two parts after each other make
-//! the tree of symmetric hash joins of the paper; a join of all parts keeps no rows between.
-//! Where tuples were shortened, the results that may have rested on them are looked up as they were, and derived again from what
-//! is left: with their columns bound, as any join.
+//! A tuple that changed is joined with what the other parts have, part by part: next comes the part that has the fewest tuples
+//! for what is bound by then, so that a cycle is closed by a look-up instead of being walked open. A result ends when the first
+//! of its tuples does, and what is projected to the same columns is one result, which ends last. Joins of two parts after each
+//! other make the tree of symmetric hash joins of the paper; a join of all parts keeps no rows between. Where tuples were
+//! shortened, the results that may have rested on them are looked up as they were, and derived again from what is left: with
+//! their columns bound, as any join.
 //! Cost: for each change, the partial results that contain it.
 //! Reference: section 6.2.2 [PACACI22]; Ngo and others, "Skew strikes back" (2014), for the order of parts.
 
@@ -74,7 +74,8 @@ impl Join {
         let constants = spec.constants.iter().fold(0_u64, |set, (slot, _)| set | 1 << slot);
         let returned = set(&spec.columns);
         let parts = spec.parts.iter().map(|part| {
-            // What may be bound before it: what another part binds, constants, and for results that are looked up their columns.
+            // What may be bound before it: what another part binds, constants, and for results that are looked up their
+            // columns.
             let others = spec.parts.iter().map(|other| set(&other.slots)).chain([constants, returned]);
             let mut sets: Vec<u64> = others.map(|other| other & set(&part.slots)).collect();
             sets.extend(part.slots.iter().map(|&slot| 1 << slot));
@@ -225,7 +226,7 @@ impl Join {
         self.relation.bytes()
     }
 
-    /// Begins a run; none where a constant is no vertex that is there.
+    /// Begins a run; none where a constant is not a vertex that is there.
     fn start<'a>(&'a self, operands: Operands<'a>, names: &'a VertexTable, now: Present) -> Option<Run<'a>> {
         let mut binding = vec![Vertex::NONE; self.slots];
         for (slot, key) in &self.constants {

@@ -1,13 +1,13 @@
 //! The algebra family: streaming graph queries over windows, by operators that keep validity intervals [PACACI22].
 //!
 //! A [plan](plan) is a list of operators, each after its operands: edges of a window ([`scan`]), unions, joins ([`join`]) and
-//! regular paths ([`path`]). An operator keeps its tuples in a [`relation`](relation), with the instant at which each ends. Queries
-//! that have operators in common share them ([`sharing`]). [`Queries`] take records in the order of the stream, let each pass through
-//! the operators, and emit the [`answers`].
+//! regular paths ([`path`]). An operator keeps its tuples in a [`relation`](relation), with the instant at which each ends.
+//! Queries that have operators in common share them ([`sharing`]). [`Queries`] take records in the order of the stream, let
+//! each pass through the operators, and emit the [`answers`].
 //!
-//! Invariant: at the instant of the last record, the tuples of an operator that end later are those that the one-time query gives
-//! on the edges valid then, and each ends when the last of its derivations does. All derivations that are alive are valid now, so
-//! their union is one interval, and its end is all that has to be kept of it.
+//! Invariant: at the instant of the last record, the tuples of an operator that end later are those that the one-time query
+//! gives on the edges valid then, and each ends when the last of its derivations does. All derivations that are alive are valid
+//! now, so their union is one interval, and its end is all that has to be kept of it.
 
 pub mod answers;
 pub mod end_width;

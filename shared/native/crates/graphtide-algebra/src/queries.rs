@@ -1,8 +1,10 @@
-//! Streaming graph queries over records in order: the operators that they share, the edges that these know, and the output of each.
+//! Streaming graph queries over records in order: the operators that they share, the edges that these know, and the output of
+//! each.
 //!
-//! An edge goes to the scans that ask for its label, and from there through the operators that read what changed, each after its
-//! operands. Its changes are emitted with it. Ended state is dropped when time is past it.
-//! Cost: a look-up of the label a record that nobody asks for; else what the operators do that it changes, however many there are.
+//! An edge goes to the scans that ask for its label, and from there through the operators that read what changed, each after
+//! its operands. Its changes are emitted with it. Ended state is dropped when time is past it.
+//! Cost: a look-up of the label a record that nobody asks for; else what the operators do that it changes, however many there
+//! are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -514,7 +516,8 @@ impl Queries {
         self.has_answers
     }
 
-    /// Calls `f` with what the last record brought about, in the order of the queries and of their outputs, as long as it says so.
+    /// Calls `f` with what the last record brought about, in the order of the queries and of their outputs, as long as it says
+    /// so.
     pub fn each_answer(&self, mut f: impl FnMut(Answer<'_>) -> bool) {
         let emitted = self.touched.iter().flat_map(|&number| self.outputs[number].iter().map(move |output| (output, number)));
         let mut emitted: SmallVec<[(&Output, usize); 4]> = emitted.collect();

@@ -1,7 +1,7 @@
 //! WSCAN: the edges of a window as tuples that end with it, equal ones coalesced.
 //!
-//! Edges of equal ends are one tuple, which ends when the last of them does. If edges may be deleted or paths are reported, each tuple
-//! knows the edges that it stands for, oldest first.
+//! Edges of equal ends are one tuple, which ends when the last of them does. If edges may be deleted or paths are reported,
+//! each tuple knows the edges that it stands for, oldest first.
 //! Cost: a look-up an edge.
 
 use graphtide_engine::dispatch::Record;

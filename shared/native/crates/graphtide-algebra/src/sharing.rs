@@ -1,7 +1,8 @@
 //! Plans of several queries as one: an operator that several of them have, over the same operands, is there once.
 //!
-//! Operators are compared by what they compute: variables are numbers, and labels do not count. Each query keeps its own numbers of
-//! operators, and by those what it calls them. No two operators of one query become one: they are distinguished by their names.
+//! Operators are compared by what they compute: variables are numbers, and labels do not count. Each query keeps its own
+//! numbers of operators, and by those what it calls them. No two operators of one query become one: they are distinguished by
+//! their names.
 //! Cost: the plans, once; operators are found by their text.
 
 use hashbrown::{HashMap, HashSet};
@@ -73,7 +74,7 @@ fn place<T: Clone + std::fmt::Debug>(
     })
 }
 
-/// Which plans have an operator in common that is no scan, or are linked by others that have: their places, each once.
+/// Which plans have an operator in common that is not a scan, or are linked by others that have: their places, each once.
 ///
 /// Scans alone link nobody: what they save is little, and who is linked shares what limits allow.
 pub fn linked(plans: &[&PlanSpec]) -> Vec<Vec<usize>> {

@@ -1,10 +1,12 @@
 //! Arrow: rows in memory, or IPC: each block is one whole stream, a schema and its record batches.
 //!
-//! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down. `src`,
-//! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth
-//! values, integers, floating-point numbers or texts, or what the text formats make of decimals, dates, times and timestamps (see
-//! `arrow_written.rs`), plain or by a dictionary; columns of other types are refused. NaN is missing. A column whose field says so
-//! holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its
+//! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down.
+//! `src`,
+//! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are
+//! truth values, integers, floating-point numbers or texts, or what the text formats make of decimals, dates, times and
+//! timestamps (see
+//! `arrow_written.rs`), plain or by a dictionary; columns of other types are refused. NaN is missing. A column whose field says
+//! so holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its
 //! 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,8 +82,8 @@ impl ArrowDecoder {
         })
     }
 
-    /// Makes a decoder of records of the raw topic, which [`raw_batch`](crate::raw_batch) writes: records keep their bytes, and have
-    /// lines and ordinals of their own. No record says that its id was made, or which stream it belongs to.
+    /// Makes a decoder of records of the raw topic, which [`raw_batch`](crate::raw_batch) writes: records keep their bytes, and
+    /// have lines and ordinals of their own. No record says that its id was made, or which stream it belongs to.
     pub fn of_raw_records(options: Options, ticks_per_second: i64, symbols: SharedSymbols) -> Result<Self, DecodeError> {
         let writer = Writer::new(symbols.clone(), true, false);
         Ok(Self { raw: Some(Raw::default()), writer, ..Self::new(options, ticks_per_second, symbols)? })
@@ -241,8 +243,8 @@ impl Decoder for ArrowDecoder {
         Ok(())
     }
 
-    /// Sets the first line of a record of the raw topic. Else does nothing: each block is a whole stream, and lines are counted by
-    /// ordinals.
+    /// Sets the first line of a record of the raw topic. Else does nothing: each block is a whole stream, and lines are counted
+    /// by ordinals.
     fn begin_piece(&mut self, line: u64) {
         if let Some(raw) = &mut self.raw {
             raw.line = line;

@@ -180,7 +180,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Reads a column as its field says it is written, what is no JSON where it should be is missing; None for a type that no
+    /// Reads a column as its field says it is written, what is not JSON where it should be is missing; None for a type that no
     /// attribute can have.
     pub(crate) fn of_field(field: &Field, array: &'a ArrayRef) -> Option<Self> {
         if field.metadata().get(ENCODING).map(String::as_str) != Some(JSON) {

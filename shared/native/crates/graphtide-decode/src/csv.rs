@@ -1,7 +1,8 @@
 //! CSV as RFC 4180 has it: a header, quotes where wanted, LF or CRLF, line ends within quotes.
 //!
-//! Beyond the RFC, as the csv module of Python reads it: a byte order mark and empty lines are skipped, a quote within an unquoted
-//! field stands for itself, text behind a closing quote belongs to the field. Cost: a few passes of `memchr` over each record.
+//! Beyond the RFC, as the csv module of Python reads it: a byte order mark and empty lines are skipped, a quote within an
+//! unquoted field stands for itself, text behind a closing quote belongs to the field. Cost: a few passes of `memchr` over each
+//! record.
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
@@ -271,7 +272,7 @@ fn write(
     };
     // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
     const { assert!(MAX_RECORD - 4 <= graphtide_graph::key::MAX_TEXT) };
-    // What is no value of its type was refused before.
+    // What is not a value of its type was refused before.
     let attributes = layout
         .attributes
         .iter()

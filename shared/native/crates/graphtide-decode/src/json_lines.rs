@@ -1,9 +1,9 @@
 //! JSON Lines: one object a line, in any order of keys.
 //!
 //! `ts` is an integer; `src`, `dst` and `id` are texts or integers, so that `5` and `"5"` name one vertex; labels and `op` are
-//! texts. A record with a `type`, a text, and without `src`, `dst` and `label` is an event. Every other key is an attribute, and so are the members of an object `attributes`; a list or an object as the value
-//! of an attribute is missing, and is counted as [`UnusableValues`]. null is missing everywhere. Cost: one pass over each line; no tree
-//! is built.
+//! texts. A record with a `type`, a text, and without `src`, `dst` and `label` is an event. Every other key is an attribute,
+//! and so are the members of an object `attributes`; a list or an object as the value of an attribute is missing, and is
+//! counted as [`UnusableValues`]. null is missing everywhere. Cost: one pass over each line; no tree is built.
 
 use std::collections::HashMap;
 
@@ -103,7 +103,7 @@ impl JsonLinesDecoder {
                 Piece::TooLong { line, head } => {
                     (line, head, Err(RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD }))
                 }
-                // Quotes protect nothing here, so none is left open; a line that ends within one is no JSON.
+                // Quotes protect nothing here, so none is left open; a line that ends within one is not JSON.
                 Piece::OpenQuote { line, bytes } => (line, bytes, Err(RowError::OpenQuote)),
             };
             if let Err(error) = result {

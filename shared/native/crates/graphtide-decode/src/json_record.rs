@@ -153,7 +153,7 @@ pub(crate) struct Fields<'t> {
     pub(crate) attributes: SmallVec<[Scalar<'t>; 4]>,
     /// Names of attributes nobody asked for, where they are to be discovered.
     pub(crate) others: Vec<Box<str>>,
-    /// False if the key `attributes` had a value, which is no object and nobody's attribute.
+    /// False if the key `attributes` had a value, which is not an object and nobody's attribute.
     pub(crate) attributes_fit: bool,
 }
 

@@ -1,7 +1,7 @@
 //! A small cache before the table of labels: streams repeat few labels, most of them short.
 //!
-//! Invariant: an entry is what the table would say. It may be kept for ever, because a table never changes a number it gave, and
-//! a label refused for want of room stays refused. Cost: a few nanoseconds for a label of up to 15 bytes.
+//! Invariant: an entry is what the table would say. It may be kept for ever, because a table never changes a number it gave,
+//! and a label refused for want of room stays refused. Cost: a few nanoseconds for a label of up to 15 bytes.
 
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 

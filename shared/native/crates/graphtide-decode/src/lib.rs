@@ -1,8 +1,9 @@
 //! Bytes of a stream to batches of records: CSV, JSON Lines, Arrow IPC.
 //!
-//! Every decoder keeps one contract. Blocks may cut records anywhere. A record that cannot be used becomes a [`DeadLetter`] with
-//! its place, a reason and its bytes, and its neighbours go on; only a stream that cannot be read at all is a [`DecodeError`].
-//! Only projected attributes are decoded. A record without an id has its 0-based ordinal for one, and bad records count in it.
+//! Every decoder keeps one contract. Blocks may cut records anywhere. A record that cannot be used becomes a [`DeadLetter`]
+//! with its place, a reason and its bytes, and its neighbours continue; only a stream that cannot be read at all is a
+//! [`DecodeError`]. Only projected attributes are decoded. A record without an id has its 0-based ordinal for one, and bad
+//! records count in it.
 
 pub mod arrow;
 pub mod arrow_writer;
@@ -40,7 +41,7 @@ use memchr::memchr_iter;
 pub use types::{AttributeType, Settled};
 pub use unusable_values::UnusableValues;
 
-/// Longest record of a text format, in bytes; a longer one is rejected and reading goes on after the next line feed.
+/// Longest record of a text format, in bytes; a longer one is rejected and reading continues after the next line feed.
 pub const MAX_RECORD: usize = 16 << 20;
 
 /// How much of a record past [`MAX_RECORD`] its dead letter keeps.
@@ -67,7 +68,8 @@ pub trait Decoder {
     /// Whether the stream gives operations, known as [`has_ids`](Self::has_ids) is.
     fn has_operations(&self) -> bool;
 
-    /// Attributes that good records had and nobody asked for, where a format must look to know and [`Options::discover`] says so.
+    /// Attributes that good records had and nobody asked for, where a format must look to know and [`Options::discover`] says
+    /// so.
     fn discovered(&self) -> &[String] {
         &[]
     }
@@ -107,7 +109,7 @@ pub trait Decoder {
     /// Refuses records that are later than this, from the next on; at first all are accepted.
     fn accept_until(&mut self, latest: Time);
 
-    /// Goes on counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids.
+    /// Continues counting from an ordinal: the stream is a later piece of one whose records have ordinals for ids.
     fn start_at(&mut self, ordinal: u64);
 }
 
@@ -126,7 +128,8 @@ pub struct Options {
     pub columns: ColumnNames,
     /// Whether rows keep their bytes: costs a copy, needed if a later stage may reject rows.
     pub keep_raw: bool,
-    /// Whether a line that is [`SUBSTITUTE`] stands for a record that was rejected before: it has an ordinal, and no dead letter.
+    /// Whether a line that is [`SUBSTITUTE`] stands for a record that was rejected before: it has an ordinal, and no dead
+    /// letter.
     pub substitutes: bool,
     /// Whether a format without columns notes the attributes that nobody asked for, a few hundred at most.
     pub discover: bool,

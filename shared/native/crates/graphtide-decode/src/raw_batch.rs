@@ -1,10 +1,11 @@
-//! A part of a body as one Arrow IPC stream for the raw topic: what the sequencer would decode of the text, and the bytes of each
-//! record, which a dead letter needs if the record turns out to be late.
+//! A part of a body as one Arrow IPC stream for the raw topic: what the sequencer would decode of the text, and the bytes of
+//! each record, which a dead letter needs if the record turns out to be late.
 //!
-//! Columns are those of [`arrow_writer`](crate::arrow_writer), with these differences: `id` is null where a record gives none, since
-//! its ordinal in the stream is not known yet; labels of ends are there only where some end has one; [`RAW`] has the bytes; [`LINE`] and [`ORDINAL`] count from the first line and the first
-//! record of the part, and are there only where some row is not on the line, or does not have the ordinal, of its place. Records
-//! that were rejected before have an ordinal and no row: [`ORDINALS`] in the metadata of the schema counts all.
+//! Columns are those of [`arrow_writer`](crate::arrow_writer), with these differences: `id` is null where a record gives none,
+//! since its ordinal in the stream is not known yet; labels of ends are there only where some end has one; [`RAW`] has the
+//! bytes; [`LINE`] and [`ORDINAL`] count from the first line and the first record of the part, and are there only where some
+//! row is not on the line, or does not have the ordinal, of its place. Records that were rejected before have an ordinal and no
+//! row: [`ORDINALS`] in the metadata of the schema counts all.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub const ORDINAL: &str = "graphtide.ordinal";
 /// Key of the metadata of a schema that say how many ordinals the records take.
 pub const ORDINALS: &str = "graphtide.ordinals";
 
-/// Columns that are no attributes.
+/// Columns that are not attributes.
 pub(crate) const MARKS: [&str; 6] = [MADE, EVENT, STREAM, RAW, LINE, ORDINAL];
 
 /// Ordinals that one record of the topic takes at most.

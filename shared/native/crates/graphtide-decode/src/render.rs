@@ -9,7 +9,8 @@ use graphtide_graph::value::ValueRef;
 
 use crate::column::Column;
 
-/// Renders a record as the JSON Lines decoder would read it; labels past the table's bound and an id that was made are left out.
+/// Renders a record as the JSON Lines decoder would read it; labels past the table's bound and an id that was made are left
+/// out.
 pub fn record(batch: &EdgeBatch, index: usize, symbols: &SymbolTable, attributes: &[String]) -> Vec<u8> {
     let row = batch.row(index);
     let mut object = Object::default();

@@ -1,8 +1,8 @@
 //! The types of attributes: declared by the caller, or settled by the beginning of a CSV stream.
 //!
-//! CSV has no types. A column whose first texts are not all numbers and truth values holds texts: in it `77` is one, too, and `01234`
-//! keeps its zero. In other columns each value has the type that it looks like. What is declared holds for every value; a record
-//! with another is bad. A missing value is of every type.
+//! CSV has no types. A column whose first texts are not all numbers and truth values holds texts: in it `77` is one, too, and
+//! `01234` keeps its zero. In other columns each value has the type that it looks like. What is declared holds for every value;
+//! a record with another is bad. A missing value is of every type.
 
 use arrow_schema::DataType;
 use graphtide_graph::value::ValueRef;

@@ -1,13 +1,14 @@
 //! From an edge's labels to the query edges it can match.
 //!
-//! A *signature* is what one query edge asks of one data edge: labels, loop or not, fixed end vertices, predicates that the edge
-//! alone decides. Query edges with equal signatures, in one pattern or in a thousand, share it: its test runs once an edge.
-//! Invariant: `class` names, for a triple of labels, exactly the signatures whose labels fit it; it is built when the triple first
-//! comes by. Labels no pattern mentions are one label, so the number of classes is bounded by the patterns, not by the stream.
-//! Patterns come and go: signatures that nobody has any more are in no class.
-//! Cost: three array reads and one table read an edge; an edge no pattern wants ends there. Of the signatures that ask something of
-//! the edge to equal a constant, only those are tested whose constant it is. A pattern that comes or goes costs a look at each class,
-//! for each signature that is new or that nobody else has.
+//! A *signature* is what one query edge asks of one data edge: labels, loop or not, fixed end vertices, predicates that the
+//! edge alone decides. Query edges with equal signatures, in one pattern or in a thousand, share it: its test runs once an
+//! edge.
+//! Invariant: `class` names, for a triple of labels, exactly the signatures whose labels fit it; it is built when the triple
+//! first comes by. Labels no pattern mentions are one label, so the number of classes is bounded by the patterns, not by the
+//! stream. Patterns come and go: signatures that nobody has any more are in no class.
+//! Cost: three array reads and one table read an edge; an edge no pattern wants ends there. Of the signatures that ask
+//! something of the edge to equal a constant, only those are tested whose constant it is. A pattern that comes or goes costs a
+//! look at each class, for each signature that is new or that nothing else has.
 
 mod constants;
 
@@ -240,7 +241,7 @@ impl Dispatch {
         id
     }
 
-    /// Removes the query edges of a unit, whose signatures these are; calls `f` with each that nobody else has. Its number is
+    /// Removes the query edges of a unit, whose signatures these are; calls `f` with each that nothing else has. Its number is
     /// not given again before it is [freed](Self::free).
     pub fn remove(&mut self, unit: UnitId, signatures: &[SignatureId], mut f: impl FnMut(SignatureId)) {
         for &id in signatures {

@@ -26,7 +26,7 @@ pub enum LimitPolicy {
     /// The run stops with an error.
     #[default]
     Fail,
-    /// The pattern stops matching, the others go on.
+    /// The pattern stops matching, the others continue.
     Pause,
     /// New partial matches, or the search under way, are given up while the bound holds, and matches say so from then on.
     Shed,

@@ -1,10 +1,10 @@
 //! Work, counted in steps, and who may do how much of it.
 //!
-//! A step is one candidate looked at: an entry of a list, a stored partial match, a joined row; some tens of nanoseconds. Engines
-//! count theirs on a [`Meter`], which is handed to them as the tracer is. It says whether to go on. An engine that must not
-//! unwinds at once: each loop on the way out asks again before its next candidate and hears the same, so that searches need no
-//! return values for it. What was stored until then stays, and all of it is true.
-//! Where work cannot be left half done, expiry for one, it is counted by [`Meter::tick`], which pauses but refuses nothing.
+//! A step is one candidate looked at: an entry of a list, a stored partial match, a joined row; some tens of nanoseconds.
+//! Engines count theirs on a [`Meter`], which is handed to them as the tracer is. It says whether to continue. An engine that
+//! must not unwinds at once: each loop on the way out asks again before its next candidate and hears the same, so that searches
+//! need no return values for it. What was stored until then stays, and all of it is true. Where work cannot be left half done,
+//! expiry for one, it is counted by [`Meter::tick`], which pauses but refuses nothing.
 //! Invariant: between two looks at the [`Pace`] lie at most [`SLICE`] steps, and an insertion gets exactly the steps it was
 //! allowed; neither changes what is found by insertions that are not refused.
 //! What is found meanwhile may be handed on in parts: see [`Pace::most`].
@@ -18,12 +18,12 @@ pub const SLICE: u64 = 1024;
 /// Steps that a match takes to be handed over.
 pub const MATCH: u32 = 32;
 
-/// When to pause, and whether to go on at all; asked once a slice.
+/// When to pause, and whether to continue at all; asked once a slice.
 pub trait Pace {
-    /// Takes as long as it likes; says whether the work is to go on.
+    /// Takes as long as it likes; says whether the work is to continue.
     fn rest(&self) -> bool;
 
-    /// Matches from which on they are handed on while the work goes on; by default all wait for its end.
+    /// Matches from which on they are handed on while the work continues; by default all wait for its end.
     fn most(&self) -> usize {
         usize::MAX
     }
@@ -53,7 +53,7 @@ pub enum Ended {
     Spent,
 }
 
-/// Why an insertion may not go on.
+/// Why an insertion may not continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Its own work budget is spent.
@@ -147,7 +147,7 @@ impl<'p> Meter<'p> {
         }
     }
 
-    /// Whether the current insertion must not go on.
+    /// Whether the current insertion must not continue.
     #[inline]
     pub fn is_refused(&self) -> bool {
         self.left < 0
@@ -177,7 +177,7 @@ impl<'p> Meter<'p> {
         u64::try_from(given - left).unwrap_or(0)
     }
 
-    /// Counts bytes that the insertion under way comes to hold; past those lent it is refused. Says whether it is not.
+    /// Counts bytes that the insertion under way would hold; past those lent it is refused. Says whether it is not.
     #[inline]
     pub fn hold(&mut self, bytes: usize) -> bool {
         self.bytes.1 -= (bytes as u64).cast_signed();
@@ -190,8 +190,8 @@ impl<'p> Meter<'p> {
         self.bytes.1 += (bytes as u64).cast_signed();
     }
 
-    /// Counts a result that takes so many bytes; says whether to keep it. One that was found is kept though no more may be sought,
-    /// unless its bytes are too many or all work ends.
+    /// Counts a result that takes so many bytes; says whether to keep it. One that was found is kept though no more may be
+    /// sought, unless its bytes are too many or all work ends.
     #[inline]
     pub fn keep(&mut self, bytes: usize) -> bool {
         self.left -= 1;
@@ -221,13 +221,13 @@ impl<'p> Meter<'p> {
         }
     }
 
-    /// Looks at the pace now; says whether to go on.
+    /// Looks at the pace now; says whether to continue.
     pub fn rest(&mut self) -> bool {
         self.pause();
         self.ended().is_none()
     }
 
-    /// Lets the insertion under way not go on.
+    /// Lets the insertion under way not continue.
     #[cold]
     pub fn refuse(&mut self, refusal: Refusal) {
         if self.refusal.is_none() {

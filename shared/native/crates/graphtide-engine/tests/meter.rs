@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use graphtide_engine::meter::{Ended, Meter, Pace, Refusal, SLICE, Unhurried};
 
-/// Goes on for so many looks.
+/// Continues for so many looks.
 struct Looks(Cell<u32>);
 
 impl Pace for Looks {

@@ -1,7 +1,7 @@
 //! The events of an instance: in the making, and as it is stored.
 //!
-//! A search binds one slot after the other, and a list of events as a whole. What waits or is remembered is stored apart, in as many
-//! bytes as it has events, and is bound again where it is looked at.
+//! A search binds one slot after the other, and a list of events as a whole. What waits or is remembered is stored apart, in as
+//! many bytes as it has events, and is bound again where it is looked at.
 
 use graphtide_graph::store::EdgeRef;
 use graphtide_graph::{Time, clock};

@@ -20,7 +20,7 @@ pub(crate) struct Vertex {
     pub(crate) arrival: Vec<Program>,
     /// By slot: how instances of any time are found, without those of parents; empty where there are no parents.
     alone: Vec<Program>,
-    /// By slot: children that go on from new instances in which the event fills it, and its slot there.
+    /// By slot: children that continue from new instances in which the event fills it, and its slot there.
     pub(crate) feeds: Vec<Vec<(u32, u8)>>,
     /// Patterns that it is a branch of, and which.
     pub(crate) patterns: Vec<(u32, u32)>,
@@ -71,7 +71,7 @@ impl Vertex {
 pub(crate) struct Target {
     pub(crate) vertex: u32,
     pub(crate) slot: u8,
-    /// Whether others go on from its instances.
+    /// Whether others continue from its instances.
     pub(crate) is_inner: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Compiled {
     pub(crate) signatures: Signatures,
     pub(crate) buffers: Buffers,
     pub(crate) instances: Vec<Option<Instances>>,
-    /// By signature: what an event fills when it comes. What goes on from new instances of a parent is not among them.
+    /// By signature: what an event fills when it comes. What continues from new instances of a parent is not among them.
     pub(crate) targets: Vec<Vec<Target>>,
     /// By signature: the slots of matches that an event may fill at any time.
     pub(crate) places: Vec<Vec<(u32, u8)>>,
@@ -216,9 +216,9 @@ fn begins(plan: &PlanSpec, places: &[Vec<(u32, u8)>], vertices: &[Vertex]) -> Ve
     places.iter().map(of_signature).collect()
 }
 
-/// How long events are of use: the time of the sub-pattern and a tick, since a timeout is reported with the next event. It is twice that
-/// time where what must not come is asked for beyond the first event or the last, and if matches are emitted together: some of them
-/// may be over a whole time before the others.
+/// How long events are of use: the time of the sub-pattern and a tick, since a timeout is reported with the next event. It is
+/// twice that time where what must not come is asked for beyond the first event or the last, and if matches are emitted
+/// together: some of them may be over a whole time before the others.
 fn lookback(shape: &Shape, counts: bool) -> Time {
     let beyond = |absence: &Absence| (absence.after == 0 || absence.before == 0) && !absence.is_inner;
     if counts || shape.absences.iter().any(beyond) { twice(shape.within) } else { shape.within.saturating_add(1) }

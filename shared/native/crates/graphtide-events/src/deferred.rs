@@ -1,7 +1,7 @@
 //! Instances that are not decided yet: a forbidden event may still come, or another branch may have their events.
 //!
-//! Candidates wait in a queue, by their greatest bound. Once time has passed it, the [verifier](crate::verifier) decides whether
-//! one is a match. Under `REPORT EXISTS` the candidates that one event completes are reported together, with the last.
+//! Candidates wait in a queue, by their greatest bound. Once time has passed it, the [verifier](crate::verifier) decides
+//! whether one is a match. Under `REPORT EXISTS` the candidates that one event completes are reported together, with the last.
 //! Cost: O(log waiting) a candidate, and its verification.
 
 use std::cmp::Reverse;

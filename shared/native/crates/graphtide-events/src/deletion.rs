@@ -1,7 +1,8 @@
 //! What the deletion of an event brings about: matches that have it are retracted.
 //!
-//! Emitted matches are not stored: they are found again among the events of the lookback. Counts are remembered as long as they may be
-//! retracted. Where timeouts are reported, the first events of retracted matches are remembered until their time is over.
+//! Emitted matches are not stored: they are found again among the events of the lookback. Counts are remembered as long as they
+//! may be retracted. Where timeouts are reported, the first events of retracted matches are remembered until their time is
+//! over.
 //! Cost: that of finding the matches that have the event.
 
 use graphtide_engine::meter::Meter;
@@ -120,7 +121,8 @@ impl Detection {
 }
 
 impl Verifier<'_> {
-    /// The matches of a vertex in which an event fills a slot, whose bounds have passed and whose events are all within the lookback.
+    /// The matches of a vertex in which an event fills a slot, whose bounds have passed and whose events are all within the
+    /// lookback.
     fn matches_with(
         &self,
         number: u32,
@@ -214,7 +216,8 @@ impl Verifier<'_> {
         false
     }
 
-    /// Whether an instance that begins at a time was not taken back with events of it: those that were deleted came too late for it.
+    /// Whether an instance that begins at a time was not taken back with events of it: those that were deleted came too late
+    /// for it.
     fn outlived(&self, stored: &Stored, first: Time, lookback: Time) -> bool {
         let gone = stored.events.iter().filter_map(|event| self.past.deletions.get(&event.0));
         gone.into_iter().all(|gone| first < earliest_alive(gone.at, lookback))
@@ -226,7 +229,8 @@ impl Verifier<'_> {
         signature.fits(self.past.events.kind(event), &self.past.events.at(&[event]))
     }
 
-    /// Calls `f` with each match of a vertex in which an event fills a slot and whose bounds have passed, until it returns false.
+    /// Calls `f` with each match of a vertex in which an event fills a slot and whose bounds have passed, until it returns
+    /// false.
     #[allow(clippy::too_many_arguments)] // what a search is asked, one by one
     fn search(
         &self,

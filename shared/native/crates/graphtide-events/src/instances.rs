@@ -1,8 +1,8 @@
 //! The instances of one sub-pattern, stored once for all that extend them.
 //!
-//! A row holds the events of the slots; rows have one width. They lie in buckets by the time of their first event, so that whole
-//! buckets expire from one end; a row stays at most a sixteenth of the sub-pattern's time longer than it has to. Rows that are joined
-//! by equal values are found by their hashes in each bucket.
+//! A row holds the events of the slots; rows have one width. They lie in buckets by the time of their first event, so that
+//! whole buckets expire from one end; a row stays at most a sixteenth of the sub-pattern's time longer than it has to. Rows
+//! that are joined by equal values are found by their hashes in each bucket.
 //! Cost: O(keys) to add a row, O(expired) to expire, O(buckets) more to read.
 
 use std::collections::VecDeque;
@@ -91,8 +91,8 @@ impl Instances {
         self.runs.clear();
     }
 
-    /// Adds rows in which the record's event fills a slot; `rows` has them end to end. `leaves` is called with the last time that a
-    /// bucket which is new is of use, where time goes on after it.
+    /// Adds rows in which the record's event fills a slot; `rows` has them end to end. `leaves` is called with the last time
+    /// that a bucket which is new is of use, where time continues after it.
     pub(crate) fn add(&mut self, slot: u8, rows: &[EdgeRef], events: Events<'_>, mut leaves: impl FnMut(Time)) {
         for row in rows.chunks_exact(self.width) {
             let times = row.iter().map(|&event| events.store.get(event).ts);

@@ -1,7 +1,7 @@
 //! One order of several parts of a sequence that agrees with each, in which what parts have in common stands once.
 //!
-//! The sequence is not known, so that items which no part puts in an order come in any. Where parts contradict each other, which
-//! parts of one sequence do not, each item comes once nonetheless.
+//! The sequence is not known, so that items which no part puts in an order come in any. Where parts contradict each other,
+//! which parts of one sequence do not, each item comes once nonetheless.
 //! Cost: O(items of all parts).
 
 use std::collections::VecDeque;

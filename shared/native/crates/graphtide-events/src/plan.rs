@@ -1,6 +1,8 @@
-//! The aggregation plan as it is handed over: sub-patterns in branch form, each after its parents, and what each pattern reports.
+//! The aggregation plan as it is handed over: sub-patterns in branch form, each after its parents, and what each pattern
+//! reports.
 //!
-//! Everything is by position. In an expression, edge i is the event in slot i, and edge `slots + i` the event of absence i; vertex
+//! Everything is by position. In an expression, edge i is the event in slot i, and edge `slots + i` the event of absence i;
+//! vertex
 //! `2 i` is the source of event i, `2 i + 1` its target.
 
 pub use graphtide_engine::aggregate::AggregateSpec;
@@ -83,8 +85,8 @@ pub enum Selection {
 /// Events that must not come between two bounds, closed both.
 ///
 /// The interval begins at the latest of the slots in `after`, or, where there are none, `within` ticks before the latest of the
-/// slots `of`; it ends at the earliest of `before`, or so many ticks after the earliest of them. An inner one is from their earliest
-/// to their latest.
+/// slots `of`; it ends at the earliest of `before`, or so many ticks after the earliest of them. An inner one is from their
+/// earliest to their latest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AbsenceSpec {

@@ -16,7 +16,7 @@ use crate::past::{Past, Scope};
 use crate::plan::{AggregateSpec, Selection, mask_below};
 use crate::program::{EventStep, Predicate, Program, Rows, Shape, Step, ones};
 
-/// Takes an instance; says whether to go on.
+/// Takes an instance; says whether to continue.
 pub(crate) type Found<'f, 'p> = dyn FnMut(&mut Bound, &mut Meter<'p>) -> bool + 'f;
 
 /// A search under way.
@@ -40,7 +40,7 @@ struct Choice<'c> {
 }
 
 impl<'a> Search<'a, '_, '_, '_> {
-    /// Finds the instances in which an event fills a slot; says whether it was to go on to the end.
+    /// Finds the instances in which an event fills a slot; says whether it was to continue to the end.
     pub(crate) fn run(&mut self, program: &'a Program, slot: u8, event: EdgeRef) -> bool {
         self.bound.begin(self.shape.slots.len() + self.shape.absences.len());
         let Some((rows, of)) = &program.driver else {
@@ -179,7 +179,7 @@ impl<'a> Search<'a, '_, '_, '_> {
         instances.joined(*key, hash, from).all(|row| row.first < from || self.row(rows, row, (steps, depth + 1), span))
     }
 
-    /// Binds an instance of a parent, and goes on with a step; says whether to go on with others.
+    /// Binds an instance of a parent, and continues with a step; says whether to continue with others.
     fn row(&mut self, rows: &'a Rows, row: Row<'_>, (steps, next): (&'a [Step], usize), span: (Time, Time)) -> bool {
         if !self.meter.step() {
             return false;
@@ -397,7 +397,7 @@ impl<'a> Search<'a, '_, '_, '_> {
         })
     }
 
-    /// Goes on with a whole list.
+    /// Continues with a whole list.
     fn close(&mut self, choice: &Choice<'_>, steps: &'a [Step], span: (Time, Time), chosen: &mut Vec<EdgeRef>) -> bool {
         let (&[first, ..], &[.., last]) = (chosen.as_slice(), chosen.as_slice()) else { return true };
         let slot = choice.step.slot;

@@ -1,9 +1,9 @@
 //! From an event to what it can fill.
 //!
-//! A *signature* is what a slot, or an absence, asks of one event: its types, and the predicates that it decides by itself. Places
-//! with equal signatures, in one pattern or in thousands, share it, and the events that satisfy it are listed once.
-//! Cost: an array read for an event whose type nobody asks for. Of the signatures of its type that ask for a constant, those are
-//! tested whose constant it is; of those that bound an attribute, those whose bound it keeps; and all others.
+//! A *signature* is what a slot, or an absence, asks of one event: its types, and the predicates that it decides by itself.
+//! Places with equal signatures, in one pattern or in thousands, share it, and the events that satisfy it are listed once.
+//! Cost: an array read for an event whose type nobody asks for. Of the signatures of its type that ask for a constant, those
+//! are tested whose constant it is; of those that bound an attribute, those whose bound it keeps; and all others.
 
 use std::hash::BuildHasher;
 
@@ -219,7 +219,8 @@ impl Class {
     }
 }
 
-/// How a signature is found by one of its predicates. An integer is rounded to the nearest number, which keeps the order of two.
+/// How a signature is found by one of its predicates. An integer is rounded to the nearest number, which keeps the order of
+/// two.
 fn found(predicate: &Expression) -> Option<Found<'_>> {
     let Expression::Compare(comparison, operands) = predicate else { return None };
     let (of, constant, is_turned) = match &**operands {

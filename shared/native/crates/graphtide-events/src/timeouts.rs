@@ -1,8 +1,8 @@
 //! Sequences that began and did not end in time.
 //!
 //! For each event that could begin a match, once its time is over: if it began none, the longest beginning of the sequence that
-//! events from it on fill is reported, the earliest of these. Beginnings are sub-patterns of their own, which nothing is stored for: the
-//! events of the lookback are searched when the time is over.
+//! events from it on fill is reported, the earliest of these. Beginnings are sub-patterns of their own, which nothing is stored
+//! for: the events of the lookback are searched when the time is over.
 //! Cost: an entry of a queue an event, then a search.
 
 use graphtide_engine::meter::Meter;
@@ -131,8 +131,8 @@ impl Verifier<'_> {
         })
     }
 
-    /// The instance of a vertex that begins with an event and whose events are the earliest, slot by slot, with their places. If one
-    /// event is to be the last, it is that of those which it completed.
+    /// The instance of a vertex that begins with an event and whose events are the earliest, slot by slot, with their places.
+    /// If one event is to be the last, it is that of those which it completed.
     fn earliest_from(
         &self,
         number: u32,

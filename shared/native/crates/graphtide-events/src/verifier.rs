@@ -1,8 +1,9 @@
-//! Whether an instance is a match: it holds no deleted event, nothing came that must not, and it is of the branch that has its events.
+//! Whether an instance is a match: it holds no deleted event, nothing came that must not, and it is of the branch that has its
+//! events.
 //!
-//! Events that fill two branches of a pattern are a match of the branch that is settled first; of two at once, of the first. Where only
-//! one match of the same events is wanted, it is found likewise among those of all branches, and of one branch it is the one whose
-//! events are the earliest, in the order of the text.
+//! Events that fill two branches of a pattern are a match of the branch that is settled first; of two at once, of the first.
+//! Where only one match of the same events is wanted, it is found likewise among those of all branches, and of one branch it is
+//! the one whose events are the earliest, in the order of the text.
 //! Cost: a look at what came in its intervals; with several branches, a search among its own events.
 
 use graphtide_engine::meter::Meter;
@@ -22,7 +23,7 @@ pub(crate) struct Verifier<'a> {
     pub(crate) past: Past<'a>,
 }
 
-/// When an instance that is bound is settled, and whether that is not before time goes on.
+/// When an instance that is bound is settled, and whether that is not before time continues.
 pub(crate) fn settled_at(vertex: &Vertex, bound: &Bound) -> (Time, bool) {
     let last = bound.span().1;
     match bound.bound_of(&vertex.shape) {
@@ -63,9 +64,9 @@ impl Verifier<'_> {
         (0..vertex.shape.absences.len()).any(|number| self.past.is_blocked(of, number, bound, meter))
     }
 
-    /// Whether a match is of a branch, and not of another through which the same events are one: of one that was settled before, or
-    /// of an earlier one that was settled at the same time. Where one match of the same events is wanted, whether it is that one. All
-    /// that is settled by then must be known.
+    /// Whether a match is of a branch, and not of another through which the same events are one: of one that was settled
+    /// before, or of an earlier one that was settled at the same time. Where one match of the same events is wanted, whether it
+    /// is that one. All that is settled by then must be known.
     pub(crate) fn is_of_branch(
         &self,
         pattern: &Pattern,

@@ -8,7 +8,8 @@ use graphtide_graph::symbol::Symbol;
 use graphtide_graph::value::ValueRef;
 use graphtide_graph::vertex::VertexTable;
 
-/// The events of the lookback, with what it takes to read them. An event is an edge of its type; one without ends has empty ones.
+/// The events of the lookback, with what it takes to read them. An event is an edge of its type; one without ends has empty
+/// ones.
 #[derive(Clone, Copy)]
 pub struct Events<'a> {
     /// The events; the class of each is the place of its labels.

@@ -1,7 +1,7 @@
 //! A batch of decoded records, column by column.
 //!
-//! Batches are what travels: decoder, sequencer and matcher take and give nothing smaller. Rows keep the order of their arrival;
-//! whether they are in order of time is the sequencer's business.
+//! Batches are what travels: decoder, sequencer and matcher take and give nothing smaller. Rows keep the order of their
+//! arrival; whether they are in order of time is the sequencer's business.
 
 pub mod block;
 mod names;
@@ -85,7 +85,8 @@ pub struct EdgeBatch {
 
 /// Insertions to append at once, without bytes of their own; keys are those of the batch's texts.
 ///
-/// All columns are of one length, but `streams`, which may be empty, and `attributes`, which has each record's values side by side.
+/// All columns are of one length, but `streams`, which may be empty, and `attributes`, which has each record's values side by
+/// side.
 #[derive(Debug)]
 pub struct Bulk {
     /// Ordinal of the first; the others follow it.
@@ -238,7 +239,8 @@ impl EdgeBatch {
         kept
     }
 
-    /// The records with these edge labels, or all if none are given, and all deletions, each with the attributes of these columns.
+    /// The records with these edge labels, or all if none are given, and all deletions, each with the attributes of these
+    /// columns.
     #[must_use]
     pub fn narrowed(&self, labels: Option<&[Symbol]>, columns: &[usize]) -> Self {
         let mut kept = Self::new(columns.len());

@@ -192,8 +192,8 @@ impl TextArena {
         begin
     }
 
-    /// The key of a text that [`append`](Self::append) stored, by its first byte and its length, up to [`MAX_TEXT`]. It must not be
-    /// that of a number that a key holds as one.
+    /// The key of a text that [`append`](Self::append) stored, by its first byte and its length, up to [`MAX_TEXT`]. It must
+    /// not be that of a number that a key holds as one.
     #[inline]
     pub fn part(&self, start: usize, length: usize) -> Key {
         debug_assert!(length <= MAX_TEXT && self.text.get(start..start + length).is_some());

@@ -1,6 +1,7 @@
 //! Merges streams: batches of several that are in order of time become one, whose records know their streams.
 //!
-//! Invariant: merged records are ascending in `(ts, stream, arrival)`, and do not depend on how records were grouped into batches.
+//! Invariant: merged records are ascending in `(ts, stream, arrival)`, and do not depend on how records were grouped into
+//! batches.
 //! Cost: a comparison for each stream a record, and a copy of it.
 
 use crate::Time;
@@ -20,9 +21,9 @@ pub struct Head<'a> {
     pub stream: Symbol,
 }
 
-/// Merges what is at hand of streams, in the order of their names, up to the end of the first that has no more: what comes next of
-/// it may be earlier than what is left of the others. A stream whose records stay does not end it. Attributes that a stream lacks
-/// are missing. Returns the records, and for each stream the first that was not merged.
+/// Merges what is at hand of streams, in the order of their names, up to the end of the first that has no more: what comes next
+/// of it may be earlier than what is left of the others. A stream whose records stay does not end it. Attributes that a stream
+/// lacks are missing. Returns the records, and for each stream the first that was not merged.
 pub fn merge(heads: &[Head<'_>], width: usize) -> (EdgeBatch, Vec<usize>) {
     let mut merged = EdgeBatch::new(width);
     let mut places: Vec<usize> = heads.iter().map(|head| head.start).collect();

@@ -1,9 +1,9 @@
 //! Puts records in the order `(ts, arrival)`, waiting a bounded time for late ones.
 //!
-//! The watermark is the greatest `ts` seen less the lateness. A record below the watermark when it arrives is late: it is handed
-//! out at once and never sequenced. Every other record is released as soon as the watermark reaches its `ts`; equal times keep
-//! the order of arrival. At most `max_pending` records wait: past that the oldest are released early, and the time released so
-//! far takes the watermark's place for what comes after.
+//! The watermark is the greatest `ts` seen less the lateness. A record below the watermark when it arrives is late: it is
+//! handed out at once and never sequenced. Every other record is released as soon as the watermark reaches its `ts`; equal
+//! times keep the order of arrival. At most `max_pending` records wait: past that the oldest are released early, and the time
+//! released so far takes the watermark's place for what comes after.
 //!
 //! Invariant: the released records, over all batches, are ascending in `(ts, arrival)`, and neither they nor the late ones
 //! depend on how records were grouped into batches. Cost: O(log pending) a record; with lateness 0 nothing waits, and a batch

@@ -1,8 +1,9 @@
 //! The edges of the window, in stream order.
 //!
-//! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low bits of its sequence number,
-//! so a window holds at most 2^30 edges. Edges of the window that nobody wanted when they came lie apart ([`out_of_order`]); they are not
-//! counted. How many edges came before one is kept where a window counts them, and costs nothing elsewhere.
+//! Invariant: edges lie in order of (ts, arrival); the oldest leave first. An edge is named by the low bits of its sequence
+//! number, so a window holds at most 2^30 edges. Edges of the window that nobody wanted when they came lie apart
+//! ([`out_of_order`]); they are not counted. How many edges came before one is kept where a window counts them, and costs
+//! nothing elsewhere.
 //! Cost: O(1) to append and to read, O(expired) to expire.
 
 mod out_of_order;

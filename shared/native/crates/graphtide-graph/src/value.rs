@@ -104,8 +104,8 @@ impl OwnedValue {
 impl<'a> ValueRef<'a> {
     /// Reads a field of a text format, which has no types: empty is missing, then integer, number, truth value, text.
     ///
-    /// `inf` and `nan` stay texts: a stream that means them as numbers has no use for comparing them. So does what a number would
-    /// not give back: with zeros in front (`01234`), or with a plus (`+4930`).
+    /// `inf` and `nan` stay texts: a stream that means them as numbers has no use for comparing them. So does what a number
+    /// would not give back: with zeros in front (`01234`), or with a plus (`+4930`).
     pub fn infer(text: &'a str) -> Self {
         let Some(&first) = text.as_bytes().first() else { return Self::Null };
         match first {

@@ -1,7 +1,7 @@
 //! Vertices as small numbers, for as long as an edge in the window touches them.
 //!
-//! Invariant: a vertex has a number while its use count is above zero; a freed number is given to the next new vertex. So memory
-//! follows the window, however many vertices the stream ever names.
+//! Invariant: a vertex has a number while its use count is above zero; a freed number is given to the next new vertex. So
+//! memory follows the window, however many vertices the stream ever names.
 //! Cost: one hash look-up an end of an edge.
 
 use std::hash::BuildHasher;

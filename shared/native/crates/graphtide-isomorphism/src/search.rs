@@ -1,7 +1,7 @@
 //! The `re-search` engine: a local backtracking search around every new edge, without partial matches.
 //!
-//! A match is found from the edge that completes it: that edge is bound to each query edge it fits, and the others are looked up
-//! among the older edges of the window, one after the other, each next to a vertex already bound.
+//! A match is found from the edge that completes it: that edge is bound to each query edge it fits, and the others are looked
+//! up among the older edges of the window, one after the other, each next to a vertex already bound.
 //! Invariant: nothing is kept but the postings of the window's edges, which patterns share.
 //! Cost: O(1) to keep an edge; for each query edge it fits, the size of the search tree, cut by time bounds, vertices and
 //! predicates as soon as they are known.
@@ -166,7 +166,7 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         self.tracer.sought(Node::Search { start: self.start, edge: step.edge }, step.edge, bound, self.arrival.ts);
     }
 
-    /// Binds each older edge that the step allows, newest first, and goes on with the next step.
+    /// Binds each older edge that the step allows, newest first, and continues with the next step.
     // Compiled with tracing and without, it would else be a call in both.
     #[allow(clippy::inline_always)]
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! A pattern compiled: what every engine asks of it, as bit sets and lists.
 //!
-//! Engines know one clock, that of the pattern's window, and take the timing order for one of its instants. Where the window counts
-//! edges, an edge that comes earlier need not have an earlier time: then `ts(a) < ts(b)` is a predicate over each pair of the order
-//! that no other pairs imply.
+//! Engines know one clock, that of the pattern's window, and take the timing order for one of its instants. Where the window
+//! counts edges, an edge that comes earlier need not have an earlier time: then `ts(a) < ts(b)` is a predicate over each pair
+//! of the order that no other pairs imply.
 
 use graphtide_engine::dispatch::{Asked, Loops};
 use graphtide_engine::expression::{Bindings, Comparison, Expression, Operand};
@@ -191,8 +191,8 @@ impl Shape {
     }
 }
 
-/// What the edges of a pattern ask, given the predicates that each decides alone: two query vertices are two data vertices, unless
-/// they may coincide.
+/// What the edges of a pattern ask, given the predicates that each decides alone: two query vertices are two data vertices,
+/// unless they may coincide.
 pub fn asked<'a>(pattern: Pattern<'a>, alone: &[Vec<Expression>]) -> impl Iterator<Item = Asked<'a>> {
     pattern.edges.iter().zip(alone).map(move |(edge, alone)| {
         let loops = match (edge.source == edge.target, pattern.vertices_may_coincide) {

@@ -1,4 +1,5 @@
-//! Model test of the lock protocol: under many interleavings, chosen by the model checker, several threads report what one does.
+//! Model test of the lock protocol: under many interleavings, chosen by the model checker, several threads report what one
+//! does.
 //!
 //! Run with `cargo test -p graphtide-match --features shuttle --release`.
 #![cfg(feature = "shuttle")]

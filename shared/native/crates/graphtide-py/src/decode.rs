@@ -20,8 +20,8 @@ use pyo3::pybacked::PyBackedBytes;
 use crate::errors::from_decode;
 use crate::records::{PyDeadLetter, PyEdgeBatch, PySymbols, take_letters};
 
-/// Of a piece: the ends of its records and of its dead letters among all, the ordinal that follows, its greatest time, its first
-/// line.
+/// Of a piece: the ends of its records and of its dead letters among all, the ordinal that follows, its greatest time, its
+/// first line.
 type Piece = (usize, usize, u64, Option<i64>, u64);
 
 /// What all decoders do.

@@ -1,6 +1,7 @@
 //! Results of graph queries as columns of Arrow, for files and tables: no result becomes an object of Python.
 //!
-//! Words that come again and again are numbers here, which Python knows the words of. Cost: a hash and a copy of the texts a result.
+//! Words that come again and again are numbers here, which Python knows the words of. Cost: a hash and a copy of the texts a
+//! result.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use graphtide_engine::output::{IntervalRef, Kind, Layout, MatchBatch, PathStep, 
 /// How an output of a query is encoded: the number of its label, and for each column of vertices its place among its own.
 pub(crate) type OutputColumns = (i32, Vec<Option<usize>>);
 
-/// What is numbered alike for all batches: how many columns of vertices there are; for each pattern the number of its name and its
-/// outputs.
+/// What is numbered alike for all batches: how many columns of vertices there are; for each pattern the number of its name and
+/// its outputs.
 pub(crate) type Numbered = (usize, Vec<(i32, Vec<OutputColumns>)>);
 
 struct Builders {
@@ -26,7 +27,7 @@ struct Builders {
     path: ListBuilder<StringBuilder>,
 }
 
-/// Returns the columns of all matches; none if one is no result of a graph query.
+/// Returns the columns of all matches; none if one is not a result of a graph query.
 pub(crate) fn columns(
     batch: &MatchBatch,
     names: &[Arc<PatternNames>],

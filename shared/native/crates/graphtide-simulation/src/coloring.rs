@@ -5,8 +5,8 @@
 //! master ([`crate::masters`]), which counts their pairs by query edge; the component of an edge is verified only if the edge
 //! is red for a query edge that nothing comes after, and its master says that a match is due.
 //!
-//! Verification grows from the edge ([`crate::nearby`]), up to the whole component. That one starts from real connectivity, and a
-//! component that is only a part of what its master counts gets a master of its own: removal never splits otherwise.
+//! Verification grows from the edge ([`crate::nearby`]), up to the whole component. That one starts from real connectivity, and
+//! a component that is only a part of what its master counts gets a master of its own: removal never splits otherwise.
 //!
 //! Deviations from the paper: neighbours are looked at only when a vertex begins or ceases to match a query vertex, not for
 //! each edge; after a removal for the sake of time, or where components were joined that need it, any new red edge makes a

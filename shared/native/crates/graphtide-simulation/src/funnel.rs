@@ -1,6 +1,6 @@
 //! Counts of what an engine did, from edges taken down to components reported.
 //!
-//! Every search ends in one way, so that what went on is what was looked at less what was refused:
+//! Every search ends in one way, so that what continued is what was looked at less what was refused:
 //!
 //! * `searched` = not red + `early` + `incomplete()` + `verifications_due`, where the engine looks at colours or roles;
 //! * `verifications_due` = `refuted_nearby` + `nearby_cut` + `verified()`;

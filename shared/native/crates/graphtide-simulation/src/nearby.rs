@@ -1,11 +1,11 @@
 //! Verification that grows from an edge.
 //!
-//! First a few edges around it are examined, as if all were well beyond: most edges that have no match are refuted there, whatever
-//! the size of the component. While the edge survives, four times as many are examined, up to the whole component, where the
-//! answer is exact. Where the last edge had a match, the next one may have the same: it is first examined among four times as many
-//! edges as that match had.
-//! Cost: what it takes to refute the edge, or its component and a third more. A first look among many may be in vain, but costs no
-//! more than a few times the match before it.
+//! First a few edges around it are examined, as if all were well beyond: most edges that have no match are refuted there,
+//! whatever the size of the component. While the edge survives, four times as many are examined, up to the whole component,
+//! where the answer is exact. Where the last edge had a match, the next one may have the same: it is first examined among four
+//! times as many edges as that match had.
+//! Cost: what it takes to refute the edge, or its component and a third more. A first look among many may be in vain, but costs
+//! no more than a few times the match before it.
 
 use crate::candidates::Candidates;
 use crate::fixpoint::Settled;

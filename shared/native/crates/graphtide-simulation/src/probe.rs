@@ -1,4 +1,4 @@
-//! What a benchmark asks of an engine besides its reports; nobody else sets one.
+//! What a benchmark asks of an engine besides its reports; nothing else sets one.
 
 /// A probe in an engine. Without one an engine reads no clock.
 #[derive(Clone, Copy, Debug)]

@@ -110,7 +110,7 @@ pub enum QueryError {
     /// More than fit in a word.
     #[error("a query has at most {MOST_EDGES} edges, not {0}")]
     TooManyEdges(usize),
-    /// An end that is no query vertex.
+    /// An end that is not a query vertex.
     #[error("query edge {0} ends at a vertex that the query does not have")]
     UnknownVertex(usize),
     /// An order of edges that are not there.

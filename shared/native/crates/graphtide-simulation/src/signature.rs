@@ -16,9 +16,9 @@
 //! a window which is a match and has fewer edges than the query.
 //!
 //! The product includes every held edge, perhaps some that left. Where it lets through after some did, it is computed anew for
-//! those held: under `INSTANCES` that are the ones after the cursor. The paper goes on from the second edge of the window
-//! after a match that was none (line 10), and misses those that need the first; a test shows one. A product needs no factor more
-//! often than the query's has it, so what is counted of kinds and roles is enough to compute it, whatever the window.
+//! those held: under `INSTANCES` that are the ones after the cursor. The paper continues from the second edge of the window
+//! after a match that was none (line 10), and misses those that need the first; a test shows one. A product needs no factor
+//! more often than the query's has it, so what is counted of kinds and roles is enough to compute it, whatever the window.
 //!
 //! A report needs the arriving edge, so it is asked first whether its own ends play the roles of a query edge it can match.
 //! Verification grows from it ([`crate::nearby`]) along edges whose ends play theirs; the paper's is over the whole window.

@@ -1,7 +1,7 @@
 //! A pattern under dual simulation, as the matcher sees it.
 //!
-//! The matcher hands over an edge once for each query edge that it satisfies; the engine takes it once, with all of them. What it
-//! finds are components, of any size.
+//! The matcher hands over an edge once for each query edge that it satisfies; the engine takes it once, with all of them. What
+//! it finds are components, of any size.
 
 use graphtide_engine::arrival::{self, Deleted, Deletion};
 use graphtide_engine::dispatch::{Asked, Loops};
@@ -103,7 +103,8 @@ impl Simulated {
 
     /// Lets edges of the past expire up to an instant of the window's clock, when the time is `ts`.
     ///
-    /// Time passes by itself: in a window of time each edge expires at its own. Edges that are counted expire by another that comes.
+    /// Time passes by itself: in a window of time each edge expires at its own. Edges that are counted expire by another that
+    /// comes.
     fn expire(&mut self, now: i64, ts: Time, rows: &mut Rows, meter: &mut Meter<'_>) {
         while let Some(at) = self.engine.next_expiry()
             && at <= now
@@ -340,8 +341,8 @@ impl Explained for Simulated {
     }
 }
 
-/// What the edges of a pattern ask, given the predicates that each decides alone: two query vertices may be one data vertex, and a
-/// query vertex several.
+/// What the edges of a pattern ask, given the predicates that each decides alone: two query vertices may be one data vertex,
+/// and a query vertex several.
 pub fn asked<'a>(pattern: Pattern<'a>, alone: &[Vec<Expression>]) -> impl Iterator<Item = Asked<'a>> {
     pattern.edges.iter().zip(alone).map(move |(edge, alone)| {
         let asked = Asked::new(&pattern, edge, Loops::Any, alone);

@@ -39,7 +39,7 @@ fn fewer_edges_than_the_query_can_be_a_match() {
     }
 }
 
-/// The signature (online, line 10) goes on from the second edge of the window where there was no match.
+/// The signature (online, line 10) continues from the second edge of the window where there was no match.
 #[test]
 fn a_match_needs_the_first_edge_of_the_window() {
     let stream = [edge(1, 10, 11, 0b01), edge(2, 20, 21, 0b10), edge(3, 11, 12, 0b10)];

@@ -1,15 +1,14 @@
 //! PATH by Δ-trees: a spanning tree a root, from which expired arcs are taken out as deleted ones are.
 //!
-//! A tree has the nodes, vertices in states of the automaton, that its root reaches, each with the path that ends last and the arc
-//! that this takes last. Trees are found by their nodes. A new arc lengthens the trees that have its source, one after the other.
-//! What ends is not passed over but taken out: once an arc is past, or deleted, every tree that walks it loses the subtree behind it,
-//! and looks in the snapshot graph for other ways to each node of it (the negative tuples of the paper).
+//! A tree has the nodes, vertices in states of the automaton, that its root reaches, each with the path that ends last and the
+//! arc that this takes last. Trees are found by their nodes. A new arc lengthens the trees that have its source, one after the
+//! other. What ends is not passed over but taken out: once an arc is past, or deleted, every tree that walks it loses the
+//! subtree behind it, and looks in the snapshot graph for other ways to each node of it (the negative tuples of the paper).
 //! Invariant: as of [`Path`](super::Path), whose ends these are, so both emit the same.
-//! Cost: for each new arc, the trees that have its source, and the nodes whose ends change; for each arc that ends, the subtrees
-//! behind it once more.
-//! Deviates from the paper's Example 10 in that a longer path replaces a shorter one when it comes, not when the shorter one ends:
-//! results are emitted with the record that extends them.
-//! Reference: section 6.2.3 [PACACI22]; Algorithms RAPQ, Insert and `ExpiryRAPQ` [PACACI20].
+//! Cost: for each new arc, the trees that have its source, and the nodes whose ends change; for each arc that ends, the
+//! subtrees behind it once more. Deviates from the paper's Example 10 in that a longer path replaces a shorter one when it
+//! comes, not when the shorter one ends: results are emitted with the record that extends them. Reference: section 6.2.3
+//! [PACACI22]; Algorithms RAPQ, Insert and `ExpiryRAPQ` [PACACI20].
 
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -194,7 +193,7 @@ impl DeltaTree {
         self.graph.bytes() + self.relation.as_ref().map_or(0, Relation::bytes) + self.nodes * entry
     }
 
-    /// Lets the trees that have the source of an arc go on along it.
+    /// Lets the trees that have the source of an arc continue along it.
     fn lengthen(&mut self, arc: ArcId, names: &VertexTable, now: Present, meter: &mut Meter<'_>) {
         let own = *self.graph.arc(arc);
         for number in 0..self.automaton.by_symbol(own.symbol).len() {
@@ -343,7 +342,7 @@ impl DeltaTree {
     /// Takes a node out of a tree; it stays until the record is over if it may be derived again.
     fn drop(&mut self, root: Place, node: Node, now: Present) {
         let Some(reached) = self.trees.get_mut(&root).and_then(|tree| tree.get_mut(&node)) else { return };
-        // What ends just now is not taken away any more, and goes on if it is derived again.
+        // What ends just now is not taken away any more, and continues if it is derived again.
         if !now.precedes(reached.end) && !now.follows(reached.end) {
             return;
         }
@@ -376,7 +375,7 @@ impl DeltaTree {
             }
             let (first, last) = (self.graph.vertex(root), self.graph.vertex(node.0));
             let (source, target) = if self.is_reversed { (last, first) } else { (first, last) };
-            // What is noted of the others is to be taken back, so it goes on.
+            // What is noted of the others is to be taken back, so it continues.
             if is_full {
                 continue;
             }

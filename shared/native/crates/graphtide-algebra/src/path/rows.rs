@@ -1,8 +1,8 @@
 //! Ends of paths, side by side: for each pair of a vertex and a state, when the path that lasts longest ends, from every root.
 //!
-//! This is the forest of spanning trees of the paper with its sides exchanged: what a tree has at a node stands with the node, at
-//! the column of the tree's root. So a step of all trees that have a node is one pass over numbers that lie side by side, taken
-//! many at a time, and trees that run together share it. Columns come in chunks; a node has those that some root reaches
+//! This is the forest of spanning trees of the paper with its sides exchanged: what a tree has at a node stands with the node,
+//! at the column of the tree's root. So a step of all trees that have a node is one pass over numbers that lie side by side,
+//! taken many at a time, and trees that run together share it. Columns come in chunks; a node has those that some root reaches
 //! it from.
 //! Cost: a chunk takes as long as two or three of its entries would one by one.
 
@@ -165,7 +165,7 @@ impl<L: End> Rows<L> {
         self.raise_chunk(node, number, &from, step);
     }
 
-    /// Lets paths to a node go on from all that another has; returns how many chunks that were.
+    /// Lets paths to a node continue from all that another has; returns how many chunks that were.
     pub fn raise_all(&mut self, from: NodeId, node: NodeId, step: Step<L>) -> u32 {
         let mut working = std::mem::take(&mut self.working);
         working.clear();
@@ -200,7 +200,7 @@ impl<L: End> Rows<L> {
         while self.next_pending(&mut ignored).is_some() {}
     }
 
-    /// Lets paths to a node go on from those that come with a chunk.
+    /// Lets paths to a node continue from those that come with a chunk.
     #[inline]
     pub fn raise_chunk(&mut self, node: NodeId, number: u32, from: &[L; END_WIDTHS], step: Step<L>) {
         let Step { most, passed, .. } = step;

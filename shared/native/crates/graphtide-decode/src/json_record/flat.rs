@@ -1,7 +1,7 @@
 //! Flat objects of plain values, which most records are, read in one pass.
 //!
-//! Everything that is not plain (escapes, nesting, numbers with places, an odd character) is left to the full reader; what both read is the
-//! same. Cost: each byte is looked at once or twice, in words; a key is mostly the one that followed last time.
+//! Everything that is not plain (escapes, nesting, numbers with places, an odd character) is left to the full reader; what both
+//! read is the same. Cost: each byte is looked at once or twice, in words; a key is mostly the one that followed last time.
 
 use std::borrow::Cow;
 
@@ -85,7 +85,7 @@ struct Rest<'t> {
 }
 
 impl<'t> Rest<'t> {
-    /// The next byte that is no blank.
+    /// The next byte that is not a blank.
     #[inline]
     fn next(&mut self) -> Option<u8> {
         loop {
@@ -168,7 +168,7 @@ impl<'t> Rest<'t> {
         is_there.then_some(())
     }
 
-    /// An integer without a sign: not too long, without zeros in front, and with nothing behind it that goes on with it.
+    /// An integer without a sign: not too long, without zeros in front, and with nothing behind it that continues with it.
     #[inline]
     fn digits(&mut self) -> Option<i64> {
         let bytes = &self.text.as_bytes()[self.place..];

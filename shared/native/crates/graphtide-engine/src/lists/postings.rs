@@ -1,8 +1,9 @@
 //! The window's edges of every signature, listed by source, by target and by both, newest first.
 //!
-//! Invariant: a list ends at the first entry that has left the [ring](super::ring) or the reader's window. Patterns that share a signature share its lists, whatever their windows, as far as these are
-//! measured by one clock: on that clock lies when an entry came. The heads of all lists lie in one table, so that asking thousands
-//! of patterns' lists touches memory in proportion to the edges alive.
+//! Invariant: a list ends at the first entry that has left the [ring](super::ring) or the reader's window. Patterns that share
+//! a signature share its lists, whatever their windows, as far as these are measured by one clock: on that clock lies when an
+//! entry came. The heads of all lists lie in one table, so that asking thousands of patterns' lists touches memory in
+//! proportion to the edges alive.
 //! Cost: O(1) expected to add and to find a list; O(expired) to expire, without touching the lists of others.
 
 use graphtide_graph::clock::{CLOCKS, Clock, Now};
@@ -110,7 +111,7 @@ impl Postings {
     ) -> bool {
         let mut kept = false;
         let &Lists { whole, ref narrowed } = self.lists(clock, signature);
-        // From the newest: an edge is no gate to itself.
+        // From the newest: an edge is not a gate to itself.
         for place in (0..narrowed.len()).rev() {
             let &Narrowed { ring, ref gates } = &self.lists(clock, signature).narrowed[place];
             let alive_from = clock::alive_from(at, self.ring(ring).window);

@@ -1,9 +1,8 @@
 //! Who reads lists: readers come and go, and lists are there for them alone.
 //!
-//! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others are
-//! of no use. Narrowed lists of equal gates are one.
-//! A reader of a longer window brings edges with it, and the lists are rebuilt with them ([`Postings::detach`]); who read them
-//! before reads them as before.
+//! Lists may be *narrowed*: then only edges are listed whose gates are open when they arrive, for readers to whom the others
+//! are of no use. Narrowed lists of equal gates are one. A reader of a longer window brings edges with it, and the lists are
+//! rebuilt with them ([`Postings::detach`]); who read them before reads them as before.
 //! Cost: O(readers of the lists) to come and to go; O(edges) to make lists anew.
 
 use graphtide_graph::clock::{CLOCKS, Clock, Now};
@@ -117,7 +116,7 @@ impl Postings {
         self.ring(ring).readers.iter().any(|other| other.id == reader)
     }
 
-    /// Lets go of the lists of all edges of these signatures that nobody reads after all.
+    /// Drops the lists of all edges of these signatures that nobody reads after all.
     pub fn release_unread(&mut self, signatures: &[SignatureId]) {
         for clock in CLOCKS {
             for &signature in signatures {

@@ -1,7 +1,7 @@
 //! The lists of some edges of one signature: entries in stream order, each with the next older one of its lists.
 //!
-//! Invariant: an entry's `previous` is the next older entry of the same list; a list ends at the first entry that has left the ring.
-//! The heads of all lists lie in one table, which the ring is lent.
+//! Invariant: an entry's `previous` is the next older entry of the same list; a list ends at the first entry that has left the
+//! ring. The heads of all lists lie in one table, which the ring is lent.
 //! Cost: O(1) expected to add an entry, and for each that leaves.
 
 use std::collections::VecDeque;

@@ -27,7 +27,8 @@ pub(super) struct ComponentRow {
     pub former: Range<usize>,
 }
 
-/// A component with its texts in the batch: keys of edges by query edge, of vertices by query vertex, of its name, of former ones.
+/// A component with its texts in the batch: keys of edges by query edge, of vertices by query vertex, of its name, of former
+/// ones.
 #[derive(Clone, Debug)]
 pub(super) struct OwnedComponent {
     pub id: [u8; 32],

@@ -209,7 +209,8 @@ impl<'a> IntervalRef<'a> {
 }
 
 impl IntervalNames {
-    /// Takes the label and the columns of each output, with whether its results stay; and the labels of derived edges, by operator.
+    /// Takes the label and the columns of each output, with whether its results stay; and the labels of derived edges, by
+    /// operator.
     pub fn new(outputs: impl Iterator<Item = (String, Vec<String>, bool)>, derived: &[String]) -> Self {
         let outputs = outputs.map(|(label, columns, is_appended)| ReportedOutput {
             json_label: json_text(&label),

@@ -1,9 +1,9 @@
 //! Matches on their way out: rows of references while the window still holds their edges, then batches that own their texts.
 //!
-//! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`], of a
-//! match for each pattern of the unit, before the store lets go of an edge that was alive when they were found. An
-//! [occurrence](occurrence) of an event pattern and an [interval](interval) of a graph query go straight to the batch. What a pattern returns beside ids are its
-//! [fields](fields).
+//! A row is as wide as its pattern, or a [component](component) of any size, and is of a unit. Rows become a [`MatchBatch`], of
+//! a match for each pattern of the unit, before the store drops an edge that was alive when they were found. An
+//! [occurrence](occurrence) of an event pattern and an [interval](interval) of a graph query go straight to the batch. What a
+//! pattern returns beside ids are its [fields](fields).
 
 mod component;
 mod fields;
@@ -198,7 +198,8 @@ impl MatchBatch {
         self.matches.push(OwnedMatch { pattern, kind, shed, detected_at, first_ts, last_ts, layout, fields });
     }
 
-    /// Appends a result of a graph query: which output, its vertices by column, the times of its report, and the steps of its path.
+    /// Appends a result of a graph query: which output, its vertices by column, the times of its report, and the steps of its
+    /// path.
     pub fn push_interval<'k>(
         &mut self,
         (pattern, kind, shed): (PatternId, Kind, bool),
@@ -215,8 +216,8 @@ impl MatchBatch {
 
     /// Appends every row for each pattern of its unit, read from the window it was found in.
     ///
-    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `is_emitted` says of the place of a row whether a
-    /// pattern emits it, `shed` whether matches of a pattern may be missing.
+    /// `patterns` are names by pattern, `members` the patterns of a unit in their order; `is_emitted` says of the place of a
+    /// row whether a pattern emits it, `shed` whether matches of a pattern may be missing.
     pub fn take_rows<'m>(
         &mut self,
         rows: &Rows,
@@ -384,8 +385,8 @@ pub struct PatternNames {
 }
 
 impl PatternNames {
-    /// Takes the names of a pattern and what it returns, by the columns of the store; `emits_changes` if its components are reported by
-    /// what changes.
+    /// Takes the names of a pattern and what it returns, by the columns of the store; `emits_changes` if its components are
+    /// reported by what changes.
     pub fn new(pattern: &Pattern<'_>, emits_changes: bool, returns: ReturnsSpec) -> Self {
         let json_fields = returns.fields.iter().map(|field| json_member(&field.name)).collect();
         let edges: Vec<String> = pattern.edges.iter().map(|edge| edge.name.clone()).collect();
@@ -394,7 +395,8 @@ impl PatternNames {
         Self { ends: pattern.ends(), emits_changes, json_fields, returns, ..parts }
     }
 
-    /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its fields.
+    /// Takes the names of an event pattern: of its events, in the order of the text, with whether each is a list; and of its
+    /// fields.
     pub fn of_events(name: &str, version: u32, events: impl Iterator<Item = (String, bool)>, fields: &[String]) -> Self {
         let (events, lists) = events.unzip();
         let json_fields = fields.iter().map(|name| json_member(name)).collect();

@@ -1,6 +1,7 @@
 //! Occurrences on their way out: the matches of event patterns, events under names, each one or a list.
 //!
-//! Where an event's matches are counted and one of them is shown, the identity is that of the event: which one is shown says nothing.
+//! Where an event's matches are counted and one of them is shown, the identity is that of the event: which one is shown says
+//! nothing.
 
 use graphtide_graph::key::{IdRef, Key, TextArena};
 

@@ -1,7 +1,7 @@
 //! What patterns of edges return of their matches, read from the window that a match was found in.
 //!
-//! Of an assignment every edge and vertex is one. Of a component each is a list, as an iteration is: a field is a list of values, or
-//! computed from lists alone.
+//! Of an assignment every edge and vertex is one. Of a component each is a list, as an iteration is: a field is a list of
+//! values, or computed from lists alone.
 //! Cost: the size of the fields; of a component with the pairs.
 
 use graphtide_graph::key::{IdRef, KeyRef, TextArena};

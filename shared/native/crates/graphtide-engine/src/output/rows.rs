@@ -1,8 +1,9 @@
 //! Matches found since the last hand-over, as references into the window.
 //!
-//! A record may complete more matches than memory holds. So rows are handed on in parts of [`Pace::most`](crate::meter::Pace::most)
-//! while the search for that record goes on, where somebody takes them. Where rows are needed until the record is done, since they may be retracted or
-//! some are not to be reported, they stay, and the bytes that a unit may hold bound them.
+//! A record may complete more matches than memory holds. So rows are handed on in parts of
+//! [`Pace::most`](crate::meter::Pace::most) while the search for that record continues, if the caller takes them. Rows that are
+//! needed until the record is done, because they may be retracted or some are not reported, stay; the bytes that a unit may
+//! hold bound them.
 //! Invariant: parts are in the order of detection, and each row is handed on once.
 //! Cost: a comparison a match; a hand-over is O(rows of the part).
 
@@ -78,7 +79,7 @@ pub struct Rows {
     recipients: Option<Arc<Recipients>>,
     /// Patterns whose matches may be incomplete.
     shed: HashSet<PatternId, FxBuildHasher>,
-    /// What was found before the rows, which goes on before them.
+    /// What was found before the rows, which continues before them.
     before: Box<MatchBatch>,
     /// Rows that were handed on and are not kept.
     gone: Vec<(UnitId, Kind, u64)>,
@@ -171,8 +172,8 @@ impl Rows {
         self.vertices.extend_from_slice(vertices);
     }
 
-    /// Adds a component: its kind, when it was found, its oldest edge; pairs of a query edge and a data edge in stream order; the
-    /// oldest edges of former components.
+    /// Adds a component: its kind, when it was found, its oldest edge; pairs of a query edge and a data edge in stream order;
+    /// the oldest edges of former components.
     pub fn push_component(
         &mut self,
         unit: UnitId,
@@ -228,7 +229,8 @@ impl Rows {
         self.gone = gone;
     }
 
-    /// Of matches of a distinct unit that have the same edges, keeps the first: that whose edges, in the order of the text, came first.
+    /// Of matches of a distinct unit that have the same edges, keeps the first: that whose edges, in the order of the text,
+    /// came first.
     fn keep_first(&mut self, store: &EdgeStore, is_distinct: impl Fn(UnitId) -> bool) {
         type Ranks = SmallVec<[usize; 8]>;
         let mut first: HashMap<(UnitId, Time, Ranks), (Ranks, usize), FxBuildHasher> = HashMap::default();

@@ -2,8 +2,8 @@
 //! of its partial matches, and which of them came furthest.
 //!
 //! Engines call a [`Tracer`]; they are compiled once for [`Untraced`], which leaves nothing in the machine code, and once for
-//! a [`Trace`]. A trace keeps a copy of every partial match in the window, so that it can name its edges when the window passes it,
-//! however late the engine gives it up.
+//! a [`Trace`]. A trace keeps a copy of every partial match in the window, so that it can name its edges when the window passes
+//! it, however late the engine gives it up.
 //! Cost: when off, none; when on, O(edges of the pattern) a candidate and a partial match, and their room.
 
 mod partials;
@@ -122,7 +122,7 @@ pub trait Tracer {
     #[inline]
     fn look(&mut self, _step: Step) {}
 
-    /// It went on.
+    /// It continued.
     #[inline]
     fn pass(&mut self, _step: Step) {}
 
@@ -134,7 +134,8 @@ pub trait Tracer {
     #[inline]
     fn created(&mut self, _node: Node, _key: u32, _bound: impl Iterator<Item = (u8, EdgeRef)>, _store: &EdgeStore) {}
 
-    /// From here to [`leave`](Self::leave) refusals count against this stored partial match, too; against none if it is not stored.
+    /// From here to [`leave`](Self::leave) refusals count against this stored partial match, too; against none if it is not
+    /// stored.
     #[inline]
     fn enter(&mut self, _key: Option<u32>) {}
 
@@ -181,7 +182,7 @@ enum Trying {
     Stored(u32),
     /// A partial match that is not stored.
     Passing,
-    /// A search for one query edge, and whether some edge went on.
+    /// A search for one query edge, and whether some edge continued.
     Seeking { refused: Refused, passed: bool },
 }
 
@@ -209,8 +210,8 @@ impl Trace {
         self.partials.clear();
     }
 
-    /// An arriving edge was dealt with as one query edge; says whether a dead end of its search is remembered, so that the edge must
-    /// be held.
+    /// An arriving edge was dealt with as one query edge; says whether a dead end of its search is remembered, so that the edge
+    /// must be held.
     pub fn arrived(&mut self, store: &EdgeStore) -> bool {
         self.dead_end.take().is_some_and(|dead_end| self.partials.remember(dead_end, store))
     }
@@ -226,7 +227,7 @@ impl Trace {
         }
     }
 
-    /// Lets go of the partial matches that the window has passed at the instant `now`. The store still has their edges.
+    /// Drops the partial matches that the window has passed at the instant `now`. The store still has their edges.
     pub fn expire(&mut self, now: i64, store: &EdgeStore, names: &VertexTable) {
         self.partials.expire((clock::alive_from(now, self.window), self.window), store, names);
     }

@@ -55,7 +55,7 @@ impl Partial {
         new
     }
 
-    /// What a search had bound when it found no edge to go on with; to be dated.
+    /// What a search had bound when it found no edge to continue with; to be dated.
     pub fn dead_end(node: Node, bound: impl Iterator<Item = (u8, EdgeRef)>, dead_end: DeadEnd, refused: Refused) -> Self {
         Self { node, bound: bound.collect(), oldest: 0, newest: 0, refused, dead_end: Some(dead_end) }
     }
@@ -186,7 +186,7 @@ impl Partials {
         self.matches.entry(at).or_default().push(found);
     }
 
-    /// Lets go of what has an edge from before `alive_from`.
+    /// Drops what has an edge from before `alive_from`.
     pub fn expire(&mut self, (alive_from, window): (i64, i64), store: &EdgeStore, names: &VertexTable) {
         while let Some(entry) = self.by_oldest.first_entry()
             && *entry.key() < alive_from
@@ -252,7 +252,7 @@ impl Partials {
         self.misses.truncate(self.most);
     }
 
-    /// Lets go of all that is stored.
+    /// Drops all that is stored.
     pub fn clear(&mut self) {
         for partial in self.held.values().filter(|partial| partial.dead_end.is_none()) {
             self.fates.entry(partial.node).or_default().given_up += 1;

@@ -105,12 +105,12 @@ pub struct Tally {
     pub looked_at: u64,
     /// Those refused.
     pub refused: Refused,
-    /// Those that went on.
+    /// Those that continued.
     pub passed: u64,
 }
 
 impl Tally {
-    /// Of so many that were looked at, those that were not refused went on.
+    /// Of so many that were looked at, those that were not refused continued.
     pub fn of(looked_at: u64, refused: &[(Reason, u64)]) -> Self {
         let refused = Refused::of(refused);
         Self { looked_at, refused, passed: looked_at - refused.sum() }

@@ -1,9 +1,9 @@
-//! A batch of one stream as bytes, for another process or for later: nothing of it is lost, and reading is mostly copying. Of which
-//! of several streams a record is, a block does not say.
+//! A batch of one stream as bytes, for another process or for later: nothing of it is lost, and reading is mostly copying. Of
+//! which of several streams a record is, a block does not say.
 //!
-//! Labels and attributes travel by name, so that the reader's tables may differ from the writer's. The reader may move ordinals on
-//! by what is known to come before; an id that was made of its record's ordinal moves with it. So records can be decoded before it
-//! is known how many there were before them.
+//! Labels and attributes travel by name, so that the reader's tables may differ from the writer's. The reader may move ordinals
+//! on by what is known to come before; an id that was made of its record's ordinal moves with it. So records can be decoded
+//! before it is known how many there were before them.
 //!
 //! Invariant: bytes that are no block give an error, never a batch with a key outside its arena. Cost: O(bytes).
 

@@ -1,15 +1,15 @@
 //! Which names that patterns ask for a batch has: labels of edges and of vertices, attributes with a value.
 //!
-//! Deletions count for nothing. Cost: one pass over the records, a few instructions each, for the labels and for each attribute;
-//! an attribute that has been found is not looked for again, which is up to the caller.
+//! Deletions count for nothing. Cost: one pass over the records, a few instructions each, for the labels and for each
+//! attribute; an attribute that has been found is not looked for again, which is up to the caller.
 
 use crate::batch::{EdgeBatch, Operation};
 use crate::symbol::Symbol;
 use crate::value::ValueRef;
 
 impl EdgeBatch {
-    /// How many records add something, and which symbols label their edges and which their vertices: flags by number of a symbol,
-    /// of those below `symbols`.
+    /// How many records add something, and which symbols label their edges and which their vertices: flags by number of a
+    /// symbol, of those below `symbols`.
     pub fn labels_used(&self, symbols: usize) -> (u64, [Vec<bool>; 2]) {
         let [mut edges, mut vertices] = [vec![false; symbols], vec![false; symbols]];
         let mut records = 0;

@@ -1,8 +1,8 @@
 //! Numbers by the hash of what each of them names: a table of buckets, each a line of the cache.
 //!
-//! A number lies in the bucket that its hash calls home, or where that is full in the next one that is not. Invariant: every bucket
-//! counts the numbers that lie behind it because it was full. So a search ends at the first bucket that counts none, and a number
-//! that is removed leaves an empty slot and no other trace.
+//! A number lies in the bucket that its hash calls home, or where that is full in the next one that is not. Invariant: every
+//! bucket counts the numbers that lie behind it because it was full. So a search ends at the first bucket that counts none, and
+//! a number that is removed leaves an empty slot and no other trace.
 //! Cost: O(1) each, as long as hashes differ; one line of the cache for most.
 
 /// Slots of a bucket.

@@ -1,9 +1,9 @@
 //! The live edges, oldest first, for those windows that have to take edges back.
 //!
-//! A deleted edge is marked and leaves the store with its older neighbours; marked edges are never more than half. The first and the
-//! last edge of the store are never marked, so the first and last times are those of live edges.
-//! Invariant: an id that was given names the edge it was given to last, while that is live; one that was made names nothing. Cost: O(1) amortised an edge, and one hash look-up where the stream
-//! deletes.
+//! A deleted edge is marked and leaves the store with its older neighbours; marked edges are never more than half. The first
+//! and the last edge of the store are never marked, so the first and last times are those of live edges.
+//! Invariant: an id that was given names the edge it was given to last, while that is live; one that was made names nothing.
+//! Cost: O(1) amortised an edge, and one hash look-up where the stream deletes.
 
 use std::hash::BuildHasher;
 
@@ -113,7 +113,7 @@ impl LiveEdges {
         }
     }
 
-    /// Lets go of marked edges at both ends.
+    /// Drops marked edges at both ends.
     fn trim(&mut self) {
         while self.store.oldest().is_some_and(|(_, stored)| stored.class == DELETED) {
             self.store.pop_oldest();

@@ -1,13 +1,15 @@
 //! Counts of 2-edge paths by the types of their edges and their directions at the vertex between.
 //!
 //! Every edge has two *ends*: it goes out of its source and into its target. A 2-edge path is an unordered pair of ends of two
-//! distinct edges at one vertex. So two edges that share both vertices make two paths, one at each; a self-loop has both ends at its
-//! vertex, makes two paths with every other end there, and none with itself.
+//! distinct edges at one vertex. So two edges that share both vertices make two paths, one at each; a self-loop has both ends
+//! at its vertex, makes two paths with every other end there, and none with itself.
 //!
-//! At each vertex stands how many ends of each kind it has. A new end makes a path with every end there, so it adds those numbers
-//! to the counts, and a removed one subtracts them. Cost: O(kinds of ends at the vertex) an end, never a look at other edges.
+//! At each vertex stands how many ends of each kind it has. A new end makes a path with every end there, so it adds those
+//! numbers to the counts, and a removed one subtracts them. Cost: O(kinds of ends at the vertex) an end, never a look at other
+//! edges.
 //!
-//! Reference: paper 003, Algorithm 5, which counts a graph at rest; `n (n - 1) / 2` for pairs of one kind comes about as the sum of
+//! Reference: paper 003, Algorithm 5, which counts a graph at rest; `n (n - 1) / 2` for pairs of one kind comes about as the
+//! sum of
 //! `0 + 1 + … + (n - 1)`.
 
 use hashbrown::HashMap;

@@ -1,7 +1,7 @@
 //! Edges of the window that came to the store late: nobody wanted them when they came.
 //!
-//! Invariant: once settled, `order` names each slot in use once, in order of (ts, when it was added). A slot that was left is given
-//! to the next.
+//! Invariant: once settled, `order` names each slot in use once, in order of (ts, when it was added). A slot that was left is
+//! given to the next.
 //! Cost: O(1) to add and to read, O(late edges) to settle, O(expired) to expire.
 
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 //! Requests are appended by one dispatcher before their transaction starts, so a list is in chronological order. A request is
 //! granted when it is the list's head and compatible with the locks held; then it leaves the list.
 //! Invariant: of two transactions that ask for one item, the later never holds a lock that conflicts with one the earlier still
-//! holds or waits for. No transaction waits for a later one, so the oldest always goes on: there is no deadlock.
+//! holds or waits for. No transaction waits for a later one, so the oldest always continues: there is no deadlock.
 //! Reference: paper 004, section 5.2 and Algorithm 4. Deviation: a transaction whose join came out empty withdraws the requests
 //! it will not use, and a request that became the head because another left is woken too, not only at a release.
 

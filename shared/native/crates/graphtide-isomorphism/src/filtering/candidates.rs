@@ -7,8 +7,8 @@
 //! Cost: for an arriving edge one look-up for each gate; gates that others imply are left out.
 //!
 //! Reference: the max-min timestamps of Min et al., Time-Constrained Continuous Subgraph Matching (ICDE 2024), section 4; they
-//! keep bounds for each vertex of a query DAG and update them along it, we keep the time-ordered lists alone, whose newest entry
-//! is the bound.
+//! keep bounds for each vertex of a query DAG and update them along it, we keep the time-ordered lists alone, whose newest
+//! entry is the bound.
 
 use graphtide_engine::ids::{ReaderId, RingId, SignatureId};
 use graphtide_engine::lists::{ACCESSES, Access, Gate, Postings};

@@ -1,23 +1,22 @@
 //! The `sj-tree` engine: joins along a left-deep tree over primitives of one or two edges, with Lazy Search or without.
 //!
-//! Every arriving edge is tried as each edge of its leaf: a leaf of two edges is completed by a look-up among the older edges of
-//! the window. Without Lazy Search all matches of all leaves are stored. With it only the first leaf is searched for everywhere; an
-//! arriving edge of a later leaf is looked at only where a union of the leaves before it is stored, and a new union is joined with
-//! the edges that arrived before it by a search backwards in time. So a lazy leaf needs no table: the window's lists of edges,
-//! which patterns share, are it.
+//! Every arriving edge is tried as each edge of its leaf: a leaf of two edges is completed by a look-up among the older edges
+//! of the window. Without Lazy Search all matches of all leaves are stored. With it only the first leaf is searched for
+//! everywhere; an arriving edge of a later leaf is looked at only where a union of the leaves before it is stored, and a new
+//! union is joined with the edges that arrived before it by a search backwards in time. So a lazy leaf needs no table: the
+//! window's lists of edges, which patterns share, are it.
 //!
-//! Invariant: before an edge that comes at t is matched, every union of the first leaves whose edges lie within `(t - window, t]` is stored
-//! once, unless the timing order says that no match of the next leaf can come later; without Lazy Search the same holds for the
-//! matches of each leaf. A union or a match is made by its newest edge and no other: its other parts are then stored or listed, and
-//! an edge is listed only after all query edges have seen it.
-//! Cost: a probe for every query edge that an arriving edge can match, a look-up for each edge it completes a primitive with, and
-//! work for each union made; O(expired) to expire. Nothing grows with the window, and nothing is allocated an edge once the
-//! tables have grown.
-//! Reference: paper 003, Algorithms 1 to 3. Deviations: section 4 says that on enabling `g2` one searches for `g1` among earlier
-//! edges; it must be `g2`. Algorithm 3 skips an edge with neither end enabled, which loses a path whose second edge arrives away from
-//! the cut; such an edge is looked up from here, see [`compile::Guard`]. A search is enabled by the cut's projection where an edge
-//! binds the whole cut (the keys of the union's table are the bitmap), by vertex where it binds part of it. The paper knows no
-//! timing order: here it prunes inside look-ups and joins, and spares tables.
+//! Invariant: before an edge that comes at t is matched, every union of the first leaves whose edges lie within `(t - window,
+//! t]` is stored once, unless the timing order says that no match of the next leaf can come later; without Lazy Search the same
+//! holds for the matches of each leaf. A union or a match is made by its newest edge and no other: its other parts are then
+//! stored or listed, and an edge is listed only after all query edges have seen it.
+//! Cost: a probe for every query edge that an arriving edge can match, a look-up for each edge it completes a primitive with,
+//! and work for each union made; O(expired) to expire. Nothing grows with the window, and nothing is allocated an edge once the
+//! tables have grown. Reference: paper 003, Algorithms 1 to 3. Deviations: section 4 says that on enabling `g2` one searches
+//! for `g1` among earlier edges; it must be `g2`. Algorithm 3 skips an edge with neither end enabled, which loses a path whose
+//! second edge arrives away from the cut; such an edge is looked up from here, see [`compile::Guard`]. A search is enabled by
+//! the cut's projection where an edge binds the whole cut (the keys of the union's table are the bitmap), by vertex where it
+//! binds part of it. The paper knows no timing order: here it prunes inside look-ups and joins, and spares tables.
 
 mod compile;
 mod enabled;
@@ -102,7 +101,8 @@ impl SjTree {
         let mut reads: Vec<(RingId, Access)> = steps(&plan).map(|step| (step.ring, step.access)).collect();
         reads.sort_unstable_by_key(|&(ring, access)| (ring, access as u8));
         reads.dedup();
-        // What it reads from the postings is state too: where the oldest of them are given up at the limit, they have half of it.
+        // What it reads from the postings is state too: where the oldest of them are given up at the limit, they have half of
+        // it.
         let halves = limits.policy == LimitPolicy::Shed && !reads.is_empty();
         let bytes = limits.state_bytes.map_or(u64::MAX, |bytes| if halves { bytes / 2 } else { bytes });
         Self {

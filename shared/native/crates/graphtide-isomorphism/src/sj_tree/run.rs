@@ -1,8 +1,8 @@
 //! One edge on its way through a join tree.
 //!
-//! The binding holds, in plan order, the union of the leaves so far; a leaf found around the arriving edge is bound in place first
-//! and the union it joins is read in before it, the cut's vertices being equal in both.
-//! Reference: paper 003, Algorithm 2 (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
+//! The binding holds, in plan order, the union of the leaves so far; a leaf found around the arriving edge is bound in place
+//! first and the union it joins is read in before it, the cut's vertices being equal in both. Reference: paper 003, Algorithm 2
+//! (`leaf_found`, `union_found`) and Algorithm 3 (`arrived`, `search_backward`).
 
 use graphtide_engine::arrival::Arrival;
 use graphtide_engine::ids::UnitId;
@@ -48,8 +48,8 @@ pub struct Run<'r, 'a, 'p, T> {
 }
 
 impl<T: Tracer> Run<'_, '_, '_, T> {
-    /// The arriving edge is bound as an edge of leaf `level`, that `query_edge` of the pattern: finds the matches of the leaf that it
-    /// makes.
+    /// The arriving edge is bound as an edge of leaf `level`, that `query_edge` of the pattern: finds the matches of the leaf
+    /// that it makes.
     #[inline]
     pub fn arrived(&mut self, level: usize, query_edge: u8, arrives: &Arrives) {
         let step = leaf(level).arrival(query_edge);

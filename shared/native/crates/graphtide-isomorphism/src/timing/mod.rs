@@ -4,9 +4,9 @@
 //! time-constrained match of its prefix or union; a complete match is reported by the edge that completes it and not stored.
 //! Cost: an arriving edge costs one probe by join vertices for every query edge it can match, and work for each node found and
 //! made; expiry costs O(expired); a deleted edge is marked, its partial matches are passed over and leave with the window.
-//! Reference: paper 004, Algorithms 1 and 2, sections 4 and 7. Deviations: lists are hashed on the join vertices where the paper
-//! scans them; ties break an order (`ti > tj` in Algorithm 2, line 12, lets them pass against Definition 4); nodes hang at their
-//! oldest edge instead of linking to their children, which expires the same nodes with fewer links.
+//! Reference: paper 004, Algorithms 1 and 2, sections 4 and 7. Deviations: lists are hashed on the join vertices where the
+//! paper scans them; ties break an order (`ti > tj` in Algorithm 2, line 12, lets them pass against Definition 4); nodes hang
+//! at their oldest edge instead of linking to their children, which expires the same nodes with fewer links.
 
 mod compile;
 mod edges;

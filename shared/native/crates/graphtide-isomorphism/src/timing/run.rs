@@ -206,8 +206,8 @@ impl<T: Tracer> Run<'_, '_, '_, T> {
         self.tracer.leave();
     }
 
-    /// `scratch.unions[level]` is new: checks its predicates, then reports it, or stores it and goes on. `partner` is the part that
-    /// was stored before.
+    /// `scratch.unions[level]` is new: checks its predicates, then reports it, or stores it and continues. `partner` is the
+    /// part that was stored before.
     fn joined(&mut self, level: usize, parts: (NodeRef, NodeRef), partner: NodeRef, scratch: &mut Scratch) {
         let at = union(level);
         let engine = &*self.engine;

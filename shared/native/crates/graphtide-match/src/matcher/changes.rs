@@ -1,11 +1,11 @@
 //! Finds the patterns whose counts have changed.
 //!
-//! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire. So a
-//! look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ, and to those
-//! that held something then. Where more changed than are asked for, calls return them in rotation, those at a limit first.
-//! Event patterns and graph queries count no hits: each is looked at.
-//! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns looked at;
-//! nothing while records are taken.
+//! What a pattern counts changes where an edge satisfies one of its query edges, or where it holds something, which may expire.
+//! So a look compares the hits of the signatures with those of the last look, and goes to the patterns of those that differ,
+//! and to those that held something then. Where more changed than are asked for, calls return them in rotation, those at a
+//! limit first. Event patterns and graph queries count no hits: each is looked at.
+//! Cost: O(signatures) of eight bytes each, where edges are deleted a look at each pattern's retractions, and the patterns
+//! looked at; nothing while records are taken.
 
 use graphtide_engine::engine::Engine;
 use graphtide_engine::ids::{PatternId, SignatureId};
@@ -90,7 +90,8 @@ impl PatternCounts {
         }
     }
 
-    /// A pattern whose records no signature counts. Its work and bytes change with every record, so they are reported with the rest.
+    /// A pattern whose records no signature counts. Its work and bytes change with every record, so they are reported with the
+    /// rest.
     fn of_own(number: PatternId, query: &Query, unit: &impl Unit) -> Self {
         Self {
             candidates: query.reports.timeouts + query.reports.extensions,
@@ -124,8 +125,8 @@ impl AllUnits<'_> {
 }
 
 impl Changes {
-    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
-    /// they were 0. Matches that nobody holds may be retracted, if so said.
+    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new
+    /// pattern they were 0. Matches that nobody holds may be retracted, if so said.
     pub fn take(&mut self, queries: &[Query], units: AllUnits<'_>, may_retract: bool, most: usize) -> Vec<PatternId> {
         let Self { hits, pattern_counts, waiting, next } = self;
         let Subgraphs { hits: hits_now, dispatch, .. } = units.subgraphs;

@@ -1,10 +1,10 @@
 //! Output deduplication: of the matches with the same edges a pattern emits the first, and of those with
 //! the same key the first in each interval of time.
 //!
-//! Of matches that one record completes, the first is that whose edges, in the order of the text, are the earliest in the stream: so
-//! neither the engine nor its plan decides which is emitted. What was emitted in an interval follows from its records and from
-//! the lookback before it, so a replay of these without output restores the state.
-//! Keys are state: a pattern holds no more of them than its limits allow, and does at the bound what they say.
+//! Of matches that one record completes, the first is that whose edges, in the order of the text, are the earliest in the
+//! stream: so neither the engine nor its plan decides which is emitted. What was emitted in an interval follows from its
+//! records and from the lookback before it, so a replay of these without output restores the state. Keys are state: a pattern
+//! holds no more of them than its limits allow, and does at the bound what they say.
 //! Cost: one comparison a hand-over if all patterns emit all; else a match costs its key and a lookup, an emitted one 16 bytes
 //! while its interval lasts and, where the stream may delete, its identity while it may be retracted.
 
@@ -105,7 +105,8 @@ pub struct Candidate {
 }
 
 impl Deduplication {
-    /// What a specification asks for, of a pattern with these limits; none if all matches are emitted. Keys may take half of its bytes.
+    /// What a specification asks for, of a pattern with these limits; none if all matches are emitted. Keys may take half of
+    /// its bytes.
     pub fn new(spec: &DeduplicationSpec, limits: &Limits) -> Option<Box<Self>> {
         let most = limits.state_bytes.map_or(MOST_KEYS, |bytes| (bytes / 2 / KEY_BYTES).clamp(1, MOST_KEYS)) as usize;
         let once = spec.once.map(|spec| OnePerKey {

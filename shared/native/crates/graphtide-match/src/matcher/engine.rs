@@ -57,8 +57,8 @@ macro_rules! each {
 }
 
 impl AnyEngine {
-    /// Makes the engine that a pattern's plan asks for; `across` are the predicates that no edge decides alone, `rings` the lists of
-    /// its edges.
+    /// Makes the engine that a pattern's plan asks for; `across` are the predicates that no edge decides alone, `rings` the
+    /// lists of its edges.
     pub fn new(
         unit: UnitId,
         spec: &PatternSpec,
@@ -104,8 +104,8 @@ impl AnyEngine {
         }
     }
 
-    /// Takes over what another engine of the same pattern knows, where it can: says whether its limits allow that; where it cannot,
-    /// nothing, and the edges of the window are to be taken again.
+    /// Takes over what another engine of the same pattern knows, where it can: says whether its limits allow that; where it
+    /// cannot, nothing, and the edges of the window are to be taken again.
     pub fn take_over(&mut self, other: &mut Self, meter: &mut Meter<'_>) -> Option<bool> {
         Some(self.simulated_mut()?.take_over(other.simulated_mut()?, meter))
     }

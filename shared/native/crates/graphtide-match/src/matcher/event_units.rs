@@ -130,8 +130,8 @@ impl EventUnit {
         }
     }
 
-    /// The vertices of its plan that a pattern's matches come from, with how many instances are stored of each, were at most, and
-    /// ever were.
+    /// The vertices of its plan that a pattern's matches come from, with how many instances are stored of each, were at most,
+    /// and ever were.
     pub fn instances(&self, pattern: PatternId) -> impl Iterator<Item = (u32, usize, usize, u64)> {
         let member = self.places.get(&pattern).map(|&place| &self.members[place as usize]);
         let own = member.map_or(&[][..], |member| &member.vertices);

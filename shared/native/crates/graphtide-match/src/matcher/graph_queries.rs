@@ -1,7 +1,8 @@
-//! Units of graph queries: each has operators that its queries share, the edges that these know, and the records that it asks for.
+//! Units of graph queries: each has operators that its queries share, the edges that these know, and the records that it asks
+//! for.
 //!
-//! Queries that are given together, have the same limits and an operator in common that is no scan are one unit; one that comes
-//! later is a unit. A query that goes takes along the operators that no other needs.
+//! Queries that are given together, have the same limits and an operator in common that is not a scan are one unit; one that
+//! comes later is a unit. A query that goes takes along the operators that no other needs.
 //! Cost: that of the operators; a result costs its parts.
 
 mod replanning;
@@ -104,7 +105,8 @@ impl GraphUnit {
 
     /// Bytes that a record may add.
     ///
-    /// Cost: what records added is counted as they come; what is held is counted anew when that has grown by a share of the bound.
+    /// Cost: what records added is counted as they come; what is held is counted anew when that has grown by a share of the
+    /// bound.
     fn room(&mut self) -> u64 {
         let Some(most) = self.bound_in_bytes().filter(|_| self.queries.is_some()) else { return u64::MAX };
         if self.bytes.1 > most / RECOUNTED {

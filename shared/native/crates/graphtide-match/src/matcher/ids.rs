@@ -1,7 +1,7 @@
 //! The edges of the window by their ids, where edges may be deleted.
 //!
-//! An id may come again once its first edge has left the window, which the store may still hold: it names the newest. What was made
-//! is never deleted, and has no entry where another has its id.
+//! An id may come again once its first edge has left the window, which the store may still hold: it names the newest. What was
+//! made is never deleted, and has no entry where another has its id.
 //! Cost: one look-up an edge.
 
 use std::hash::BuildHasher;

@@ -24,7 +24,8 @@ impl Matcher {
     ///
     /// A pattern that reaches a limit on the way behaves as its policy says; under the policy to fail it is paused.
     /// The batches have the columns of the batches that follow, and deletions; edges that the pattern cannot use are passed
-    /// over. Attributes that only other patterns read may be missing. Where the window counts edges, ordinals are how many came before.
+    /// over. Attributes that only other patterns read may be missing. Where the window counts edges, ordinals are how many came
+    /// before.
     pub fn add(&mut self, spec: &PatternSpec, past: Past<'_>, meter: &mut Meter<'_>) -> Result<PatternId, InvalidPlan> {
         self.changing(&spec.name)?.add(spec, past, meter)
     }
@@ -54,25 +55,26 @@ impl Matcher {
         self.changing(&number.0.to_string())?.remove(number)
     }
 
-    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does
-    /// not let be warmed, is refused, and the old one goes on.
+    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter
+    /// does not let be warmed, is refused, and the old one continues.
     pub fn replan(&mut self, number: PatternId, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         self.changing(&number.0.to_string())?.replan(number, plan, meter)
     }
 
-    /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they have.
+    /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they
+    /// have.
     ///
-    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take it,
-    /// is refused, and the units go on as they are; so is one for patterns that a limit stopped. Matches that lacked before are
-    /// marked as lacking from then on.
+    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take
+    /// it, is refused, and the units continue as they are; so is one for patterns that a limit stopped. Matches that lacked
+    /// before are marked as lacking from then on.
     pub fn regroup(&mut self, spec: &EventUnitSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         self.changing(&spec.name())?.regroup(spec, meter)
     }
 
     /// Gives graph queries other plans from the next record on; returns the numbers of those that have them.
     ///
-    /// Arguments: the plans, each with the number of its query; the records of the longest window before the next record that were
-    /// [selected](Self::selected_by_queries), in their order.
+    /// Arguments: the plans, each with the number of its query; the records of the longest window before the next record that
+    /// were [selected](Self::selected_by_queries), in their order.
     pub fn replan_graphs(
         &mut self,
         specs: &[GraphQuerySpec],
@@ -115,7 +117,8 @@ impl Matcher {
         self.report_expiry(self.window.clocks.now(), meter, Units::wake)
     }
 
-    /// Sets a watermark: no record before it follows. Patterns emit what follows from that alone. The newest record stays the newest.
+    /// Sets a watermark: no record before it follows. Patterns emit what follows from that alone. The newest record stays the
+    /// newest.
     pub fn pass_time(&mut self, watermark: Time, meter: &mut Meter<'_>) -> Progress {
         self.window.clocks.pass(watermark);
         let now = self.window.clocks.now();
@@ -124,10 +127,10 @@ impl Matcher {
     }
 }
 
-/// A matcher goes on where another stopped.
+/// A matcher continues where another stopped.
 impl Matcher {
-    /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges that
-    /// some query edge could be, and deletions. Their ordinals are how many edges had come before.
+    /// The records of the batch that was taken last that the patterns' state can depend on, where patterns may change: edges
+    /// that some query edge could be, and deletions. Their ordinals are how many edges had come before.
     pub fn selected(&self, batch: &EdgeBatch) -> EdgeBatch {
         self.selection.records(batch, self.window.clocks.now().edges)
     }
@@ -240,8 +243,8 @@ impl Matcher {
         Some((query, &self.subgraphs.units[query.unit?.subgraph()?.place()]))
     }
 
-    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new pattern
-    /// they were 0.
+    /// Returns the patterns whose counts are not what they were when they had their last turn, so many at most; of a new
+    /// pattern they were 0.
     pub fn changed(&mut self, most: usize) -> Vec<PatternId> {
         let Self { registry, subgraphs, own, output, .. } = self;
         registry.changes.take(&registry.queries, AllUnits { subgraphs, own }, output.reported.is_some(), most)

@@ -1,13 +1,13 @@
 //! Patterns that come and go while the stream runs.
 //!
-//! A pattern that comes brings the past with it. Its unit takes that, and goes on with the next record. A pattern that goes leaves
-//! nothing but edges, which leave with the window.
-//! Patterns that are equal but for their names, plans and limits included, share one unit: one that joins it needs no past, for the
-//! unit has had it. What does not follow from the edges of the window is a pattern's own, so patterns whose engine carries such state
-//! are alone, and so is who would join a unit that lacks something.
+//! A pattern that comes brings the past with it. Its unit takes that, and continues with the next record. A pattern that goes
+//! leaves nothing but edges, which leave with the window. Patterns that are equal but for their names, plans and limits
+//! included, share one unit: one that joins it needs no past, for the unit has had it. What does not follow from the edges of
+//! the window is a pattern's own, so patterns whose engine carries such state are alone, and so is who would join a unit that
+//! lacks something.
 //! Invariant: each pattern is of one unit, and has been of it or of one that knew the same since it came.
-//! Cost: O(edges of the pattern's past + signatures it brings × classes of labels); of the other patterns, eight bytes are copied,
-//! and a number is compared. To join a unit costs the latter alone.
+//! Cost: O(edges of the pattern's past + signatures it brings × classes of labels); of the other patterns, eight bytes are
+//! copied, and a number is compared. To join a unit costs the latter alone.
 
 use std::sync::Arc;
 
@@ -174,11 +174,11 @@ impl Membership<'_> {
         Ok(())
     }
 
-    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter does
-    /// not let be warmed, is refused, and the old one goes on.
+    /// Gives a pattern another plan; says whether it has it: a plan that reaches a limit while it is warmed, or that the meter
+    /// does not let be warmed, is refused, and the old one continues.
     ///
-    /// Of several patterns of a unit, the first that is given another plan leaves it with an engine of its own, and the others follow
-    /// it there.
+    /// Of several patterns of a unit, the first that is given another plan leaves it with an engine of its own, and the others
+    /// follow it there.
     pub fn replan(&mut self, number: PatternId, plan: PlanSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         let own = self.unit_of(number)?.subgraph().ok_or_else(|| unknown(number))?;
         let Some(before) = self.subgraphs.spec_of(own) else { return Ok(false) };
@@ -200,11 +200,12 @@ impl Membership<'_> {
         Ok(true)
     }
 
-    /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they have.
+    /// Lets one unit, with a plan of its own, have all event patterns of one unit or of several, under the numbers that they
+    /// have.
     ///
-    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take it,
-    /// is refused, and the units go on as they are; so is one for patterns that a limit stopped. Matches that lacked before are
-    /// marked as lacking from then on.
+    /// Says whether it has them: a plan that reaches a limit while it takes the past again, or that the meter does not let take
+    /// it, is refused, and the units continue as they are; so is one for patterns that a limit stopped. Matches that lacked
+    /// before are marked as lacking from then on.
     pub fn regroup(&mut self, spec: &EventUnitSpec, meter: &mut Meter<'_>) -> Result<bool, InvalidPlan> {
         spec.check()?;
         let numbers: Vec<PatternId> = spec.patterns.iter().filter_map(|pattern| pattern.number.map(PatternId)).collect();

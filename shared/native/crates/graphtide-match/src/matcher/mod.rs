@@ -1,12 +1,13 @@
 //! Many patterns in one pass over an ordered stream.
 //!
-//! For each record: units of event patterns and of graph queries have it first; an edge goes on to the dispatch by labels, then to the
-//! units of subgraph patterns, in the window that they share. A unit is what matches some patterns: most have one.
-//! The parts have invariants of their own: the [registry](registry) knows the patterns, the [window](window) the edges, the units
-//! of [subgraphs], [events](event_units) and [graphs](graph_queries) match, and the [output](output) says what is reported.
-//! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it satisfies.
-//! Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with the record say so
-//! as under `shed`. A pattern's work may be bounded ([`work_budgets`]).
+//! For each record: units of event patterns and of graph queries have it first; an edge continues to the dispatch by labels,
+//! then to the units of subgraph patterns, in the window that they share. A unit is what matches some patterns: most have one.
+//! The parts have invariants of their own: the [registry](registry) knows the patterns, the [window](window) the edges, the
+//! units of [subgraphs], [events](event_units) and [graphs](graph_queries) match, and the [output](output) says what is
+//! reported.
+//! Cost: an edge that no pattern can use costs the dispatch alone; otherwise work in proportion to the query edges it
+//! satisfies. Work is counted on a meter, which may pause it anywhere, and end it: then the patterns that were not done with
+//! the record say so as under `shed`. A pattern's work may be bounded ([`work_budgets`]).
 
 mod changes;
 mod clocks;
@@ -119,9 +120,9 @@ impl Matcher {
 
     /// Takes records from number `from` until the batch ends, `most` matches were found, or a limit or the meter ends the run.
     ///
-    /// Records come in order of time over all calls: the sequencer's work. One that does not, or comes before a time that is said to
-    /// have passed, is refused and counted. What the meter ended was taken as far as `consumed` says,
-    /// the last record perhaps in part; patterns that lost something by it say so from then on.
+    /// Records come in order of time over all calls: the sequencer's work. One that does not, or comes before a time that is
+    /// said to have passed, is refused and counted. What the meter ended was taken as far as `consumed` says, the last record
+    /// perhaps in part; patterns that lost something by it say so from then on.
     pub fn push(&mut self, batch: &EdgeBatch, from: usize, most: usize, meter: &mut Meter<'_>) -> Progress {
         if from == 0 {
             self.selection.begin();
@@ -270,8 +271,8 @@ impl Matcher {
         self.subgraphs.advance(before, &mut self.output.rows, meter);
     }
 
-    /// Lets event patterns and graph queries have a record, and takes a deletion for all; none if it is an edge, which others are to
-    /// have, too.
+    /// Lets event patterns and graph queries have a record, and takes a deletion for all; none if it is an edge, which others
+    /// are to have, too.
     fn take_as_event(&mut self, batch: &EdgeBatch, row: usize, out: &mut MatchBatch, meter: &mut Meter<'_>) -> Option<Next> {
         let Self { own, subgraphs, window, registry, output, budgets, selection, .. } = self;
         let clocks = window.clocks;
@@ -354,7 +355,7 @@ impl Matcher {
         self.totals.peak_partial_matches = self.totals.peak_partial_matches.max(held as u64);
     }
 
-    /// Lets go of what left the longest windows, and looks at the bytes that patterns take.
+    /// Drops what left the longest windows, and looks at the bytes that patterns take.
     fn end_chunk(&mut self, meter: &mut Meter<'_>) -> Result<(), LimitReached> {
         let now = self.window.clocks.now();
         let alive_from = self.window.alive_from(now);

@@ -1,8 +1,8 @@
 //! What is reported of the matches that units found: which of them, under which names, in which order.
 //!
-//! Rows of subgraph patterns wait until they are handed over, as references into the window. What other units find goes out at once,
-//! behind the rows before it: so matches are in the order of detection. Matches of a stream that may delete are remembered, to be
-//! retracted. Of patterns that do not report all matches, [`deduplication`](super::deduplication) decides.
+//! Rows of subgraph patterns wait until they are handed over, as references into the window. What other units find goes out at
+//! once, behind the rows before it: so matches are in the order of detection. Matches of a stream that may delete are
+//! remembered, to be retracted. Of patterns that do not report all matches, [`deduplication`](super::deduplication) decides.
 //! Cost: O(1) a match, with its parts; a comparison a hand-over that has nothing.
 
 use std::sync::Arc;
@@ -274,8 +274,8 @@ impl Output {
         });
     }
 
-    /// Hands over what a unit with a store of its own found, behind the rows before it; `f` appends it and returns how many matches
-    /// that is.
+    /// Hands over what a unit with a store of its own found, behind the rows before it; `f` appends it and returns how many
+    /// matches that is.
     #[inline]
     pub fn append(
         &mut self,

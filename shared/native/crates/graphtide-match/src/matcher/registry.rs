@@ -89,7 +89,7 @@ impl Registry {
         self.changes.replanned(number, self.queries.len());
     }
 
-    /// Lets go of what was reported in intervals that are over; calls `f` where there are too many keys in one, with the bound.
+    /// Drops what was reported in intervals that are over; calls `f` where there are too many keys in one, with the bound.
     #[cold]
     pub fn check_keys(
         &mut self,

@@ -1,7 +1,7 @@
 //! Matches reported within the window, kept so that a deletion can retract them.
 //!
-//! Kept only where the stream may delete. A match leaves once every edge it could hold has left the longest windows, and what was
-//! kept before it.
+//! Kept only where the stream may delete. A match leaves once every edge it could hold has left the longest windows, and what
+//! was kept before it.
 //! Cost: O(edges of the match) to keep, O(matches of the edge) to retract.
 
 use std::collections::VecDeque;

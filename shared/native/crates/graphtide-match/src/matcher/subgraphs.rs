@@ -1,7 +1,7 @@
 //! Units of subgraph patterns: each an engine with the patterns that it matches, in the window that all share.
 //!
-//! An edge goes to the units one of whose query edges it could be, by the signatures that it satisfies; then it is listed for later
-//! searches. What no unit kept is taken back at once.
+//! An edge goes to the units one of whose query edges it could be, by the signatures that it satisfies; then it is listed for
+//! later searches. What no unit kept is taken back at once.
 //! Invariant: a number of a signature is given again only when every edge has left that may be named as having satisfied it.
 //! Cost: an edge costs work in proportion to the query edges that it satisfies; the rest is that of the engines.
 
@@ -198,8 +198,8 @@ impl Subgraphs {
         next
     }
 
-    /// Lets units take no further account of an edge that is deleted; says whether matches that have it end, of engines that do not
-    /// report that.
+    /// Lets units take no further account of an edge that is deleted; says whether matches that have it end, of engines that do
+    /// not report that.
     pub fn delete(&mut self, deleted: &Deleted, window: &Window, rows: &mut Rows, meter: &mut Meter<'_>) -> bool {
         let mut ends_matches = false;
         for signature in window.signatures_of(deleted.edge, &self.dispatch) {
@@ -314,12 +314,12 @@ impl Subgraphs {
         units.iter_mut().try_for_each(|unit| unit.check_bytes(postings, more(unit), meter))
     }
 
-    /// Lets go of the order of pasts that have left their windows.
+    /// Drops the order of pasts that have left their windows.
     pub fn forget_pasts(&mut self, now: Now) {
         self.units.iter_mut().for_each(|unit| unit.forget_past(now));
     }
 
-    /// Lets go of the traced partial matches that the window has passed.
+    /// Drops the traced partial matches that the window has passed.
     pub fn expire_traces(&mut self, window: &Window) {
         self.units.iter_mut().for_each(|unit| unit.expire_trace(window));
     }

@@ -1,8 +1,9 @@
-//! What runs in a pass: a unit matches some patterns, by an engine of subgraphs, a detector of events or operators of graph queries.
+//! What runs in a pass: a unit matches some patterns, by an engine of subgraphs, a detector of events or operators of graph
+//! queries.
 //!
-//! A unit takes the records that it asks for, between two of them what time brings, and before the first its past. What it knows
-//! follows from the records of its window, in their order, so it is rebuilt by a replay.
-//! Units of each kind are called under their own type: a record costs what it would without the trait.
+//! A unit takes the records that it asks for, between two of them what time brings, and before the first its past. What it
+//! knows follows from the records of its window, in their order, so it is rebuilt by a replay. Units of each kind are called
+//! under their own type: a record costs what it would without the trait.
 
 use graphtide_engine::engine::Usage;
 use graphtide_engine::ids::PatternId;
@@ -99,7 +100,7 @@ impl Guard {
         Self { limits, counts: Counts::default(), paused: false, limit: None, taken: Time::MIN, limited_at: None, shed: false }
     }
 
-    /// Does as the policy says, now that a limit was reached; says whether the unit is to let go of its state. Under the policy to
+    /// Does as the policy says, now that a limit was reached; says whether the unit is to drop its state. Under the policy to
     /// fail, `first` is the pattern that is named.
     #[cold]
     pub fn at_limit(&mut self, limit: &str, first: Option<PatternId>) -> Result<bool, LimitReached> {
@@ -134,7 +135,7 @@ pub enum Removal {
 pub enum Warm {
     /// With all the state.
     Whole,
-    /// The unit reached a limit, or was not let go on.
+    /// The unit reached a limit, or was not let continue.
     Limited,
 }
 

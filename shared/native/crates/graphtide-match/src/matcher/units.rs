@@ -1,8 +1,8 @@
 //! Units of one family that hold records in stores of their own, and who of them has a record.
 //!
-//! A record goes to the units that ask for its label, a deletion to all. A unit gets the time when it has something to settle, and
-//! at the end of a chunk, so that it holds nothing for ever. What it finds goes out at once, for its records are its own: the window
-//! of the matcher knows nothing of them. A unit that comes takes its past again before it reports anything.
+//! A record goes to the units that ask for its label, a deletion to all. A unit gets the time when it has something to settle,
+//! and at the end of a chunk, so that it holds nothing for ever. What it finds goes out at once, for its records are its own:
+//! the window of the matcher knows nothing of them. A unit that comes takes its past again before it reports anything.
 //! Cost: a look-up of the label a record, and a comparison with the next bound of all; else what the units do.
 
 use std::cmp::Reverse;
@@ -72,7 +72,8 @@ pub trait OwnStore:
     /// Whether it has something to hand over.
     fn has_found(&self) -> bool;
 
-    /// Whether what it took last could have been of use, if no limit had been reached: who asks for the same later depends on it.
+    /// Whether what it took last could have been of use, if no limit had been reached: who asks for the same later depends on
+    /// it.
     fn wants_last(&self, is_held: bool) -> bool {
         is_held
     }

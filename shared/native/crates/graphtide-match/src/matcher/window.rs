@@ -1,8 +1,8 @@
 //! The edges of the window that the patterns of subgraphs share, and where the stream is.
 //!
-//! Invariant: the store has every edge of the longest windows that somebody keeps, and each edge at least until the rows that name it
-//! are handed over; a vertex has its number while an edge has it. What left all windows is of use to nobody.
-//! Where plans may change, every edge that some query edge could be is kept, with the signatures that it satisfied.
+//! Invariant: the store has every edge of the longest windows that somebody keeps, and each edge at least until the rows that
+//! name it are handed over; a vertex has its number while an edge has it. What left all windows is of use to nobody. Where
+//! plans may change, every edge that some query edge could be is kept, with the signatures that it satisfied.
 //! Cost: O(1) an edge that comes or leaves, with the columns that somebody reads.
 
 use graphtide_engine::arrival::Deleted;
@@ -233,7 +233,7 @@ impl Window {
         signatures
     }
 
-    /// Whether units are to let go of what left the window, which they then do.
+    /// Whether units are to drop what left the window, which they then do.
     pub fn begin_sweep(&mut self) -> bool {
         let now = self.clocks.now();
         let alive_from = self.alive_from(now);
@@ -245,7 +245,7 @@ impl Window {
         is_due
     }
 
-    /// Lets go of the edges that left.
+    /// Drops the edges that left.
     pub fn expire(&mut self, alive_from: Now, meter: &mut Meter<'_>) {
         loop {
             meter.tick(1);
@@ -266,7 +266,8 @@ impl Window {
         }
     }
 
-    /// Finds an edge of the past in the store, or stores it late; it is known to satisfy what it does. None if edges are not kept so.
+    /// Finds an edge of the past in the store, or stores it late; it is known to satisfy what it does. None if edges are not
+    /// kept so.
     pub fn recall(
         &mut self,
         known: &mut OfTime,

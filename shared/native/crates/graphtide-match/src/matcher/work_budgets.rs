@@ -2,9 +2,10 @@
 //! patterns and graph queries have accounts as engines have.
 //!
 //! Every unit has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
-//! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time refills nothing: a caller who
-//! sends the stream could move it. So a pass that nobody grants time takes the same records to the same end, wherever it runs.
-//! While the shared account is empty, the unit that spent most of late is refused, if that was much, and no other.
+//! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time refills nothing: a
+//! caller who sends the stream could move it. So a pass that nobody grants time takes the same records to the same end,
+//! wherever it runs. While the shared account is empty, the unit that spent most of late is refused, if that was much, and no
+//! other.
 //! Cost: O(1) an insertion; the search for the one that spent most is O(patterns), once in [`PATIENCE`] records at most.
 
 use super::unit_ref::UnitRef;

@@ -26,7 +26,7 @@ fn a_factor_for_each_query_edge_is_more_than_a_match_has() {
 }
 
 /// The query is the path u -> v -> w by a p and a q; the stream is x -> y by a p, r -> s by a q, y -> z by a q. The second edge
-/// makes for a signature match that is none, after which line 10 goes on from the second edge.
+/// makes for a signature match that is none, after which line 10 continues from the second edge.
 /// `a_match_needs_the_first_edge_of_the_window` shows that the engines find the match that the third edge completes.
 #[test]
 fn a_product_from_the_second_edge_on_lacks_the_first() {

@@ -202,7 +202,7 @@ def _one_by_one(order: tuple[int, ...]) -> Steps:
 
 
 def _greedy(pattern: Pattern, cost: AlgebraCost) -> tuple[int, ...]:
-    """Return an order that begins with the smallest part and goes on with the smallest that joins."""
+    """Return an order that begins with the smallest part and continues with the smallest that joins."""
     sizes = [cost.of(part.operand).tuples for part in pattern.parts]
     order: tuple[int, ...] = (min(range(len(sizes)), key=sizes.__getitem__),)
     while len(order) < len(sizes):

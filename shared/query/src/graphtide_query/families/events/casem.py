@@ -10,7 +10,7 @@ a parent are merged, if the common sub-pattern has the slots and the order of on
 
 A tree of any depth is then improved by rotations: of a cluster {a, b} and its sibling c, where {a, c} takes off more than
 {a, b}, these become the cluster, and b the sibling. Each rotation shortens the code, so they end; where nearly all nodes are
-equally similar, they go on for long and save little, so there is a bound on them.
+equally similar, they continue for long and save little, so there is a bound on them.
 
 Reference: paper 002, section 4.2.4 (Algorithm 1). Rotations are ours: greedy agglomeration alone ends some percent above.
 """
@@ -179,7 +179,7 @@ class _Agglomeration:
                     heappush(self.candidates, entry)
 
     def _dissolved(self, vertex: int) -> list[int]:
-        """Return the children of a cluster, which is no part of the tree any more; a node is its own child."""
+        """Return the children of a cluster, which is not a part of the tree any more; a node is its own child."""
         if vertex < self.tree.nodes:
             return [vertex]
         self.tree.parents[vertex] = vertex

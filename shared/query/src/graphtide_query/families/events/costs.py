@@ -3,7 +3,7 @@
 Three things take time. An event goes into each slot that takes it and that no parent fills. A vertex looks at combinations of
 its parents' instances and the events of its other slots, the rarest first; each is looked at once, when the last of its events
 comes, so an event of the stream brings all of a vertex's time through the number of events in that time. What passes is stored
-if others go on from it: that it is stored once is what sharing saves, and that it is stored at all is what sharing costs.
+if others continue from it: that it is stored once is what sharing saves, and that it is stored at all is what sharing costs.
 
 A pattern that asks for counts alone, and whose slots have nothing to do with each other but their order, is counted in its
 events, whatever is shared.
@@ -40,7 +40,7 @@ TAKE: Final = 60.0
 LOOK: Final = 15.0
 """Nanoseconds for an event or an instance that is looked at."""
 STORE: Final = 120.0
-"""Nanoseconds for an instance that is stored, from which others go on, and which is forgotten when its time is over."""
+"""Nanoseconds for an instance that is stored, from which others continue, and which is forgotten when its time is over."""
 
 KEEP: Final = 250.0
 """Nanoseconds for an event that a unit asks for, and keeps for as long as it is of use."""

@@ -1,8 +1,8 @@
 //! Units of event patterns that become one, or one that gets another plan, while the stream runs.
 //!
-//! A unit holds the events of its patterns, in a store of its own. The new one takes what the others hold again, each event once,
-//! and emits nothing of it; then it replaces them, between two records. So nothing is lost and nothing comes twice: what they
-//! would emit once time has passed, it emits.
+//! A unit holds the events of its patterns, in a store of its own. The new one takes what the others hold again, each event
+//! once, and emits nothing of it; then it replaces them, between two records. So nothing is lost and nothing comes twice: what
+//! they would emit once time has passed, it emits.
 //! Cost: that of detecting once more in the events that are held, and of another store of them until the others are gone.
 
 use graphtide_engine::ids::PatternId;

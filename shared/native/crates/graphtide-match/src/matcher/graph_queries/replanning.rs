@@ -1,8 +1,8 @@
 //! Changing the plans of graph queries while the stream runs.
 //!
-//! Operators keep tuples, not the edges that those of another plan would begin with. So somebody keeps the records that queries read
-//! for as long as they are of use, and new operators take them, between two records: what is emitted from then on follows from these
-//! alone. A unit whose results may be missing keeps its plans, as does one that reaches a limit on the way.
+//! Operators keep tuples, not the edges that those of another plan would begin with. So somebody keeps the records that queries
+//! read for as long as they are of use, and new operators take them, between two records: what is emitted from then on follows
+//! from these alone. A unit whose results may be missing keeps its plans, as does one that reaches a limit on the way.
 //! Cost: that of answering the records kept, once a unit; both states are held meanwhile.
 
 use graphtide_algebra::{PlanSpec, Queries};
@@ -23,8 +23,8 @@ const COUNTED: usize = 1024;
 impl Units<GraphUnit> {
     /// Gives queries of a unit other plans from the next record on; says whether they have them.
     ///
-    /// Arguments: the plans with the numbers of their queries; the records of the longest window before the next record that were
-    /// selected for graph queries, in their order.
+    /// Arguments: the plans with the numbers of their queries; the records of the longest window before the next record that
+    /// were selected for graph queries, in their order.
     pub fn replan(
         &mut self,
         number: u32,
@@ -51,7 +51,7 @@ impl Units<GraphUnit> {
         Ok(true)
     }
 
-    /// Lets a unit go on with other operators.
+    /// Lets a unit continue with other operators.
     fn take_over(&mut self, number: u32, plans: Vec<PlanSpec>, fresh: Queries) {
         let unit = self.get_mut(number);
         let labels = |queries: &Queries| queries.asks().map(Iterator::collect::<Vec<u32>>);
@@ -66,7 +66,8 @@ impl Units<GraphUnit> {
 }
 
 impl GraphUnit {
-    /// New operators with the state that they would have if they had been there all along; none if they exceed a limit on the way.
+    /// New operators with the state that they would have if they had been there all along; none if they exceed a limit on the
+    /// way.
     fn brought(&self, mut fresh: Queries, past: &[&EdgeBatch], meter: &mut Meter<'_>) -> Option<Queries> {
         for place in (0..).zip(&self.members).filter_map(|(place, member)| member.is_none().then_some(place)) {
             fresh.remove(place);

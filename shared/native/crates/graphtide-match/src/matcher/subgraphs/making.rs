@@ -80,7 +80,7 @@ impl Subgraphs {
         self.occupy(number, warm, window);
     }
 
-    /// Lets a new unit go on from its past, as far as that went.
+    /// Lets a new unit continue from its past, as far as that went.
     pub fn occupy(&mut self, number: UnitId, warm: Warm, window: &mut Window) {
         let unit = &mut self.units[number.place()];
         if warm == Warm::Limited {

@@ -1,9 +1,9 @@
 //! Changing the plan of patterns while the stream runs.
 //!
-//! The new engine is warmed by the patterns' edges of the window, its matches are thrown away because the old engine has reported
-//! them, and it takes over between two records: nothing is lost and nothing comes twice. Engines of dual simulation hand over what
-//! they hold. Of several patterns of a unit, the first that is given another plan leaves it with an engine of its own, and the others
-//! follow it there.
+//! The new engine is warmed by the patterns' edges of the window, its matches are thrown away because the old engine has
+//! reported them, and it takes over between two records: nothing is lost and nothing comes twice. Engines of dual simulation
+//! hand over what they hold. Of several patterns of a unit, the first that is given another plan leaves it with an engine of
+//! its own, and the others follow it there.
 //! Cost: O(edges kept) for one change, mostly the pattern's own; nothing for one that follows.
 
 use graphtide_engine::engine::Engine;
@@ -44,7 +44,7 @@ impl Subgraphs {
         new.members.clone_from(&old.members);
         new.past.clone_from(&old.past);
         new.guard.paused = old.guard.paused;
-        // What its lists gave up is missing from now on, whether it goes on reading them or not.
+        // What its lists gave up is missing from now on, whether it continues reading them or not.
         new.guard.shed = old.has_shed(&self.postings);
         new.guard.limit.clone_from(&old.guard.limit);
         new.guard.limited_at = old.guard.limited_at;
@@ -75,7 +75,7 @@ impl Subgraphs {
         Ok(true)
     }
 
-    /// Makes a unit that goes on where another is, whose pattern has another plan; none if that is not let be.
+    /// Makes a unit that continues where another is, whose pattern has another plan; none if that is not let be.
     pub fn split(
         &mut self,
         own: UnitId,
@@ -98,8 +98,8 @@ impl Subgraphs {
         Ok(Some(unit))
     }
 
-    /// Lets an engine begin to count its matches, if it knows what does not follow from the edges of the window: that is its own
-    /// pattern's, for its unit has no other.
+    /// Lets an engine begin to count its matches, if it knows what does not follow from the edges of the window: that is its
+    /// own pattern's, for its unit has no other.
     pub fn begin_counting(&mut self, number: UnitId, now: Now, rows: &mut Rows, meter: &mut Meter<'_>) {
         let unit = &mut self.units[number.place()];
         if !unit.engine.may_consume() {

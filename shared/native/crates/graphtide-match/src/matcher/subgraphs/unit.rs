@@ -1,13 +1,13 @@
 //! A unit of subgraph patterns: an engine with the patterns that it matches.
 //!
-//! Most units have one pattern. Patterns that differ in names alone may be one unit: what one of them finds all find, each under its
-//! names, and the state is held once ([`membership`](crate::matcher::membership)).
+//! Most units have one pattern. Patterns that differ in names alone may be one unit: what one of them finds all find, each
+//! under its names, and the state is held once ([`membership`](crate::matcher::membership)).
 //!
-//! A new engine is given the state that it would have if it had been there all along. A matcher whose patterns may change keeps every
-//! edge that some query edge could be, with the signatures it satisfied; the engine takes those of its patterns in stream order. Lists
-//! that it reads are detached meanwhile, because they have edges that come later; those that nobody had kept as it needs them stay as
-//! they come out. Edges of one time may come in another order than they had: what an engine stores does not depend on that, since an
-//! order of query edges is one of times.
+//! A new engine is given the state that it would have if it had been there all along. A matcher whose patterns may change keeps
+//! every edge that some query edge could be, with the signatures it satisfied; the engine takes those of its patterns in stream
+//! order. Lists that it reads are detached meanwhile, because they have edges that come later; those that nobody had kept as it
+//! needs them stay as they come out. Edges of one time may come in another order than they had: what an engine stores does not
+//! depend on that, since an order of query edges is one of times.
 //! Cost: O(edges given) to replay.
 
 use graphtide_engine::arrival::{Arrival, Deleted, Deletion, Drained, Outcome};
@@ -285,7 +285,7 @@ impl SubgraphUnit {
         inserted.map(|is_held| is_held || is_remembered)
     }
 
-    /// Lets go of the traced partial matches that the window has passed, while the store still has the edges that they name.
+    /// Drops the traced partial matches that the window has passed, while the store still has the edges that they name.
     pub fn expire_trace(&mut self, window: &Window) {
         if let Some(trace) = &mut self.trace {
             trace.expire(window.clocks.now().on(self.clock), &window.store, &window.vertices);
@@ -331,7 +331,7 @@ impl SubgraphUnit {
         }
     }
 
-    /// Lets go of the order of its past once that has left its window.
+    /// Drops the order of its past once that has left its window.
     pub fn forget_past(&mut self, now: Now) {
         let alive_from = now.alive_from(self.clock, self.engine.lookback());
         if self.past.as_ref().is_some_and(|past| past.is_before(alive_from)) {
@@ -356,7 +356,8 @@ impl SubgraphUnit {
         }
     }
 
-    /// Does as the policy says, now that an insertion was cut; where all work ends it is only noted that matches may be missing.
+    /// Does as the policy says, now that an insertion was cut; where all work ends it is only noted that matches may be
+    /// missing.
     #[cold]
     pub fn refused(&mut self, refusal: Refusal, bounded: Option<Bounded>, meter: &mut Meter<'_>) -> Result<bool, LimitReached> {
         match (refusal, bounded) {
@@ -399,7 +400,8 @@ impl SubgraphUnit {
         query.shed || self.has_shed(postings)
     }
 
-    /// For each edge of a pattern, how many records could be it by themselves since it was added; `all` counts those of signatures.
+    /// For each edge of a pattern, how many records could be it by themselves since it was added; `all` counts those of
+    /// signatures.
     pub fn hits_of(&self, query: &Query, all: &[u64]) -> impl Iterator<Item = u64> {
         self.signatures.iter().zip(&query.hits_before).map(|(&signature, before)| all[signature.place()] - before)
     }
