@@ -35,7 +35,7 @@ from graphtide_query.families.events.forms import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphtide_query.families.events.forms import Disjunction, Forms, Key
+    from graphtide_query.families.events.forms import Forms, Key, NormalForm
 
 FEWEST_SLOTS: Final = 2
 """Slots of a sub-pattern that is worth a vertex: single events are shared in the buffers of their types."""
@@ -115,7 +115,7 @@ def implies(forms: Forms, form: Form, parent: Form) -> bool:
     return found is not None and found.form.identity() == parent.identity()
 
 
-def _either(forms: Forms, first: Form, second: Form, shared: int) -> Iterator[tuple[int, Disjunction]]:
+def _either(forms: Forms, first: Form, second: Form, shared: int) -> Iterator[tuple[int, NormalForm]]:
     """Yield what is asked of slots in either pattern."""
     for read, asked in first.predicates.items():
         other = second.predicates.get(read)

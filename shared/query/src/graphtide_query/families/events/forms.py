@@ -30,13 +30,13 @@ Key = int
 Term = int
 """Number of a predicate over keys."""
 
-Disjunction = frozenset[frozenset[Term]]
+NormalForm = frozenset[frozenset[Term]]
 """Of these sets of terms all of one are true."""
 
 MOST_DISJUNCTS: Final = 8
 """Conjunctions that predicates over the same slots may have; with more, nothing is asked, which all patterns below fulfil."""
 
-_NOTHING: Final[Disjunction] = frozenset([frozenset()])
+_NOTHING: Final[NormalForm] = frozenset([frozenset()])
 """What is always true."""
 
 _KEY_BITS: Final = 24
@@ -87,7 +87,7 @@ class Form:
     slots: int
     order: frozenset[int]
     within: int
-    predicates: Mapping[int, Disjunction]
+    predicates: Mapping[int, NormalForm]
     absences: frozenset[Forbidden]
     partition: frozenset[str]
 
@@ -152,11 +152,11 @@ class Forms:
         expression, read = self._terms[term]
         return self.term(expression, {f"k{key}": f"k{keys.get(key, key)}" for key in bits(read)})
 
-    def joined(self, one: Disjunction, other: Disjunction) -> Disjunction:
+    def joined(self, one: NormalForm, other: NormalForm) -> NormalForm:
         """Return what is true where one of two disjunctions is."""
         return one if one == other else self._weakest(one | other)
 
-    def _weakest(self, conjunctions: Iterable[frozenset[Term]]) -> Disjunction:
+    def _weakest(self, conjunctions: Iterable[frozenset[Term]]) -> NormalForm:
         """Return a disjunction without the conjunctions that imply another of it; of equals the first stays."""
         kept: list[frozenset[Term]] = []
         for terms in sorted(map(self._closest, conjunctions), key=sorted):
@@ -187,7 +187,7 @@ class Forms:
         self._durations.setdefault(within, sub_pattern.within)
         names = {f"s{slot}": f"k{key}" for slot, key in enumerate(keys)}
         absent = {f"n{index}": _FORBIDDEN for index in range(len(sub_pattern.absences))}
-        asked: dict[int, Disjunction] = {}
+        asked: dict[int, NormalForm] = {}
         of_absences: list[set[Term]] = [set() for _ in sub_pattern.absences]
         for predicate in sub_pattern.predicates:
             index = next((int(name[1:]) for name in variables(predicate) if name in absent), None) if absent else None
@@ -205,7 +205,7 @@ class Forms:
         )
         return form, keys
 
-    def _ask(self, asked: dict[int, Disjunction], predicate: Expression, names: Mapping[str, str]) -> None:
+    def _ask(self, asked: dict[int, NormalForm], predicate: Expression, names: Mapping[str, str]) -> None:
         """Note what a predicate asks beside others, by the keys that it reads.
 
         An OR of what reads the same is split: so the sub-pattern of a vertex, whose predicates were joined, has the form again
@@ -267,7 +267,7 @@ class Forms:
         )
         return made, keys
 
-    def _expression(self, disjunction: Disjunction, names: Mapping[str, str]) -> tuple[Expression, ...]:
+    def _expression(self, disjunction: NormalForm, names: Mapping[str, str]) -> tuple[Expression, ...]:
         """Return what must be true: the terms of all disjuncts, and one of what is left of them."""
         shared = frozenset.intersection(*disjunction)
         alone = tuple(renamed(self._terms[term][0], names) for term in sorted(shared))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphtide_core.plans.events import Slot
     from graphtide_core.statistics import StatisticsSnapshot
 
-    from graphtide_query.families.events.forms import Disjunction, Form, Forms, Key
+    from graphtide_query.families.events.forms import Form, Forms, Key, NormalForm
 
 UNKNOWN_EVENTS: Final = 10.0
 """Events of a type in the time of a pattern, without statistics."""
@@ -88,7 +88,7 @@ class Rates:
         return found
 
 
-def _share(asked: Disjunction) -> float:
+def _share(asked: NormalForm) -> float:
     """Return the share of events that predicates over the same slots let through."""
     if len(asked) == 1:
         (terms,) = asked
