@@ -31,6 +31,8 @@ def test_a_deployment_under_faults_of_all_kinds_matches_everything_once(tmp_path
     assert {*soak.faults.done} == {"records", "checkpoints", "adversaries", "simulations", "odd headers"}
     assert min(soak.fleet.killed, soak.faults.slow.made, soak.letters["future"], soak.letters["malformed"]) > 0
     # It is too short for a slope; growth by half would be no noise.
-    lives = [life for lives in soak.memory.values() for life in lives.judged(Patience(warm_seconds=30, judged_seconds=30))]
+    lives = [
+        life for lives in soak.memory.values() for life in lives.measured_lives(Patience(warm_seconds=30, measured_seconds=30))
+    ]
     assert lives
     assert all(life[-1].resident_bytes < 1.5 * life[0].resident_bytes for life in lives)

@@ -524,7 +524,7 @@ def test_a_log_that_does_not_answer_makes_the_service_unready_and_says_so() -> N
         log.is_there = False
         answer = service.client.get("/readyz")
         assert problem(answer) == (503, "not-ready")
-        assert answer.json()["checks"]["log"] == "nobody answers"
+        assert answer.json()["checks"]["log"] == "the log does not answer"
         assert service.client.get("/livez").status_code == 200
 
 

@@ -9,7 +9,7 @@ OFFSETS = [1, 2, 3, 4, 5, 6]
 
 
 def account() -> Account:
-    """A name that was registered at 2, replaced at 4, and goes on."""
+    """A name that was registered at 2, replaced at 4, and still active."""
     made = Account()
     made.register(1, 2)
     made.replace(2, 4)

@@ -37,7 +37,7 @@ def test_a_program_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp
     assert possible.why_not() == "missing: ip (Debian: iproute2, util-linux)"
 
 
-def test_what_the_machine_refuses_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_the_machine_refuses_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     for name in ("chroot", "mount", "setpriv", "nsenter", "ip"):
         (tmp_path / name).touch(mode=0o755)

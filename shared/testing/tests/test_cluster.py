@@ -1,4 +1,4 @@
-"""Pods are told and asked what their manifests say: variables, files, probes, order and network."""
+"""Pods run and are probed as their manifests say: variables, files, probes, order and network."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_commands_take_the_place_of_the_image_and_arguments_come_after() -> None
 
 def test_amounts_are_numbers() -> None:
     assert [quantity(each) for each in ("2", "500m", "1Gi", "3M")] == [2.0, 0.5, 2.0**30, 3e6]
-    with pytest.raises(ManifestError, match="ten is no amount"):
+    with pytest.raises(ManifestError, match="ten is not an amount"):
         quantity("ten")
 
 
@@ -262,10 +262,10 @@ def test_a_probe_waits_for_its_time(moody: tuple[list[int], list[str], int]) -> 
     assert (late.holds, slow.holds, len(asked)) == (None, True, 1)
 
 
-def test_nobody_there_is_a_failure_and_ports_alone_can_be_asked(moody: tuple[list[int], list[str], int]) -> None:
-    nobody = probe(1, failureThreshold=1)
-    nobody.ask_if_due()
-    assert nobody.holds is False
+def test_an_absent_container_fails_and_ports_alone_can_be_asked(moody: tuple[list[int], list[str], int]) -> None:
+    absent = probe(1, failureThreshold=1)
+    absent.ask_if_due()
+    assert absent.holds is False
     there = Probe("readinessProbe", {"tcpSocket": {"port": moody[2]}}, {"name": "c"}, "127.0.0.1")
     there.ask_if_due()
     assert there.holds is True
@@ -321,8 +321,8 @@ http.server.HTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
 
 CALL = """
 import pathlib, socket, urllib.request
-told = {urllib.request.urlopen(url).read().decode() for url in ["http://web.space.svc"] * 4 + ["http://web"]}
-print(sorted(told), pathlib.Path("/files/word").read_text(), socket.gethostbyname("outside"))
+answers = {urllib.request.urlopen(url).read().decode() for url in ["http://web.space.svc"] * 4 + ["http://web"]}
+print(sorted(answers), pathlib.Path("/files/word").read_text(), socket.gethostbyname("outside"))
 for place in ("/new", "/files/new", "/scratch/new"):
     try:
         pathlib.Path(place).touch()

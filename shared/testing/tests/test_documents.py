@@ -65,8 +65,8 @@ def test_a_block_takes_another_text_and_the_others_stay(page: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("```\nx\n```\n", "nothing is no language"),
-        ("```perl\nx\n```\n", "perl is no language"),
+        ("```\nx\n```\n", "nothing is not a language"),
+        ("```perl\nx\n```\n", "perl is not a language"),
         ("```sh\nx\n", "does not end"),
         ("* a\n\n  ```sh\n  x\n  ```\n", "is indented"),
     ],
@@ -124,7 +124,7 @@ def test_json_is_compared_by_value_but_for_what_is_left_open() -> None:
         assert not is_shown_json(other, came)
 
 
-def test_requests_and_answers_are_told_apart() -> None:
+def test_requests_and_answers_are_distinguished() -> None:
     assert exchanges('POST /x?y=1\ncontent-type: text/csv\n\na\nb\n\nHTTP/1.1 202 Accepted\nx: y\n\n{"c": 1}\n') == [
         Request("POST", "/x?y=1", {"content-type": "text/csv"}, "a\nb"),
         Answer(202, {"x": "y"}, '{"c": 1}'),
@@ -142,7 +142,7 @@ def test_a_block_of_a_shell_ends_at_the_first_failure_and_leaves_nothing_running
     folder.mkdir()
     shell = Shell(folder, [], GREETING="hello")
     # It would be waited for.
-    ran = shell.run('sleep 600 &\nexport OWN="a b"\necho "$GREETING" > told; cat told')
+    ran = shell.run('sleep 600 &\nexport OWN="a b"\necho "$GREETING" > greeting; cat greeting')
     assert (ran.status, ran.output, ran.errors, ran.environment["OWN"]) == (0, "hello\n", "", "a b")
     failed = shell.run("echo before; false | cat; echo after")
     assert (failed.status, failed.output) == (1, "before\n")

@@ -111,7 +111,7 @@ def test_a_sequence_without_an_event_in_it(stream: str, expected: list[str]) -> 
     assert reports("SEQ(a:A, b:B, NOT c:C, d:D) WITHIN 10", stream) == expected
 
 
-def test_two_sequences_in_whatever_order() -> None:
+def test_two_sequences_in_any_order() -> None:
     text = "AND(SEQ(a:A, b:B), SEQ(c:C, d:D)) WITHIN 10"
     assert reports(text, "C1 A2 D3 B4") == ["match@4 a=A2 b=B4 c=C1 d=D3"]
     assert reports(text, "C1 D2 A3 B4") == ["match@4 a=A3 b=B4 c=C1 d=D2"]
@@ -133,7 +133,7 @@ def test_a_phantom_jam() -> None:
 # ---- order, time, distinct events
 
 
-def test_ties_satisfy_a_sequence_in_whatever_order_they_arrive() -> None:
+def test_ties_satisfy_a_sequence_in_any_order_of_arrival() -> None:
     assert reports("SEQ(a:A, b:B) WITHIN 5", "B1 A1") == ["match@1 a=A1 b=B1"]
     assert reports("SEQ(a:A, b:B) WITHIN 5", "A1 B1") == ["match@1 a=A1 b=B1"]
     assert reports("SEQ(a:A, b:A) WITHIN 5", "A1#x A1#y") == ["match@1 a=x b=y", "match@1 a=y b=x"]
@@ -203,7 +203,7 @@ def test_nothing_beside(stream: str, expected: list[str]) -> None:
     assert reports("AND(a:A, NOT c:C, b:B) WITHIN 4", stream) == expected
 
 
-def test_a_match_is_told_once_time_is_past_what_must_not_come() -> None:
+def test_a_match_is_emitted_once_time_is_past_what_must_not_come() -> None:
     text = "SEQ(a:A, NOT c:C, b:B) WITHIN 4"
     assert step_by_step(text, "A1 B3 D3 D4") == [[], [], [], ["match@3 a=A1 b=B3"], []]
     assert step_by_step(text, "A1 B3") == [[], [], ["match@3 a=A1 b=B3"]]
@@ -361,7 +361,7 @@ def test_what_must_not_come_is_of_the_same_partition() -> None:
 # ---- deletions and duplicates
 
 
-def test_a_deletion_retracts_what_lies_within_reach() -> None:
+def test_a_deletion_retracts_what_lies_within_the_lookback() -> None:
     text = "SEQ(a:A, b:B) WITHIN 4"
     assert step_by_step(text, "A1 B2 -A1@5")[2] == ["retract@5 a=A1 b=B2"]
     assert step_by_step(text, "A1 B2 -B2@6")[2] == []
@@ -387,7 +387,7 @@ def test_an_id_that_is_still_there_is_a_duplicate() -> None:
     assert reports(text, "A1#x -x@2 A2#x B3") == ["match@3 a=x b=B3"]
 
 
-# ---- what is told
+# ---- what is emitted
 
 
 def test_exists_counts_what_an_event_completes() -> None:
@@ -408,7 +408,7 @@ def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported() -> Non
     stream = "A0 A1#w A1#x A1#y A1#z A2 {} A3"
     assert reports(text, stream.format("")) == ["match@2 4 by z", "match@2 15 by A2", "match@3 1 by A3"]
     assert reports(text, stream.format("-z@2")) == ["match@2 7 by A2", "match@3 1 by A3"]
-    # What is out of reach is not deleted.
+    # What is outside the lookback is not deleted.
     assert reports("SEQ(a:A, b:B, NOT c:C) REPORT EXISTS WITHIN 2", "A0 A1 B1 -A0@3") == ["match@3 2 by B1"]
     assert reports("SEQ(a:A, b:B, NOT c:C) REPORT EXISTS WITHIN 2", "A0 A1 B1 -A0@2") == ["match@3 1 by B1"]
 
@@ -422,7 +422,7 @@ def test_a_count_is_retracted_with_its_event_or_its_last_match() -> None:
     assert step_by_step(text, "A1 A4 B5 -B5@6")[3] == ["retract@6 2 by B5"]
 
 
-def test_distinct_tells_the_same_events_once() -> None:
+def test_distinct_emits_the_same_events_once() -> None:
     assert reports("AND(a:A, b:A) REPORT DISTINCT WITHIN 5", "A1 A2 A3") == [
         "match@2 a=A1 b=A2",
         "match@3 a=A1 b=A3",
@@ -441,7 +441,7 @@ def test_fields_are_computed_from_the_match() -> None:
 # ---- timeouts
 
 
-def test_what_began_and_did_not_end_is_told_when_it_is_too_late() -> None:
+def test_what_began_and_did_not_end_times_out() -> None:
     text = "SEQ(a:A, b:B, c:C) ON TIMEOUT WITHIN 5"
     assert step_by_step(text, "A1 B2 B3 D6 D7") == [[], [], [], [], ["timeout@6 a=A1 b=B2"], []]
     assert reports(text, "A1") == ["timeout@6 a=A1"]
@@ -450,14 +450,14 @@ def test_what_began_and_did_not_end_is_told_when_it_is_too_late() -> None:
     assert reports(text, "B1 C2") == []
 
 
-def test_each_event_that_begins_no_match_is_told_of() -> None:
+def test_each_event_that_begins_no_match_times_out() -> None:
     text = "SEQ(a:A, b:B) WHERE a.n = b.n ON TIMEOUT WITHIN 5"
     assert reports(text, "A1(n=1) A2(n=2) B3(n=2)") == ["match@3 a=A2 b=B3", "timeout@6 a=A1"]
     assert reports("SEQ(a:A, b:A) ON TIMEOUT WITHIN 5", "A1 A2") == ["match@2 a=A1 b=A2", "timeout@7 a=A2"]
     assert reports("SEQ(a:A, b:B) ON TIMEOUT WITHIN 5", "B1 A1") == ["match@1 a=A1 b=B1"]
 
 
-def test_what_was_broken_is_told_as_far_as_it_came() -> None:
+def test_what_was_broken_times_out_as_far_as_it_came() -> None:
     text = "SEQ(a:A, NOT c:C, b:B, NOT d:D) ON TIMEOUT WITHIN 5"
     assert reports(text, "A1 C2 B3") == ["timeout@6 a=A1"]
     assert reports(text, "A1 B3 D4") == ["timeout@6 a=A1 b=B3"]
@@ -538,7 +538,7 @@ def test_the_order_in_which_ties_arrive_changes_nothing(
 
 
 @given(event_patterns(EventPatternShape(exists=False)), event_streams())
-def test_what_is_retracted_was_told(generated: EventPattern, stream: tuple[Event, ...]) -> None:
+def test_what_is_retracted_was_emitted(generated: EventPattern, stream: tuple[Event, ...]) -> None:
     emitted: Counter[tuple[object, ...]] = Counter()
     for each in EventOracle(generated).run(stream):
         if each.kind == "match":

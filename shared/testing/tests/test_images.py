@@ -186,7 +186,7 @@ def test_a_folder_can_be_seen_inside_of_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("rooms")
-def test_a_signal_reaches_the_command_and_its_status_is_told(tmp_path: Path) -> None:
+def test_a_signal_reaches_the_command_and_its_status_is_returned(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done"]
     room = Sandbox([Path("/")], tmp_path / "scratch")
     with subprocess.Popen(room.command(command, SHELL), stdout=subprocess.PIPE, text=True) as process:

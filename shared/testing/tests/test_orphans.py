@@ -13,7 +13,7 @@ import pytest
 from graphtide_testing.orphans import VARIABLE
 from graphtide_testing.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is nothing to tell processes by")
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="environments of processes cannot be read")
 
 TESTS = """
 import os, signal, subprocess, sys, time
@@ -83,5 +83,5 @@ def test_what_a_run_has_started_dies_with_it(tmp_path: Path, test: str, options:
     assert ended.returncode == status, ended.stdout + ended.stderr
     (reported,) = tmp_path.rglob("started")
     started = int(reported.read_text())
-    wait_until(lambda: b"sleep" not in command_of(started), 60, lambda: "what the run started goes on")
+    wait_until(lambda: b"sleep" not in command_of(started), 60, lambda: "what the run started still runs")
     assert VARIABLE in os.environ, "this run is guarded, too"

@@ -1,4 +1,4 @@
-"""What is called unreadable is: nobody makes a registration, a match or an edge of it."""
+"""What is called unreadable is: no decoder makes a registration, a match or an edge of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_less_than_half_of_ordered_edges_has_no_edge(rng: Random) -> None:
 
 
 def test_what_is_strange_stays_as_it_is() -> None:
-    """Changes of changes go into copies: else values would come to lie in themselves."""
+    """Changes of changes go into copies: else values would contain themselves."""
     before = repr(STRANGE)
     for seed in seeds(300):
         value = b'{"a": [1, {"b": 2}], "c": "d"}'

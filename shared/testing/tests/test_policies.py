@@ -57,7 +57,7 @@ def test_pods_of_other_namespaces_are_meant_where_it_says_so() -> None:
     assert allowed(WEB, policy(ingress=[{"from": [some]}]))["input"] == []
 
 
-def test_a_port_by_name_is_that_of_whoever_is_called() -> None:
+def test_a_port_by_name_is_that_of_the_called_pod() -> None:
     to = policy(
         policyTypes=["Egress"], egress=[{"to": [{"namespaceSelector": {}}], "ports": [{"port": "http"}, {"port": "sql"}]}]
     )

@@ -49,7 +49,7 @@ def test_json_lines_keep_types_and_leave_missing_values_out() -> None:
     }  # fmt: skip
 
 
-def test_a_match_compares_by_its_content_whichever_way_it_came() -> None:
+def test_a_match_compares_by_its_content_however_it_came() -> None:
     found = key(MATCH)
     assert found.edges == (("a", "1"), ("b", "2"))
     assert keys_in_json_lines(MATCH.to_json() + "\n") == [found] == keys([MATCH])

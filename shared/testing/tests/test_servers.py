@@ -79,7 +79,7 @@ def test_a_server_that_processes_share_starts_once_and_ends_with_the_last_of_the
         assert (tmp_path / "redis.pid").read_text() == started
     assert not second.answers()
     with shared(second, tmp_path):
-        assert second.answers(), "whoever comes after the last starts it again"
+        assert second.answers(), "the next user after the last starts it again"
 
 
 def test_redis_comes_back_after_a_crash_with_what_it_had(redis_to_crash: RedisServer) -> None:

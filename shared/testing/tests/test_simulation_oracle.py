@@ -77,14 +77,12 @@ def test_example_1_asks_for_two_branches() -> None:
     assert found(ROADS, with_another_edge_of_the_same_road).keys() == {"ab", "ca", "dc", "ea", "fe"}
 
 
-def test_example_2_is_six_people_who_leave_one_company_for_another() -> None:
+def test_example_2_is_six_people_who_leave_one_firm_for_another() -> None:
     people = range(6)
-    match = ", ".join(
-        f"(p{each}:person)-[l{each}:leaves]->(c1:company), (p{each})-[j{each}:joins]->(c2:company)" for each in people
-    )
+    match = ", ".join(f"(p{each}:person)-[l{each}:leaves]->(c1:firm), (p{each})-[j{each}:joins]->(c2:firm)" for each in people)
     move = query(match, order=", ".join(f"l{each} < j{each}" for each in people))
-    moves = [edge(10 + each, f"p{each}", "old", "leaves", ("person", "company")) for each in people]
-    moves += [edge(20 + each, f"p{each}", "new", "joins", ("person", "company")) for each in people]
+    moves = [edge(10 + each, f"p{each}", "old", "leaves", ("person", "firm")) for each in people]
+    moves += [edge(20 + each, f"p{each}", "new", "joins", ("person", "firm")) for each in people]
     assert set().union(*found(move, moves).values()) == {each.id for each in moves}
     assert found(move, moves[:-1]) == {}
     early = [replace(each, ts=EventTime(1)) if each.label == "joins" and each.source == "p3" else each for each in moves]
@@ -125,7 +123,7 @@ def test_equal_times_keep_no_order() -> None:
     assert found(path, [edge(1, "a", "b"), edge(2, "b", "c", "f")]) != {}
 
 
-def test_time_is_judged_in_each_component() -> None:
+def test_times_are_compared_within_each_component() -> None:
     path = query("(a)-[x:e]->(b), (b)-[y:f]->(c)", order="x < y")
     early, late = [edge(5, "a", "b"), edge(4, "b", "c", "f")], [edge(1, "v", "w"), edge(9, "w", "z", "f")]
     assert found(path, [*early, *late]) == {"x": {"vw1"}, "y": {"wz9"}}
@@ -165,7 +163,7 @@ def test_an_instance_is_reported_once_and_its_earliest_edge_consumed() -> None:
     assert oracle.push(edge(4, "b", "d", "f")) == []
 
 
-def test_changes_are_told_when_edges_come_expire_and_are_deleted() -> None:
+def test_changes_are_emitted_when_edges_come_expire_and_are_deleted() -> None:
     oracle = SimulationOracle(query("(a)-[x:e]->(b), (b)-[y:f]->(c)", window=10, report="CHANGES"))
     emitted = [
         oracle.push(each)
@@ -202,7 +200,7 @@ def test_different_ones_are_found_where_there_are_some(choices: list[set[int]]) 
     assert has_distinct(choices) is some
 
 
-def test_in_a_window_of_edges_what_leaves_is_told_of_by_the_record_that_pushes_it_out() -> None:
+def test_in_a_window_of_edges_the_record_that_pushes_an_edge_out_reports_it() -> None:
     oracle = SimulationOracle(query("(x)-[a:k]->(y)", window="2 EDGES", report="CHANGES"))
     first, second, other = edge(1, "u", "v", "k"), edge(1, "p", "q", "k"), edge(7, "r", "s", "other")
     assert [each.kind for each in oracle.push(first) + oracle.push(second)] == [MatchKind.MATCH, MatchKind.MATCH]

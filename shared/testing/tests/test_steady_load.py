@@ -1,4 +1,4 @@
-"""The account of a steady load finds what is lost, repeated or made up, and passes over what is no match."""
+"""The account of a steady load finds what is lost, repeated or made up, and passes over what is not a match."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def test_matches_are_read_with_the_edge_that_completed_them_and_the_rest_is_pass
 
 
 def test_a_match_of_edges_that_do_not_follow_each_other_is_no_match() -> None:
-    with pytest.raises(AssertionError, match="is no match of n1"):
+    with pytest.raises(AssertionError, match="is not a match of n1"):
         list(reported([record("n1", 1, 41)]))

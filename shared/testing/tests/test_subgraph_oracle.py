@@ -234,7 +234,7 @@ def test_records_out_of_order_are_refused() -> None:
 THREE_EDGES = pattern("a: x->y, b: y->z", window="3 EDGES")
 
 
-def test_a_match_lies_within_so_many_edges_of_the_stream_whatever_their_times() -> None:
+def test_a_match_lies_within_so_many_edges_of_the_stream_at_any_times() -> None:
     others = [edge("2: p->q @500"), edge("3: p->q @500"), edge("4: p->q @500")]
     assert emitted(THREE_EDGES, edge("1: u->v @1"), *others[:1], edge("9: v->w @900")) == ["+ a=1 b=9 @900"]
     assert emitted(THREE_EDGES, edge("1: u->v @1"), *others[:2], edge("9: v->w @900")) == []

@@ -15,7 +15,7 @@ HELPERS: Final = ROOT / "shared" / "testing" / "src" / "graphtide_testing"
 PLACES: Final = ("e2e_tests", "shared/*/tests", "services/*/tests", "shared/testing/src/graphtide_testing/contracts")
 
 EXPECTING: Final = {"raises", "warns", "fail", "exit"}
-"""Calls of pytest by which a test fails where something does not come."""
+"""Calls of pytest that fail a test if something does not come."""
 
 WAITING: Final = {"wait_until"}
 """Helpers that fail by an exception of their own where what they wait for does not come."""

@@ -22,7 +22,7 @@ from graphtide_core.plans import (
 )
 from graphtide_core.ports.log import Record
 from graphtide_core.time import TimeUnit
-from graphtide_testing.wire_examples import BODY, COLUMNS, FIGURES, PLANS, SNAPSHOT
+from graphtide_testing.wire_examples import BODY, COLUMNS, HEADER, PLANS, SNAPSHOT
 from graphtide_testing.wire_examples import PHYSICAL as PHYSICAL_EXAMPLES
 from graphtide_wire import control, matches, ordered, ordered_body, raw, statistics
 from graphtide_wire.json_form import decode, encode
@@ -241,7 +241,7 @@ def test_ordered_edges_lack_no_column(name: str) -> None:
     ],
 )
 def test_impossible_headers_are_refused(name: str, value: bytes) -> None:
-    message = ordered.encode("t", FIGURES, b"")
+    message = ordered.encode("t", HEADER, b"")
     with pytest.raises(PoisonRecordError):
         ordered.header((*message.headers, (name, value)))
 
@@ -265,9 +265,9 @@ def test_the_beginning_of_an_epoch_is_a_record_without_edges_that_readers_take()
 
 
 def test_edges_of_the_first_epoch_are_written_as_by_versions_without_epochs() -> None:
-    names = {name for name, _ in ordered.encode("t", FIGURES, b"").headers}
+    names = {name for name, _ in ordered.encode("t", HEADER, b"").headers}
     assert "graphtide-epoch" not in names
-    assert ordered.header(ordered.encode("t", FIGURES, b"").headers).epoch == 0
+    assert ordered.header(ordered.encode("t", HEADER, b"").headers).epoch == 0
 
 
 def test_a_command_is_no_edges() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from graphtide_testing.wire_examples import FIGURES, TRACE
+from graphtide_testing.wire_examples import HEADER, TRACE
 from graphtide_wire import ordered
 from graphtide_wire.headers import is_sampled
 from graphtide_wire.ordered import MOST_TRACES, TRACES, TracedRows
@@ -13,14 +13,14 @@ from graphtide_wire.ordered import MOST_TRACES, TRACES, TracedRows
 
 def test_a_record_names_no_more_runs_than_it_may() -> None:
     many = tuple(TracedRows(row, 1, TRACE) for row in range(MOST_TRACES + 1))
-    message = ordered.encode("t", replace(FIGURES, traces=many), b"")
+    message = ordered.encode("t", replace(HEADER, traces=many), b"")
     assert ordered.header(message.headers).traces == many[:MOST_TRACES]
 
 
 @pytest.mark.parametrize("damaged", [b"", b"0+1", b"x", b"0+1=" + TRACE[:-1].encode(), b"-1+1=" + TRACE.encode(), b"\xff"])
 def test_a_damaged_header_costs_the_traces_and_not_the_edges(damaged: bytes) -> None:
-    headers = (*ordered.encode("t", FIGURES, b"").headers, (TRACES, damaged))
-    assert ordered.header(headers) == FIGURES
+    headers = (*ordered.encode("t", HEADER, b"").headers, (TRACES, damaged))
+    assert ordered.header(headers) == HEADER
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Accounting for matches: what a pattern's user asked for, held against what consumers got.
 
 A pattern under account is such that every ordered record completes exactly one match of it, so that a match stands for the
-offset of the record that completed it. What must hold of one name, however its plans moved and whoever was killed:
+offset of the record that completed it. These rules hold for one name, after any moves of its plans and any kills:
 
 1. No version reports an offset twice, and no two versions report the same one.
 2. Later offsets are reported by the same version or a later one, and none by a version before its start.
-3. What is reported between two times that the pattern was let go on (registered, or resumed) begins right there and has no gap,
-   but where a version would have had its turn that was replaced before it began.
+3. Reports between two starts of the pattern (its registration, or the end of a pause) begin right there and have no gap, except
+   where a version was replaced before it began.
 4. A pattern that is left active has reported everything up to the end, with the same exception.
 """
 
@@ -40,7 +40,7 @@ class Registration:
 
     Attributes:
         versions: each with the offset that it was registered at, in order.
-        begun: offsets at which the pattern was let go on: its registration, and the end of every pause.
+        begun: offsets where the pattern started to report: its registration, and the end of every pause.
         is_active: whether it shall report at the end.
     """
 
@@ -55,7 +55,7 @@ class Account:
 
     Attributes:
         registrations: its lives.
-        unheard: versions that there must have been, and whose registration nobody heard of: then nothing can be settled.
+        unheard: versions that must have existed, though their registrations were never seen: then nothing can be settled.
     """
 
     registrations: list[Registration] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Account:
 
         Args:
             reported: all matches of the name.
-            offsets: of the records of the stream, each of which completes a match, in order.
+            offsets: those of the stream's records, in order. Each record completes a match.
         """
         counts = Counter(reported)
         found = [
@@ -100,7 +100,7 @@ class Account:
         for version, offset in counts:
             lives = [place for place, each in enumerate(self.registrations) if version in dict(each.versions)]
             if lives:
-                # A version that was deleted before anybody was told of it may be given again: then the later life reported it.
+                # A deleted version that was never announced may be given again: then the later life reported it.
                 later = [place for place in lives if self.registrations[place].begun[0] <= offset]
                 reports[(later or lives[:1])[-1]].add((offset, version))
         for each, reported_in_it in zip(self.registrations, reports, strict=True):

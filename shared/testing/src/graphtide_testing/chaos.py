@@ -12,8 +12,8 @@ registers patterns whose planning or matching explodes, and feeds them (`graphti
 After the kills comes a calm time with all of that but kills; how long the innocent wait for their matches is measured there:
 from the time of the ordered record to that of the match, by the log.
 
-In the end all come to rest, and `graphtide_testing.accounting` settles the accounts: what was registered stands in the topic of
-patterns, what was ordered in the ordered topic, and every edge but the first completes one match of every pattern. Exits with 1
+In the end the deployment settles, and `graphtide_testing.accounting` checks the accounts: registrations are in the topic of
+patterns, ordered records in the ordered topic, and every edge but the first completes one match of every pattern. Exits with 1
 if a match was lost, repeated, or reported before its pattern's start; `--evidence` then keeps what was said of such patterns,
 and what was reported of them.
 """
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 STREAM: Final = StreamName("s")
 NAMES: Final = tuple(f"p{number}" for number in range(12))
-_SIMULATING: Final = (AUTO, "ddst-coloring", "ddst-signature")
+_SIMULATION: Final = (AUTO, "ddst-coloring", "ddst-signature")
 _ANSWERING: Final = (AUTO, *(engine.value for engine in PathEngine))
 _TWO_EDGES: Final = "PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y"
 _ISOMORPHIC: Final = f"{_TWO_EDGES} ON {STREAM} WINDOW {{window}}"
@@ -92,14 +92,14 @@ The window of the keeper makes the sequencer remember ids for longer than all of
 
 ENGINES: Final = {
     _ISOMORPHIC: (AUTO, *FAMILIES["isomorphism"].names),
-    f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT INSTANCES ON {STREAM} WINDOW {{window}}": _SIMULATING,
-    # Of changes each edge is told of once more when it leaves the window, and work goes with the window.
-    f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT CHANGES ON {STREAM} WINDOW {{short}}": _SIMULATING,
+    f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT INSTANCES ON {STREAM} WINDOW {{window}}": _SIMULATION,
+    # A query of CHANGES emits each edge once more when it leaves the window, so its work grows with the window.
+    f"{_TWO_EDGES} UNDER DUAL SIMULATION REPORT CHANGES ON {STREAM} WINDOW {{short}}": _SIMULATION,
     f"QUERY {{name}} two(a, c) <- k(a, b), k(b, c). ON {STREAM} WINDOW({{window}})": _ANSWERING,
     f"QUERY {{name}} two(a, c) <- /:k :k/(a, c) AS way. ON {STREAM} WINDOW({{window}}) RETURN way": _ANSWERING,
     _SEQUENCE: (AUTO, AUTO),
 }
-"""Texts by which each edge that follows another completes one match, and engines of each."""
+"""Patterns' texts, with the engines of each; every edge after the first completes one match."""
 
 SHARDS: Final = {
     "matcher_timing": 2,
@@ -140,7 +140,7 @@ class Chaos:
     Attributes:
         rng: decides what happens next.
         folder: where everything is kept.
-        ended: services that had ended by themselves when all was to come to rest, as often as they had.
+        ended: services that had ended by themselves before the deployment settled, as often as they had.
         health: ports of matchers' health, by their names in the fleet.
     """
 
@@ -196,7 +196,7 @@ class Chaos:
         self._register_for_the_enemy(self.enemy.first_pattern())
 
     def run(self, kills: int) -> None:
-        """Go on until so many processes were killed."""
+        """Run until so many processes were killed."""
         while self.fleet.killed < kills:
             self.go_on(self.rng.randint(4, 10))
             self.fleet.kill(self.rng.choice([*self.fleet.programs, *self.fleet.programs, KAFKA, TWIN]))
@@ -211,7 +211,7 @@ class Chaos:
                 self._enemy_does_something()
 
     def be_calm(self, seconds: float) -> None:
-        """Go on for a while without kills; what comes then counts for `waited`."""
+        """Run for a while without kills; matches of that time count for `waited`."""
         self._until(self._is_ready, "the deployment is ready")
         self._calm_at = time.time() * 1_000
         end = time.monotonic() + seconds
@@ -223,7 +223,7 @@ class Chaos:
         self._calm_to = time.time() * 1_000
 
     def settle(self) -> dict[str, list[str]]:
-        """Let all come to rest; return what is wrong, by pattern."""
+        """Let the deployment settle; return what is wrong, by pattern."""
         self.ended += self.fleet.start_ended()
         self._until(self._is_ready, "the deployment is ready")
         for producer in range(PRODUCERS):
@@ -243,7 +243,7 @@ class Chaos:
         return hostility.fates((record for record in self._said if record.topic == status), self.enemy.refused)
 
     def account(self) -> dict[str, list[str]]:
-        """Return what is wrong, by pattern; those of which nothing is are left out."""
+        """Return what is wrong, by pattern; patterns without errors are left out."""
         log, topics = self._log(), self.deployment.topics
         places: dict[StreamName, dict[str, int]] = {}
         ordered_at: dict[str, int] = {}
@@ -403,7 +403,7 @@ class Chaos:
         return False
 
     def _is_settled(self) -> bool:
-        # As whoever runs services does, and says.
+        # Operators restart services that ended.
         self.ended += self.fleet.start_ended()
         states = self._states()
         innocent = {state for name, state in states.items() if not name.startswith(hostility.NAMES)}
@@ -475,7 +475,7 @@ def _completing(records: list[Record]) -> Iterator[tuple[str, int]]:
 
 
 def _accounts(records: list[Record]) -> dict[str, Account]:
-    """Return what users asked for, as the topic of patterns tells it."""
+    """Return what users asked for, according to the topic of patterns."""
     accounts: dict[str, Account] = {}
     last: dict[str, control.PatternRecord | None] = {}
     for record in records:
@@ -512,10 +512,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--calm", type=float, default=60.0, help="seconds without kills, in which waits are measured")
+    parser.add_argument("--calm", type=float, default=60.0, help="seconds without kills, to measure waits")
     parser.add_argument("--evidence", type=Path, help="where to keep what was said of patterns that are wrong, and the logs")
     given = parser.parse_args()
-    # What was started ends with it, also where it is told to end.
+    # Child processes end with this one, also when it gets SIGTERM.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="graphtide-chaos-") as folder:
         chaos = Chaos(Random(given.seed), Path(folder))  # noqa: S311 - a story, no secret

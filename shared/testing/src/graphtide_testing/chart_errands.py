@@ -46,7 +46,7 @@ def backfilled(edges: Place, control: Place, key: str, stream: str) -> int:
 
 
 def _edges() -> bytes:
-    """Return pairs of edges, far apart in time, of which each is one match."""
+    """Return pairs of edges, far apart in time. Each pair is one match."""
     lines = []
     for pair in range(_PAIRS):
         for number in range(2):

@@ -4,12 +4,12 @@
 
 Helm renders; `graphtide_testing.cluster` runs what came of it: hooks before the installation, then all pods, whose probes are
 asked until each is ready, then `helm test`. A stream that Spark puts in order has its matches reported, and found again by a
-backfill. At last all are told to end. Exits with 1 if a pod does not become ready, is started again, fails, or does not end in
+backfill. At last all pods are stopped. Exits with 1 if a pod does not become ready, is started again, fails, or does not end in
 good order. Brokers ask for certificates and SASL, and allow what `k8s/kafka/user.yaml` says and nothing else; Redis asks for
 certificates and an ACL.
 
-It takes root, namespaces and overlays, and says so where they are missing; with `--where-possible` that is no failure.
-No time is judged: how long something may take is bounded by minutes, for machines that do other work besides.
+It takes root, namespaces and overlays, and says so where they are missing; with `--where-possible` that is not a failure.
+Speed is not tested: every wait is bounded by minutes, since the machine may do other work.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="graphtide-chart-", ignore_cleanup_errors=True) as scratch:
         folder = given.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        # Whoever runs as another user looks through it.
+        # Processes of other users look through it.
         folder.chmod(0o755)
         flaws = Smoke(folder.resolve(), given.helm.resolve(), given.chart.resolve(), given.values.resolve()).run()
     if flaws:
@@ -104,7 +104,7 @@ class Smoke:
         folder: where all is written.
         helm: the program.
         chart: its folder.
-        values: file of values, to which this run adds where Kafka and Redis are.
+        values: file of values; this run adds the addresses of Kafka and Redis.
         key: what callers show.
     """
 

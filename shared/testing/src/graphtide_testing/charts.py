@@ -43,7 +43,7 @@ class Rendered:
     """Manifests of a release.
 
     Attributes:
-        manifests: in the order in which Helm writes them.
+        manifests: in Helm's order.
     """
 
     manifests: tuple[Manifest, ...]
@@ -58,7 +58,7 @@ class Rendered:
         return self.of(kind)[name]
 
     def pods(self) -> Iterator[tuple[str, Manifest]]:
-        """Yield every pod, in whatever it is a template, with the kind and the name of that."""
+        """Yield every pod, with the kind and the name of the object that has its template."""
         for each in self.manifests:
             where = f"{each['kind']}/{each['metadata']['name']}"
             match each["kind"]:

@@ -1,4 +1,4 @@
-"""Match components in the form in which tests compare them: what an engine reported, and what the oracle expects."""
+"""Match components as tests compare them: what an engine reported, and what the oracle expects."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def expected(component: Component) -> Emitted:
 
 
 def by_text(emitted: list[Emitted]) -> list[Emitted]:
-    """Return what was told in an order that does not depend on hashes."""
+    """Return emitted components in an order that does not depend on hashes."""
     return sorted(emitted, key=comparable)
 
 
 def comparable(emitted: Emitted) -> tuple[object, ...]:
-    """Return what was told in a form that does not depend on hashes."""
+    """Return an emitted component in a form that does not depend on hashes."""
     return (emitted[0], emitted[1], sorted(emitted[2]), *emitted[3:])

@@ -1,4 +1,4 @@
-"""Short streams in which much happens at once, and patterns that find something in them: for tests that draw seeds."""
+"""Short, dense streams and patterns that find something in them: for tests that draw seeds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A whole deployment as processes on this machine: real servers, and the services as their operators run them.
 
-Services are known by the names of their modules alone; everything else they are told by variables of the environment.
+Services are known by the names of their modules alone; variables of the environment set everything else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A random mix of faults for a deployment that runs: what a seed decides, one fault after the other.
 
 Records and checkpoints are poisoned, clients are slow, processes, Kafka and Redis are killed, users register adversaries and
-simulate what would never end. What is damaged in the topics of control and can still be read, is of bystanders: patterns that
-nobody accounts for. Under all other keys stands what nobody can read.
+start dry runs that would never end. Damaged records in the topics of control that can still be read belong to bystanders:
+patterns that are not accounted for. Under all other keys, damaged records cannot be read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ENGINES: Final = (AUTO, *FAMILIES["isomorphism"].names)
 POLICIES: Final = ("fail", "pause", "shed")
 BYSTANDERS: Final = tuple(f"bystander{number}" for number in range(3))
 LIMITED_SECONDS: Final = 180.0
-"""An adversary is limited, and says so, within this, whoever is killed meanwhile."""
+"""An adversary is limited, and its status says so, within this time, also while processes are killed."""
 
 _BETWEEN_SECONDS: Final = 3.0
 _KEPT: Final = 200
@@ -99,12 +99,12 @@ class Faults:
             *(self._send_odd_headers,) * 2,
             *(self._be_slow,) * 4,
             *(self._register,) * 3,
-            self._simulate,
+            self._dry_run,
         )
         left: list[Callable[[Random, float], None]] = []
         while not is_over.is_set():
             chance = Random(f"{self.seed}-{step}")  # noqa: S311 - a story, no secret
-            # All in turns, in another order each time: a short run has faults of all kinds, too.
+            # Every kind once, then again in another order: a short run has faults of all kinds, too.
             left = left or chance.sample(kinds, len(kinds))
             left.pop()(chance, time.monotonic() - begun)
             self.wrong += [f"{name} ended by itself" for name in self.fleet.start_ended()]
@@ -117,12 +117,12 @@ class Faults:
             simulation.result()
 
     def _kill(self, chance: Random, passed: float) -> None:
-        """Kill somebody, but witnesses when their time has come; twins may be of anybody."""
+        """Kill a process, but no witness after its time has come; a twin may be of any process."""
         names = [name for name in self.fleet.programs if passed < self.spared_after or name not in self.spared]
         self.fleet.kill(chance.choice([*names, *names, KAFKA, REDIS, TWIN]))
 
     def _poison_topic(self, chance: Random, _: float) -> None:
-        """Write a record that nobody of the deployment would write."""
+        """Write a record that no process of the deployment would write."""
         topic = chance.choice(self._topics)
         for record in self._tails[topic].read():
             self._genuine[topic].append(record)
@@ -156,7 +156,7 @@ class Faults:
         """Damage a checkpoint, or put something of another type in its place."""
         with suppress(redis.RedisError), redis.Redis.from_url(self.fleet.deployment.redis.url, socket_timeout=5) as client:
             names: list[bytes] = sorted(client.scan_iter())
-            name = chance.choice(names or [b"nobody's"])
+            name = chance.choice(names or [b"of-no-user"])
             kind = client.type(name) if chance.random() < 0.8 else b"none"
             if kind == b"string":
                 client.set(name, damaged(_bytes(client.get(name)), chance))
@@ -208,12 +208,12 @@ class Faults:
         if self._adversary is not None and self._ask("DELETE", f"/api/v1/patterns/{self._adversary[0]}") in {204, 404}:
             self._adversary = None
 
-    def _simulate(self, chance: Random, _: float) -> None:
-        """Ask for a simulation that would never end, as somebody who may only read."""
+    def _dry_run(self, chance: Random, _: float) -> None:
+        """Ask for a dry run that would never end, as a user who may only read."""
         edges = [{"ts": number, "label": "x", "src": "hub", "dst": f"w{number}"} for number in range(400)]
-        asked = {"text": star("simulated", "10m"), "edges": edges, "engine": chance.choice(ENGINES)}
+        asked = {"text": star("dry", "10m"), "edges": edges, "engine": chance.choice(ENGINES)}
 
-        def simulate() -> None:
+        def ask() -> None:
             with suppress(httpx2.TransportError):
                 answer = self.stranger.post("/api/v1/patterns:simulate", json=asked)
                 if answer.status_code not in {200, 429, 503} or (answer.status_code == 200 and not answer.json()["truncated"]):
@@ -222,7 +222,7 @@ class Faults:
 
         self._simulations = [each for each in self._simulations if not each.done()]
         if len(self._simulations) < 2:
-            self._simulations.append(self._beside.submit(simulate))
+            self._simulations.append(self._beside.submit(ask))
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> int:
         """Ask the API for something, once; return the status, 0 if there was no answer."""

@@ -38,7 +38,7 @@ class Feed:
         traced: int | None = None,
         asked: Sequence[str] = (),
     ) -> None:
-        """Make the stages; the stream may delete unless told otherwise, nothing is traced, and no edge is asked about."""
+        """Make the stages; by default the stream may delete, nothing is traced, and no edge is asked about."""
         patterns = [plan.pattern for plan in plans]
         stages = Stages.of(patterns, TimeUnit.MILLISECOND)
         self.matcher = stages.matcher(

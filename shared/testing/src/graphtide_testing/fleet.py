@@ -1,4 +1,4 @@
-"""The processes of a deployment under names, killed and started again while a story goes on."""
+"""The processes of a deployment by name, killed and started again during a story."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TWIN: Final = "twin"
 
 @dataclass
 class Fleet:
-    """Services of a deployment, each under the name that it was given; kills of anybody are counted by name.
+    """Services of a deployment, each under the name that it was given; kills are counted by name.
 
     Attributes:
         deployment: the servers; they run.
-        rng: decides how long somebody is away.
+        rng: decides how long a process is away.
         programs: by name.
         kills: how many processes were killed, by what they are.
-        replaced: how many were told to end, and others started in their places.
+        replaced: how many were stopped, and others started in their places.
     """
 
     deployment: Deployment
@@ -83,9 +83,9 @@ class Fleet:
         is_ready: Callable[[], bool],
         meanwhile: Callable[[], None],
     ) -> None:
-        """Tell a service to end, and start another in its place, under more variables: a pod of a StatefulSet that rolls.
+        """Stop a service and start another in its place, under more variables: a pod of a StatefulSet that rolls.
 
-        Something happens once while nobody is there, and on and on until the new one is ready.
+        `meanwhile` is called once while no process is there, and repeatedly until the new one is ready.
 
         Raises:
             ServerError: the new one ends.

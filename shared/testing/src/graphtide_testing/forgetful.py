@@ -27,7 +27,7 @@ class ForgetfulLog:
         self.waits = False
 
     def reader(self, group: str | None) -> Any:
-        """Return a reader that is told so."""
+        """Return a reader that reports no committed offset."""
         reader: Any = self._log.reader(group)
         known = reader.committed
 

@@ -1,4 +1,4 @@
-"""Results of streaming graph queries as plain values, and the paths that they tell, walked step by step."""
+"""Results of streaming graph queries as plain values, and their paths, walked step by step."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from graphtide_testing.oracles.graph_queries import EmittedInterval, GraphQueryOracle, Row, Snapshot
 
 Emitted = tuple[str, str, "Row", tuple[int, int | None], str, int]
-"""Kind, label, vertices, interval, identity and place in its instant of what is told of a result."""
+"""An emitted result: kind, label, vertices, interval, identity and place in its instant."""
 
 
 def reported(matches: Iterable[Match]) -> list[Emitted]:
-    """Return what an engine tells, sorted; what it tells twice stands there twice."""
+    """Return the results that an engine emits, sorted; a repeated result is repeated here."""
     found = (each for each in matches if isinstance(each, IntervalMatch))
     return sorted(
         (each.kind.value, each.label, tuple(each.bindings.values()), each.valid, each.match_id, each.nth) for each in found
@@ -36,7 +36,7 @@ def reported(matches: Iterable[Match]) -> list[Emitted]:
 
 
 def expected(query: GraphQuery, emitted: Iterable[EmittedInterval]) -> list[Emitted]:
-    """Return what the oracle tells, sorted."""
+    """Return the results that the oracle emits, sorted."""
     return sorted(
         (
             each.kind.value,
@@ -51,7 +51,7 @@ def expected(query: GraphQuery, emitted: Iterable[EmittedInterval]) -> list[Emit
 
 
 def as_one_path(query: GraphQuery, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan | None:
-    """Return the plan in which a query of one path is one PATH over its inputs; None for any other query."""
+    """Return the plan of a query of one path as one PATH over its inputs; None for any other query."""
     if len(query.rules) != 1 or len(query.rules[0].body) != 1 or query.rules[0].conditions:
         return None
     ((atom,), columns) = query.rules[0].body, query.rules[0].columns
@@ -63,16 +63,16 @@ def as_one_path(query: GraphQuery, engine: PathEngine = PathEngine.S_PATH) -> Gr
 
 
 def check_path(query: GraphQuery, found: IntervalMatch, oracle: GraphQueryOracle, edges: Mapping[str, Edge]) -> None:
-    """Check that the path that is told with a result is there as long as the result, hangs together and spells a word.
+    """Check that the path of a result is valid as long as the result, hangs together and spells a word.
 
     Args:
-        query: whose first output tells paths.
+        query: its first output emits paths.
         found: a result that is valid from now on.
         oracle: which took the same records.
         edges: those of the stream, by id.
 
     Raises:
-        AssertionError: it is no such path.
+        AssertionError: it is not such a path.
     """
     head, name = query.outputs[0].head, query.outputs[0].path
     rules = [rule for rule in query.rules if rule.head == head]

@@ -41,5 +41,5 @@ def k(number: int, source: str, target: str) -> Edge:
 
 
 def path(number: int) -> Edge:
-    """An edge that goes on from the one before, so that each but the first completes a match."""
+    """An edge that continues the one before, so that each but the first completes a match."""
     return k(number, f"v{number}", f"v{number + 1}")

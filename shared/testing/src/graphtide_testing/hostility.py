@@ -1,6 +1,6 @@
 """What an enemy of a deployment does beside the traffic of others: odd headers in every topic, patterns that cost without end.
 
-Nobody else may lose or repeat a match by it, or wait for one.
+No other pattern may lose or repeat a match by it, or wait for one.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ class Hostility:
         ]
         value = self.rng.choice((b"", b"\0", b"{}", self.rng.randbytes(100)))
         headers = [(b"good", b"v"), (_ODD, self.rng.randbytes(8)), (b"", b"")]
-        send_raw(self.bootstrap, self.rng.choice(topics), headers, value, key=self.rng.choice((b"", _ODD, b"nobody")))
+        send_raw(self.bootstrap, self.rng.choice(topics), headers, value, key=self.rng.choice((b"", _ODD, b"unknown")))
         self.odd += 1
 
     def first_pattern(self) -> str:
-        """Return a text that runs, and ends at its limit when a burst comes: whatever chance brings, one such is tried."""
+        """Return a text that runs, and ends at its limit when a burst comes: every run tries it, at any seed."""
         star = ", ".join(f"(v{leaf})-[:k]->(hub)" for leaf in range(_FEWER_LEAVES))
         return f"PATTERN {NAMES}0 MATCH {star} ON {STREAM} WINDOW 1000000"
 

@@ -201,7 +201,7 @@ class LabelFamily:
         return Layout(edges={"edge": False}, vertices={"source": False, "target": False})
 
     def results_stay(self, _pattern: LabelPattern, /) -> None:
-        """Return None: matches are no results."""
+        """Return None: matches are not results."""
 
     def event_names(self, _pattern: LabelPattern, /) -> tuple[()]:
         """Return none."""

@@ -1,4 +1,4 @@
-"""A crowd of patterns for one matcher, and the ordered stream that it reads: what benches of the services put into Kafka first.
+"""Many patterns for one matcher, and the ordered stream that it reads: benches of the services put both into Kafka first.
 
 Pattern n follows label n to label n + 1, past the labels from a vertex of its own; edges have a label and two vertices by
 chance. Every label is wanted as soon as there are as many patterns as labels.
@@ -80,8 +80,8 @@ def fill(log: Log, topics: Topics, edges: int, together: int) -> Written:
             lines.append(f'{{"ts":{number},"src":"{source}","dst":"{target}","label":"l{label}","id":"{number}"}}\n')
         text = "".join(lines).encode()
         first, last = EventTime(start), EventTime(start + len(lines) - 1)
-        figures = ordered.OrderedHeader(first, last, len(lines), start, last, TimeUnit.MILLISECOND)
-        message = ordered.encode(topics.ordered(STREAM), figures, decoder.decode(text).to_arrow())
+        header = ordered.OrderedHeader(first, last, len(lines), start, last, TimeUnit.MILLISECOND)
+        message = ordered.encode(topics.ordered(STREAM), header, decoder.decode(text).to_arrow())
         raw, disk = raw + len(text), disk + len(message.value or b"")
         writer.write([message])
     writer.flush(60)

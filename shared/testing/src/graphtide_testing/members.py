@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 class Alone:
-    """What a pattern finds by itself; of matches before it was told of, no retraction is told either."""
+    """What a pattern finds by itself; a match from before its start is not retracted either."""
 
     def __init__(self, pattern: SubgraphPattern, unreported: Sequence[Edge], reported: Sequence[Edge]) -> None:
-        """Take edges before it was told of anything, and edges of which it was told."""
+        """Take the edges before its start, and the edges since."""
         self._oracle = SubgraphOracle(pattern)
-        self._untold = {(found.edges, found.vertices) for edge in unreported for found in self._oracle.push(edge)}
+        self._unreported = {(found.edges, found.vertices) for edge in unreported for found in self._oracle.push(edge)}
         self._oracle.begin()
         for edge in reported:
             self._oracle.push(edge)
 
     def push(self, edge: Edge) -> list[Found]:
-        """Return what it is told of an edge."""
+        """Return what it emits for an edge."""
         found = self._oracle.push(edge)
-        return [each for each in found if each.kind == "match" or (each.edges, each.vertices) not in self._untold]
+        return [each for each in found if each.kind == "match" or (each.edges, each.vertices) not in self._unreported]
 
 
 class Members:
@@ -87,7 +87,7 @@ class Members:
 
 
 def take_past(matcher: Matcher, unreported: Sequence[EdgeBatch], reported: Sequence[EdgeBatch]) -> None:
-    """Let a new matcher of one pattern take its past: records before it was told of anything, and those of which it was."""
+    """Let a new matcher of one pattern take its past: first the records before the pattern's start, then those since."""
     matcher.wait(0, None)
     for batch in unreported:
         for _ in matcher.push(batch):

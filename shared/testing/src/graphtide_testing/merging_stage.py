@@ -70,7 +70,7 @@ class Source:
         self.ordinal, self.number = self.ordinal + len(times), self.number + len(times)
 
     def beat(self, watermark: int) -> None:
-        """Tell how far the stream is."""
+        """Write a heartbeat: how far the stream is."""
         self._write(0, self.newest, watermark, ordered_body.NO_EDGES)
 
     def reset(self) -> None:
@@ -186,7 +186,7 @@ class Stage:
         return self.read(TOPICS.ordered(self.stream))
 
     def out(self, left_out: int = 0) -> list[Out]:
-        """Edges as they went out; what records say of themselves is checked. `left_out` had numbers, and were put aside."""
+        """Edges as they went out; headers are checked. `left_out` of them had numbers, and were rejected."""
         found: list[Out] = []
         epoch, passed, edges = 0, MIN_EVENT_TIME, 0
         for record in self.records():
@@ -201,7 +201,7 @@ class Stage:
                 continue
             assert header.epoch == epoch
             if not header.records:
-                assert header.watermark > passed, "it tells that time has passed"
+                assert header.watermark > passed, "a heartbeat raises the watermark"
                 assert header.last_ts == found[-1].ts
                 passed = header.watermark
                 continue
@@ -223,7 +223,7 @@ class Stage:
         return [dead_letters.decode(record) for record in self.read(TOPICS.dead_letters(self.stream))]
 
     def end(self) -> Stage:
-        """Let every stream tell that time has passed all edges, in an epoch that all have reached."""
+        """Let every stream write a heartbeat past all edges, in an epoch that all have reached."""
         last = max(source.epoch for source in self.sources.values())
         for source in self.sources.values():
             while source.epoch < last:

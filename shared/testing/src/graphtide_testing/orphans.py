@@ -1,8 +1,8 @@
-"""A pytest plugin after which no process is left: whatever a test run starts dies with it, however the run ends.
+"""A pytest plugin that leaves no process behind: every process that a test run starts dies with it, however the run ends.
 
-Every process of a run, in whatever session and under whatever parent, has a variable in its environment that names the run. A
-guardian outside the run waits until the run is over (the end of a pipe tells, also when the run was killed or timed out) and
-kills who still has it. Where there is no `/proc` to read environments from, nothing is done.
+Every process of a run, in any session and under any parent, has a variable in its environment that names the run. A
+guardian outside the run waits until the run is over (the end of a pipe shows it, also when the run was killed or timed out) and
+kills every process that still has it. Without a `/proc` to read environments from, nothing is done.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def of_run(run: str) -> list[int]:
     found = []
     for folder in _PROCESSES.iterdir():
         if folder.name.isdigit():
-            # It may end right now, or be somebody else's.
+            # It may end right now, or belong to another user.
             with suppress(OSError):
                 if named in (folder / "environ").read_bytes().split(b"\0"):
                     found.append(int(folder.name))

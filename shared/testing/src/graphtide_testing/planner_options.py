@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def planner_options_of(family: str) -> list[PlannerOptions]:
-    """Return a wish for every engine of a family, in each of its variants."""
+    """Return planner options for every engine of a family, in each of its variants."""
     return [
         PlannerOptions(engine) if variant is None else PlannerOptions.of(engine, variant)
         for engine, variants in FAMILIES[family].variants.items()
@@ -24,12 +24,12 @@ def planner_options_of(family: str) -> list[PlannerOptions]:
 
 
 def said(planner_options: PlannerOptions) -> str:
-    """Return a wish as the name of a test has it."""
+    """Return planner options as the name of a test has them."""
     return " ".join((planner_options.engine, *planner_options.variants.values()))
 
 
 def every_plan(pattern: SubgraphPattern) -> list[Plan]:
-    """Return the plans of a pattern, one for each of these wishes."""
+    """Return the plans of a pattern, one for each of these options."""
     return [plan(pattern, planner_options) for planner_options in planner_options_of(family_of(pattern).name)]
 
 

@@ -54,7 +54,7 @@ def pattern(name: str = "p", **changes: Any) -> control.PatternRecord:
 
 
 def snapshot(rare: str, version: int = 1) -> StatisticsSnapshot:
-    """A stream of 100,000 edges of which almost none is of one type."""
+    """A stream of 100,000 edges with almost none of one type."""
     counts = {EdgeType(None, label, None): (10 if label == rare else 99_990) for label in ("k", "l")}
     degrees = DegreeMoments(1_000, 100_000, 10_000_000, 200)
     window = TimeRange(EventTime(0), EventTime(1_000))
@@ -62,7 +62,7 @@ def snapshot(rare: str, version: int = 1) -> StatisticsSnapshot:
 
 
 def even() -> StatisticsSnapshot:
-    """A stream of which every tenth edge is of one type and every tenth of the other: alone, no engine is much better."""
+    """A stream with two types that have every tenth edge each: alone, no engine is much better."""
     counts = {EdgeType(None, label, None): number for label, number in (("k", 10_000), ("l", 10_000), ("o", 80_000))}
     return replace(snapshot("k"), types=counts)
 
@@ -74,7 +74,7 @@ def consumed_at(end: int) -> control.ConsumptionCursorForm:
 
 @dataclass
 class World:
-    """A log, a planner that can be killed, and hosts that do as they are told."""
+    """A log, a planner that can be killed, and hosts that follow their plans."""
 
     log: MemoryLog = field(default_factory=MemoryLog)
     fuse: Fuse = field(default_factory=Fuse)
@@ -84,7 +84,7 @@ class World:
     offset: int = 20
     hosts: dict[tuple[str, int], dict[str, control.StatusRecord]] = field(default_factory=dict)
     begun: dict[tuple[str, int, str], int] = field(default_factory=dict)
-    """The offset from which each host reports each pattern, by service, shard and name."""
+    """The offset where each host starts to report each pattern, by service, shard and name."""
     reported: dict[tuple[str, int], list[tuple[int, int]]] = field(default_factory=dict)
     """Stretches of the ordered stream that were reported, by pattern and version."""
 
@@ -145,7 +145,7 @@ class World:
         return control.decode_status(said[-1]).reason if said and said[-1] is not None else None
 
     def host(self, service: str, shard: int) -> None:
-        """Let a host go on to the stream's end and then do as plans say, as `graphtide_matcher_host` does."""
+        """Let a host read to the stream's end and then do as plans say, as `graphtide_matcher_host` does."""
         said = self.hosts.setdefault((service, shard), {})
         wanted = {name: plan for name, plan in self.plans().items() if (plan.service, plan.shard) == (service, shard)}
         for name, status in said.items():
@@ -201,7 +201,7 @@ class World:
         self.say(plan, "failed", self.offset)
 
     def settle(self) -> None:
-        """Let the planner and all hosts come to rest."""
+        """Let the planner and all hosts settle."""
         self.fuse.length = 0
         for _ in range(6):
             self.plan()

@@ -1,4 +1,4 @@
-"""Records that nobody of a deployment would write: genuine ones that were changed, and bytes that are nothing."""
+"""Records that no process of a deployment would write: genuine ones that were changed, and random bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def strange_record(topic: str, genuine: Sequence[Record], rng: Random) -> Messag
 
 
 def unreadable_record(topic: str, genuine: Sequence[Record], rng: Random) -> Message:
-    """Return a record for a topic under the key and headers of a genuine one, or others, whose value nobody can read."""
+    """Return a record for a topic under the key and headers of a genuine one, or others, with a value that cannot be read."""
     known = [record for record in genuine if record.value is not None]
     model = rng.choice(known) if known else None
     value = model.value or b"" if model is not None else b""

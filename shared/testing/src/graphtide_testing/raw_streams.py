@@ -29,7 +29,7 @@ class RawStream:
         seed: the same seed gives the same messages.
         producers: names that senders give themselves; one sender without a name if there are none.
         partitions: of the raw topic.
-        disorder: ticks by which an edge may be before its neighbours.
+        disorder: most ticks that an edge may be before its neighbours.
         bad: share of records with a part that cannot be used.
         with_ids: share of edges with an id of their own.
         events: share of edges that are events of a type, without ends.

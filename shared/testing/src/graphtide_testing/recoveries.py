@@ -1,4 +1,4 @@
-"""Tests tell how long recoveries took; they are listed when all have run."""
+"""Tests report how long recoveries took; they are listed when all have run."""
 
 from __future__ import annotations
 

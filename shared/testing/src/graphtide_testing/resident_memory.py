@@ -1,7 +1,7 @@
 """How resident memory grows: samples of the lives of processes, and the slope of each.
 
-A process that is killed and started again has another life, and grows anew. A life is judged once it is long enough: what it
-takes in its first minutes, while caches and windows fill, tells nothing, and a slope over a short time is noise.
+A process that is killed and started again has another life, and grows anew. A life is measured once it is long enough: the
+growth of its first minutes, while caches and windows fill, means nothing, and a slope over a short time is noise.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Which lives are judged.
+    """Which lives are long enough to measure.
 
     Attributes:
-        warm_seconds: of a life that are left out.
-        judged_seconds: of it that there must be beyond those.
+        warm_seconds: first seconds of a life, which are left out.
+        measured_seconds: seconds that must follow those.
     """
 
     warm_seconds: float = 600.0
-    judged_seconds: float = 900.0
+    measured_seconds: float = 900.0
 
 
 @dataclass(slots=True)
@@ -52,16 +52,16 @@ class Lives:
             self._life = life
         self.samples[-1].append(sample)
 
-    def judged(self, patience: Patience) -> Iterator[list[Sample]]:
-        """Yield what is judged of each life that is long enough."""
+    def measured_lives(self, patience: Patience) -> Iterator[list[Sample]]:
+        """Yield the samples of each life that is long enough, without its first seconds."""
         for life in self.samples:
             warm = [each for each in life if each.at - life[0].at >= patience.warm_seconds]
-            if warm and warm[-1].at - warm[0].at >= patience.judged_seconds:
+            if warm and warm[-1].at - warm[0].at >= patience.measured_seconds:
                 yield warm
 
 
 def slope(samples: Sequence[Sample]) -> float:
-    """Return by which share of their mean samples grow in `SLOPE_SECONDS`: the slope of the least squares.
+    """Return the share of their mean that samples grow in `SLOPE_SECONDS`: the slope of the least squares.
 
     Raises:
         statistics.StatisticsError: there are fewer than two, or all are of one moment.

@@ -1,4 +1,4 @@
-"""A pytest plugin by which every run tries a few cases that no run has tried before, so that a year of CI explores.
+"""A pytest plugin: every run tries a few cases that no run has tried before, so that a year of CI explores.
 
 What is drawn at random is drawn from fixed seeds first: a failure in a change's tests is the change's. Then comes a little from
 the seed of the run, which the header prints: a few more examples of each Hypothesis test that the profile derandomizes, and a
@@ -84,7 +84,7 @@ def _run_new(item: pytest.Function, function: Any, fixed: settings) -> None:
     arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}  # noqa: SLF001 - as pytest calls it
     before = {name: vars(function)[name] for name in (_SETTINGS, _SEED) if name in vars(function)}
     try:
-        # The first example is the simplest one, whatever the seed.
+        # The first example is the simplest one, at any seed.
         count = 1 + _new(fixed.max_examples)
         setattr(function, _SETTINGS, settings(fixed, max_examples=count, derandomize=False, database=None))
         seed(_seed())(function)

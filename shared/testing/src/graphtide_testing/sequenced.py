@@ -54,7 +54,7 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
     """Return the edges of the ordered stream.
 
     Raises:
-        AssertionError: places, epochs, times and watermarks do not go on from record to record.
+        AssertionError: places, epochs, times and watermarks do not continue from record to record.
     """
     edges: list[Edge] = []
     watermark, number = (0, -(2**63)), 0
@@ -70,7 +70,7 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
         if not found:
             newest = (edges[-1].epoch, edges[-1].ts) if edges else None
             is_heartbeat = reached >= watermark and (header.epoch, header.last_ts) == newest
-            assert is_heartbeat or reached[0] == watermark[0] + 1, "a record without edges tells of a new epoch, or of time"
+            assert is_heartbeat or reached[0] == watermark[0] + 1, "a record without edges is a heartbeat or begins an epoch"
         else:
             assert header.number is not None
             assert header.number >= number
@@ -86,7 +86,7 @@ def ordered_edges(log: Log, topics: Topics, stream: StreamName) -> list[Edge]:
 
 
 def letters(log: Log, topics: Topics, stream: StreamName) -> list[tuple[object, ...]]:
-    """Return all of every dead letter but the time at which it was put aside."""
+    """Return all of every dead letter but the time when it was rejected."""
     return [_letter(dead_letters.decode(record)) for record in records_of(log, topics.dead_letters(stream))]
 
 

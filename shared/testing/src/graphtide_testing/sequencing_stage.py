@@ -150,11 +150,11 @@ class Stage:
             if not found and header.epoch == begun:
                 assert edges[-1]["epoch"] == begun
                 assert (header.first_ts, header.last_ts) == (edges[-1]["ts"], edges[-1]["ts"])
-                assert header.watermark > passed, "it tells that time has passed"
+                assert header.watermark > passed, "a heartbeat raises the watermark"
                 passed = header.watermark
                 continue
             if not found:
-                assert header.epoch == begun + 1, "it tells of a new epoch"
+                assert header.epoch == begun + 1, "it begins an epoch"
                 begun, passed = begun + 1, MIN_EVENT_TIME
                 continue
             assert (header.first_ts, header.last_ts) == (found[0]["ts"], found[-1]["ts"])

@@ -22,7 +22,7 @@ _BLOCK: Final = 65_536
 
 
 class _Server(uvicorn.Server):
-    """Tells when it has begun, and leaves signals to the tests."""
+    """Notes when it has begun, and leaves signals to the tests."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

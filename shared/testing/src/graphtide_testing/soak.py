@@ -5,13 +5,13 @@
 Two services take edges and another puts them in order, two serve the admin API, and there are two shards of each matcher.
 Twenty patterns run the whole time, and every edge but the first of each completes one match of one of them
 (`graphtide_testing.steady_load`). Meanwhile `graphtide_testing.faults` does what can be done to all of them. The seed decides
-which faults come in which order, not when. Every minute a line says what was matched, and what processes take.
+their order, not their times. Every minute a line says what was matched, and what processes take.
 
-In the end all come to rest. Every match that had to come came once, and no process ended that nobody killed. Resident memory
-grows by less than `MOST_GROWTH` in ten minutes, in the life of every process that is long enough to be judged
+In the end the deployment settles. Every expected match came once, and no process ended unless it was killed. Resident memory
+grows by less than `MOST_GROWTH` in ten minutes, in the life of every process that is long enough to be measured
 (`graphtide_testing.resident_memory`): its first ten minutes are left out, and fifteen must follow. So that every service has
-such a life, one process of each is a *witness*: nobody kills it after the first eighth of the time, though twins shut it out,
-and Kafka and Redis go on to die under it. Exits with 1 if anything of this does not hold.
+such a life, one process of each is a *witness*: it is not killed after the first eighth of the time, though twins shut it out,
+and Kafka and Redis still die under it. Exits with 1 if any of this does not hold.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from graphtide_testing.accounting import Reported
 
 MOST_GROWTH: Final = 0.01
-"""Share by which memory may grow in `SLOPE_SECONDS`."""
+"""The most that memory may grow in `SLOPE_SECONDS`, as a share."""
 
 MATCHERS: Final = ("matcher_timing", "matcher_sjtree", "matcher_simulation", "matcher_event_pattern", "matcher_algebra")
 WITNESSES: Final = (
@@ -79,7 +79,7 @@ class Soak:
         folder: where everything is kept.
         seed: decides the mix of faults.
         rate: edges a second that complete matches.
-        minutes: how long it takes until all come to rest.
+        minutes: how long it takes until the deployment settles.
     """
 
     folder: Path
@@ -129,7 +129,7 @@ class Soak:
         self.faults = Faults(self.fleet, WITNESSES, spared_after, self.seed, self.control, strangers, slow)
 
     def run(self, say: Callable[[str], object]) -> None:
-        """Go on for so many minutes; say a line every minute.
+        """Run for so many minutes; say a line every minute.
 
         Raises:
             Exception: what the load or the faults raise.
@@ -152,7 +152,7 @@ class Soak:
             each.result()
 
     def settle(self) -> dict[str, list[str]]:
-        """Let all come to rest; return what is wrong, by pattern, and under `deployment` what is wrong with that."""
+        """Let the deployment settle; return what is wrong, by pattern, and under `deployment` what is wrong with that."""
         self.fleet.start_ended()
 
         def is_whole() -> bool:
@@ -172,17 +172,17 @@ class Soak:
         return self.load.account(self._reported) | ({"deployment": wrong} if wrong else {})
 
     def grown(self, patience: Patience) -> list[str]:
-        """Return which witnesses were not judged, and whose memory grew too much in any life that was."""
-        judged = {name: [slope(life) for life in lives.judged(patience)] for name, lives in self.memory.items()}
-        unjudged = [f"{name} was not judged" for name in WITNESSES if not judged.get(name)]
-        grown = [(name, each) for name, found in judged.items() for each in found if each >= MOST_GROWTH]
-        return unjudged + [f"{name} grew by {each:.2%} in {SLOPE_SECONDS / 60:g} minutes" for name, each in grown]
+        """Return which witnesses were not measured, and whose memory grew too much in any life that was."""
+        measured = {name: [slope(life) for life in lives.measured_lives(patience)] for name, lives in self.memory.items()}
+        unmeasured = [f"{name} was not measured" for name in WITNESSES if not measured.get(name)]
+        grown = [(name, each) for name, found in measured.items() for each in found if each >= MOST_GROWTH]
+        return unmeasured + [f"{name} grew by {each:.2%} in {SLOPE_SECONDS / 60:g} minutes" for name, each in grown]
 
     def table(self, patience: Patience) -> str:
-        """Return the memory of every life that is judged, as Markdown."""
-        rows = ["| process | minutes judged | MB at first | MB at last | in 10 minutes |", "|---|---:|---:|---:|---:|"]
+        """Return the memory of every life that is measured, as Markdown."""
+        rows = ["| process | minutes measured | MB at first | MB at last | in 10 minutes |", "|---|---:|---:|---:|---:|"]
         for name, lives in self.memory.items():
-            for life in lives.judged(patience):
+            for life in lives.measured_lives(patience):
                 first, last = life[0], life[-1]
                 sizes = f"{first.resident_bytes / 1e6:.1f} | {last.resident_bytes / 1e6:.1f}"
                 rows.append(f"| {name} | {(last.at - first.at) / 60:.0f} | {sizes} | {slope(life):+.2%} |")
@@ -213,7 +213,7 @@ class Soak:
         self.fleet.add(service, configured, name, is_ready=lambda: _lives(url))
 
     def _add(self, service: str, name: str, settings: dict[str, str]) -> None:
-        """Start a service that tells of its health alone."""
+        """Start a service that serves its health alone."""
         port = free_ports(1)[0]
         self._urls[name] = f"http://127.0.0.1:{port}"
         self.fleet.add(service, {**settings, "HEALTH__PORT": str(port)}, name)
@@ -270,8 +270,8 @@ class Soak:
             "wrong": len(self.faults.wrong),
             "load": round(os.getloadavg()[0], 1),
         }
-        figures = ", ".join(f"{name} {value}" for name, value in configured.items())
-        return f"{time.strftime('%H:%M')}  {minutes:.0f} min  {figures}; MB: {sizes}"
+        counts = ", ".join(f"{name} {value}" for name, value in configured.items())
+        return f"{time.strftime('%H:%M')}  {minutes:.0f} min  {counts}; MB: {sizes}"
 
     def _size(self, lives: Lives) -> str:
         """Return the newest size of a process, and the slope of its life once that is warm."""
@@ -298,7 +298,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=int, default=100, help="edges a second that complete a match")
     given = parser.parse_args()
-    # What was started ends with it, also where it is told to end.
+    # Child processes end with this one, also when it gets SIGTERM.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
     def say(line: str) -> None:

@@ -1,9 +1,9 @@
-"""A steady load of edges, of which every one but the first of its kind completes one match of one pattern.
+"""A steady load of edges: each edge but the first of its kind completes one match of one pattern.
 
 There are `KINDS` kinds of edges, and a pattern for each; those of the last kinds are under dual simulation, event patterns and
-graph queries. Edges have numbers; the edge n has the kind n % KINDS and goes on from the edge n - KINDS. Among them are edges
-of a hub, for adversaries to search, lines that are no edges, and edges that are far in the future. Every third request is
-traced. Several producers send in turns, through whichever service answers, each turn until it is taken: what one sends is out
+graph queries. Edges have numbers; the edge n has the kind n % KINDS and continues the edge n - KINDS. Among them are edges
+of a hub, for adversaries to search, lines that are not edges, and edges that are far in the future. Every third request is
+traced. Several producers send one after the other, through any service that answers, each batch until it is taken: it is out
 of order beside what the others do.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 STREAM: Final = "s"
 _SUBGRAPH: Final = f"PATTERN n{{kind}} MATCH (a)-[x:k{{kind}}]->(b)-[y:k{{kind}}]->(c) ORDER x < y ON {STREAM} WINDOW 10s"
-_SIMULATED: Final = _SUBGRAPH.replace(" ON ", " UNDER DUAL SIMULATION REPORT INSTANCES ON ")
+_SIMULATION: Final = _SUBGRAPH.replace(" ON ", " UNDER DUAL SIMULATION REPORT INSTANCES ON ")
 _SEQUENCE: Final = f"PATTERN n{{kind}} SEQ(x:k{{kind}}, y:k{{kind}}) WHERE x.dst = y.src ON {STREAM} WITHIN 10s"
 _JOIN: Final = f"QUERY n{{kind}} two(a, c) <- k{{kind}}(a, b), k{{kind}}(b, c). ON {STREAM} WINDOW(10s)"
 _PATH: Final = f"QUERY n{{kind}} two(a, c) <- /:k{{kind}} :k{{kind}}/(a, c) AS way. ON {STREAM} WINDOW(10s) RETURN way"
@@ -43,7 +43,7 @@ _SUBGRAPHS: Final = ("auto", "timing", "sj-tree", "filtering", "re-search")
 _SIMULATIONS: Final = ("auto", "ddst-coloring", "ddst-signature", "ddst-baseline")
 _SEARCHES: Final = [
     *((_SUBGRAPH, engine) for engine in islice(cycle(_SUBGRAPHS), 12)),
-    *((_SIMULATED, engine) for engine in _SIMULATIONS),
+    *((_SIMULATION, engine) for engine in _SIMULATIONS),
     (_SEQUENCE, "auto"),
     (_SEQUENCE, "auto"),
     *((text, engine.value) for text, engine in zip((_JOIN, _PATH), PathEngine, strict=True)),
@@ -119,7 +119,7 @@ class SteadyLoad:
             self._post(producer, [self._edge(f"end{producer}", self.sent, "end", "a", "b")])
 
     def account(self, reported: dict[str, list[Reported]]) -> dict[str, list[str]]:
-        """Return what is wrong with what was reported of patterns, by pattern; those of which nothing is are left out."""
+        """Return what is wrong with what was reported of patterns, by pattern; patterns without errors are left out."""
         account = Account()
         account.register(1, 0)
         found = {
@@ -151,7 +151,7 @@ class SteadyLoad:
         for line in (*bad, *future):
             lines.insert(self.rng.randint(0, len(lines)), line)
         rejected = self._post(producer, lines)
-        assert rejected == len(bad), f"{rejected} lines were refused of {len(bad)} that are no edges"
+        assert rejected == len(bad), f"{rejected} lines were refused of {len(bad)} that are not edges"
         self.bad += len(bad)
         self.future += len(future)
 
@@ -194,10 +194,10 @@ def reported(records: Iterable[Record]) -> Iterable[tuple[str, Reported]]:
             event = matches.decode(record)
         except PoisonRecordError:
             continue
-        # An end of validity is no match of its own.
+        # An end of validity is not a match of its own.
         if event.pattern in PATTERNS and event.kind is MatchKind.MATCH:
             before, last = _ends(event.body)
-            assert last - before == KINDS, f"{event.body!r} is no match of {event.pattern}"
+            assert last - before == KINDS, f"{event.body!r} is not a match of {event.pattern}"
             yield event.pattern, (event.version, last)
 
 
@@ -205,14 +205,14 @@ def _ends(body: bytes) -> tuple[int, int]:
     """Return the numbers of the two edges of a match; those of a result follow from its ends.
 
     Raises:
-        AssertionError: it is no match of two edges.
+        AssertionError: it is not a match of two edges.
     """
     ends = msgspec.json.decode(body, type=_Result)
     if ends.src and ends.dst:
         return int(ends.src[1:]), int(ends.dst[1:]) - KINDS
     # One of a name; in a component a list of one.
     of = {name: (ids,) if isinstance(ids, str) else ids for name, ids in matches.participants(body).items()}
-    assert {name: len(ids) for name, ids in of.items()} == {"x": 1, "y": 1}, f"{body!r} is no match of two edges"
+    assert {name: len(ids) for name, ids in of.items()} == {"x": 1, "y": 1}, f"{body!r} is not a match of two edges"
     return int(of["x"][0].removeprefix("e")), int(of["y"][0].removeprefix("e"))
 
 

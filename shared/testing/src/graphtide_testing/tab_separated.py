@@ -26,6 +26,6 @@ def decoder(asked: Decoding) -> Decoder:
         asked.symbols, asked.attributes, {}, "\t", types=asked.types, keep_raw=asked.keep_raw, substitutes=asked.substitutes
     )
     made.decode(b"label\tsrc\tdst\tts\n")
-    # The header is no line of the stream.
+    # The header is not a line of the stream.
     made.decode_pieces([b""], 1)
     return made

@@ -1,4 +1,4 @@
-"""What a process tells of itself, as tests look at it: figures as Prometheus reads them, spans in memory or by OTLP."""
+"""The telemetry of a process, as tests look at it: metrics as Prometheus reads them, spans in memory or by OTLP."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Seen:
 
     @property
     def traceparent(self) -> str:
-        """What a record carries that goes on from it."""
+        """The traceparent of a record that continues it."""
         return f"00-{self.trace_id}-{self.span_id}-01"
 
 
@@ -65,7 +65,7 @@ def metrics_of(text: str) -> dict[str, float]:
 
 
 def count_metrics() -> None:
-    """Let this process count from now on; figures go on through its tests, so that one looks at differences."""
+    """Let this process count from now on. Counts continue through its tests, so tests look at differences."""
     set_up("tests", TelemetrySettings())
 
 

@@ -32,7 +32,7 @@ class Unwilling:
     def ping(self) -> None:
         """Answer, if the log is there."""
         if not self.is_there:
-            message = "nobody answers"
+            message = "the log does not answer"
             raise TransientError(message)
 
     def writer(self) -> LogWriter:

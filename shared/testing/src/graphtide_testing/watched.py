@@ -18,7 +18,7 @@ class WatchedLog:
     Attributes:
         of: the log.
         topic: which is watched.
-        read: offsets, in the order in which they were read.
+        read: offsets, in the order of reading.
     """
 
     of: Any

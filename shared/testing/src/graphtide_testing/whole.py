@@ -84,7 +84,7 @@ class Whole:
                 **open_to_all,
                 "CREATE_STREAMS": "true",
                 "IDLE_SECONDS": "1.0",
-                # What is late is so at once, and edges go on at once.
+                # A record out of order is late at once, and edges pass at once.
                 "LATENESS": "0",
             },
             "admin_api": {"PORT": str(admin), **open_to_all},
@@ -245,7 +245,7 @@ class Whole:
         reader = log.reader(group)
 
         def is_read() -> bool:
-            # Offsets do not tell: the last of them may be the mark of a transaction's end.
+            # Offsets alone do not show it: the last of them may be the mark of a transaction's end.
             committed = reader.committed(partitions)
             reader.assign({place: at.offset if (at := committed[place]) is not None else 0 for place in partitions})
             while not (records := reader.poll(1.0, 1)):

@@ -99,11 +99,11 @@ OVER = (
     b'"first_ts":1704120796793,"last_ts":1704120796793,"events":{"a":"f1"}}'
 )
 RETRACTED = BODY.replace(b'"kind":"match"', b'"kind":"retract"')
-FIGURES = ordered.OrderedHeader(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
-LATER_FIGURES = replace(FIGURES, epoch=3)
+HEADER = ordered.OrderedHeader(EventTime(-5), EventTime(9), 2, 100, EventTime(8), TimeUnit.MILLISECOND, TRACE)
+LATER_HEADER = replace(HEADER, epoch=3)
 RESET = raw.Reset(2, "operator")
 TRACED = (ordered.TracedRows(0, 1, TRACE), ordered.TracedRows(1, 1, TRACE.replace("4bf9", "5cfa")))
-TRACED_FIGURES = replace(FIGURES, traces=TRACED)
+TRACED_HEADER = replace(HEADER, traces=TRACED)
 COLUMNS: dict[str, list[bool | int | float | str | None]] = {
     "ts": [-5, 9],
     "src": ["a", "b"],
@@ -265,17 +265,17 @@ EXAMPLES = [
     ),
     Example("retraction", matches.encode("t", RETRACTED, 2, None), match_event(RETRACTED, MatchKind.RETRACT), matches.decode),
     Example("timeout", matches.encode("t", OVER, 2, None), match_event(OVER, MatchKind.TIMEOUT), matches.decode),
-    Example("ordered-headers", ordered.encode("t", FIGURES, b"any"), FIGURES, lambda record: ordered.header(record.headers)),
+    Example("ordered-headers", ordered.encode("t", HEADER, b"any"), HEADER, lambda record: ordered.header(record.headers)),
     Example(
         "ordered-epoch",
-        ordered.encode("t", LATER_FIGURES, b"any"),
-        LATER_FIGURES,
+        ordered.encode("t", LATER_HEADER, b"any"),
+        LATER_HEADER,
         lambda record: ordered.header(record.headers),
     ),
     Example(
         "ordered-traces",
-        ordered.encode("t", TRACED_FIGURES, b"any"),
-        TRACED_FIGURES,
+        ordered.encode("t", TRACED_HEADER, b"any"),
+        TRACED_HEADER,
         lambda record: ordered.header(record.headers),
     ),
     Example(

@@ -1,1 +1,1 @@
-"""A cluster of Kubernetes as far as one machine has it: pods as processes, told and asked what their manifests say."""
+"""A cluster of Kubernetes on one machine: pods are processes, run and probed as their manifests say."""

@@ -1,7 +1,7 @@
 """Pods as processes: each container is a command in its image's tree, with variables, files, user and network of its manifest.
 
 Containers that end are started again as `restartPolicy` says, probes decide who is ready and who is started again, and a pod
-that is told to end has its `preStop` and its grace, which may be lengthened: a machine that runs all pods of a cluster at once
+that is stopped has its `preStop` and its grace, which may be lengthened: a machine that runs all pods of a cluster at once
 is slower than their nodes. What resources a container has is not bounded; what a NetworkPolicy says is not enforced.
 """
 
@@ -80,7 +80,7 @@ class Kubelet:
             running.thread.start()
 
     def stop(self, pods: Sequence[Running]) -> None:
-        """Tell pods to end, all at once, and wait until they have."""
+        """Stop pods, all at once, and wait until they have ended."""
         for running in pods:
             running.is_ending.set()
         for running in pods:
@@ -97,7 +97,7 @@ class Kubelet:
         self._network.end()
 
     def address(self, service: str, port: str) -> Place:
-        """Return where the first ready pod of a Service listens; for whoever is outside of the cluster.
+        """Return where the first ready pod of a Service listens, for clients outside of the cluster.
 
         Raises:
             ManifestError: none is ready.

@@ -35,7 +35,7 @@ KINDS: Final = frozenset(
         "StatefulSet",
     }
 )
-"""Kinds that are known here: what is of another may start processes that would not be run, and nobody would see."""
+"""Kinds that are known here. An unknown kind is an error: it may start processes that would silently not run."""
 
 _HOOK: Final = "helm.sh/hook"
 _WEIGHT: Final = "helm.sh/hook-weight"
@@ -169,7 +169,7 @@ class Manifests:
 
 
 def port_of(container: Object, port: int | str) -> int:
-    """Return the number of a port that is told by its number or its name.
+    """Return the number of a port, given by its number or its name.
 
     Raises:
         ManifestError: the container has none of this name.

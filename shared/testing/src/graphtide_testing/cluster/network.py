@@ -31,7 +31,7 @@ Place = tuple[str, int]
 def apart(command: Sequence[str]) -> list[str]:
     """Return what runs a command in namespaces of mounts, network and processes of its own; it takes root.
 
-    Whatever the command started ends with it, and it ends with its parent.
+    Every process that the command starts ends with it, and it ends with its parent.
     """
     prepare = "mount -t tmpfs tmpfs /run && mkdir /run/netns && ip link set lo up"
     inside = ["/bin/sh", "-c", f'{prepare} && exec "$@"', "sh", *command]
@@ -41,7 +41,7 @@ def apart(command: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A port of a Service: its number, and where those who call it are passed on to now, in turns."""
+    """A port of a Service: its number, and the endpoints that now get its connections, round robin."""
 
     number: int
     endpoints: Callable[[], Sequence[Place]]
@@ -79,13 +79,13 @@ class Network:
         return ["nsenter", f"--net=/run/netns/{pod}", *named, *command]
 
     def serve(self, ports: Sequence[Port]) -> str:
-        """Let a Service have an address, which is returned; nobody is answered while it has no endpoints."""
+        """Give a Service an address and return it; connections are refused while it has no endpoints."""
         self._services += 1
         address = f"10.77.200.{self._services}"
         _ip("address", "add", f"{address}/16", "dev", _BRIDGE)
         for port in ports:
-            turns = _Turns(port.endpoints)
-            self._call(asyncio.start_server(turns.pass_on, address, port.number))
+            round_robin = _RoundRobin(port.endpoints)
+            self._call(asyncio.start_server(round_robin.pass_on, address, port.number))
         return address
 
     def end(self) -> None:
@@ -97,8 +97,8 @@ class Network:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(_SECONDS)
 
 
-class _Turns:
-    """Passes connections on to endpoints in turns."""
+class _RoundRobin:
+    """Passes connections on to endpoints, round robin."""
 
     def __init__(self, endpoints: Callable[[], Sequence[Place]]) -> None:
         self._endpoints = endpoints

@@ -80,7 +80,7 @@ def _allowed(peers: Sequence[Manifest], ports: Sequence[Manifest], of: tuple[Pod
             for port in ports:
                 _known(port, {"port", "protocol", "endPort"})
                 protocol = port.get("protocol", "TCP").lower()
-                # A port by name is that of whoever is called.
+                # A name of a port is looked up in the called pod.
                 called = [pod] if side == "saddr" else others
                 for number in _numbers(port, called):
                     yield f"{where}{protocol} dport {number} accept"

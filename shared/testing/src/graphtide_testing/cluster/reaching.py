@@ -32,7 +32,7 @@ _CLONE_NEWNET: Final = 0x40000000
 
 
 def reached(pods: Sequence[dict[str, Any]], policies: Sequence[dict[str, Any]]) -> set[tuple[str, str, int]]:
-    """Return who reached whom at which port; pods as in the JSON, `policies` are manifests.
+    """Return each pair of pods that connected, with the port; pods as in the JSON, `policies` are manifests.
 
     Raises:
         OSError: it could not be tried: this is not root, or a program is missing.

@@ -1,4 +1,4 @@
-"""Pods that run, as far as those have to know of them who look after them, call them, or tell of them."""
+"""Running pods, as far as the code that supervises, calls or reports them has to know them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Running:
         reason: why it failed, or is not ready.
         ready: whether all of its containers are.
         ready_after: seconds from its start until it was ready for the first time.
-        ended_after: seconds from when it was told to end until it had ended; None if nobody told it.
+        ended_after: seconds from the request to end until it had ended; None without such a request.
         begun: when it was started, by the same clock.
         is_ending: whether it is to end.
         thread: that looks after it.

@@ -1,4 +1,4 @@
-"""Services of a release: the names by which pods call them, and the pods that they lead to, those that are ready alone."""
+"""Services of a release: pods call them by name, and they lead to the ready pods alone."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Services:
     """The Services of a release over its pods."""
 
     def __init__(self, manifests: Manifests, network: Network, pods: Sequence[Running]) -> None:
-        """Look at pods as they are when somebody calls; nothing listens yet."""
+        """Look at pods at the time of each call; nothing listens yet."""
         self._manifests, self._network, self._pods = manifests, network, pods
 
     def hosts(self, outside: Mapping[str, str]) -> str:
         """Give each Service an address, and return `/etc/hosts` of all pods; `outside` are addresses of others, by name.
 
-        A Service without an address of its own (`clusterIP: None`) leads to its pods, each of which has a name there.
+        A Service without an address of its own (`clusterIP: None`) leads to its pods; each pod has a name there.
         """
         lines = ["127.0.0.1 localhost", *(f"{address} {name}" for name, address in outside.items())]
         for service in self._manifests.all_of("Service"):

@@ -1,4 +1,4 @@
-"""What a container is told by its manifest: the variables of its environment, with what stands in ConfigMaps and Secrets."""
+"""The environment of a container by its manifest: its variables, with values from ConfigMaps and Secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NODE: Final = "this-machine"
 
 
 def variables(manifests: Manifests, pod: Pod, container: Object, address: str) -> dict[str, str]:
-    """Return the variables of a container, those of `envFrom` first, each of which a later one may take the place of.
+    """Return the variables of a container, those of `envFrom` first; a later one replaces an earlier one of its name.
 
     Raises:
         ManifestError: one is to come from what is not there.
@@ -60,7 +60,7 @@ def _whole(manifests: Manifests, source: Object) -> dict[str, str]:
         if key in source:
             data = manifests.data(kind, source[key]["name"], is_optional=source[key].get("optional", False))
             return {f"{prefix}{name}": value for name, value in (data or {}).items()}
-    message = f"envFrom is told of neither a ConfigMap nor a Secret: {source}"
+    message = f"envFrom has neither a configMapRef nor a secretRef: {source}"
     raise ManifestError(message)
 
 
@@ -91,7 +91,7 @@ def _key(manifests: Manifests, kind: str, chosen: Object) -> str | None:
 
 
 def field(pod: Pod, path: str, address: str) -> str:
-    """Return what the API of Kubernetes tells a pod of itself.
+    """Return a field of a pod as the downward API of Kubernetes has it.
 
     Raises:
         ManifestError: the field is not known here.
@@ -130,7 +130,7 @@ def quantity(text: str) -> float:
     """
     found = re.fullmatch(r"([0-9.]+)(m|k|M|G|T|Ki|Mi|Gi|Ti)?", text)
     if found is None:
-        message = f"{text} is no amount"
+        message = f"{text} is not an amount"
         raise ManifestError(message)
     units = {"m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
     return float(found[1]) * units.get(found[2] or "", 1.0)

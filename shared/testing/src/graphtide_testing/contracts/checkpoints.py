@@ -22,7 +22,7 @@ class CheckpointContract:
 
     @pytest.fixture
     def key(self) -> str:
-        """A key that nobody else uses."""
+        """A key that no other test uses."""
         return uuid.uuid4().hex
 
     def test_there_is_none_before_the_first(self, store: CheckpointStore, key: str) -> None:

@@ -44,7 +44,7 @@ def values(records: list[Record]) -> list[bytes | None]:
 
 
 def new_topic(log: Log, partitions: int = 1) -> str:
-    """Make a topic that nobody else uses, and return its name."""
+    """Make a topic that no other test uses, and return its name."""
     name = f"test.{uuid.uuid4().hex}"
     log.admin().ensure([TopicSpec(name, partitions)])
     return name
@@ -70,7 +70,7 @@ class LogFixtures:
 
     @pytest.fixture
     def group(self) -> str:
-        """A group that nobody else uses."""
+        """A group that no other test uses."""
         return f"group-{uuid.uuid4().hex}"
 
     @pytest.fixture
@@ -160,7 +160,7 @@ class LogContract(LogFixtures):
         assert reader.poll(0.3, 10) == []
         assert 0.2 < time.monotonic() - begun < 5
 
-    def test_reading_goes_on_where_it_is_told(
+    def test_reading_continues_at_an_assigned_offset(
         self, topic: str, place: TopicPartition, reader: LogReader, writer: LogWriter
     ) -> None:
         """A new assignment replaces the old one, and forgets what was read ahead."""
@@ -186,7 +186,7 @@ class LogContract(LogFixtures):
     def test_an_offset_out_of_range_is_no_silent_jump(
         self, topic: str, place: TopicPartition, reader: LogReader, writer: LogWriter
     ) -> None:
-        """Whoever asks for what is not there must hear of it."""
+        """A reader that asks for a missing offset gets an error."""
         writer.write(messages(topic, b"a"))
         writer.flush(PATIENCE)
         reader.assign({place: 17})
@@ -250,7 +250,7 @@ class LogContract(LogFixtures):
     def test_a_message_too_large_harms_no_other(
         self, topic: str, place: TopicPartition, reader: LogReader, writer: LogWriter
     ) -> None:
-        """Those before it are taken, and writing goes on after it."""
+        """Those before it are taken, and writing continues after it."""
         with pytest.raises(PoisonRecordError, match="larger"):
             writer.write(messages(topic, b"a", bytes(HUGE), b"never"))
         writer.write(messages(topic, b"b"))
@@ -311,6 +311,6 @@ class LogContract(LogFixtures):
         reader.close()
 
     def test_a_log_that_works_answers(self, log: Log) -> None:
-        """Whoever asks for its health gets no error."""
+        """A check of its health raises no error."""
         with raises_nothing():
             log.ping()

@@ -1,4 +1,4 @@
-"""What every matcher service must be: the host under its own name, told by its own variables.
+"""What every matcher service must be: the host under its own name, set up by its own variables.
 
 A service's tests subclass the suite and give it the fixture `parts`.
 """

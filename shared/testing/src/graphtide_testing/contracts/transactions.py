@@ -61,10 +61,10 @@ class TransactionContract(LogFixtures):
         transactor.abort()
         assert reader.recorded([place, other, never]) == reader.committed([place, other, never])
         assert reader.recorded([place, never]) == {place: Position(42, '{"word":"größe 42"}'), never: None}
-        nobody = log.reader(None)
+        unread = log.reader(None)
         with pytest.raises(ValueError, match="group"):
-            nobody.recorded([place])
-        nobody.close()
+            unread.recorded([place])
+        unread.close()
 
     def test_what_is_remembered_may_be_long(
         self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
@@ -125,7 +125,7 @@ class TransactionContract(LogFixtures):
     def test_the_end_is_found_past_marks_and_aborted_records(
         self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
     ) -> None:
-        """Offsets would not tell; a record that comes later ends the end."""
+        """Offsets alone do not show it; a record that comes later ends the end."""
         reader.assign({place: 0})
         assert not reader.at_end()
         assert self.to_the_end(reader) == []
@@ -142,7 +142,7 @@ class TransactionContract(LogFixtures):
     def test_where_the_end_was_found_is_known_until_something_comes(
         self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
     ) -> None:
-        """Past marks, which are no records; of a partition that is not assigned, nothing."""
+        """Past marks, which are not records; None for a partition that is not assigned."""
         assert reader.ended_at(place) is None
         for text in (b"a", b"b"):
             transactor.begin()
@@ -182,7 +182,7 @@ class TransactionContract(LogFixtures):
         writer: LogWriter,
         transactor: LogTransactor,
     ) -> None:
-        """Else readers would see records out of order; the end that is told is what can be read."""
+        """Else readers would see records out of order; the reported end is the end of what can be read."""
         writer.write(messages(topic, b"before"))
         writer.flush(PATIENCE)
         transactor.begin()
@@ -289,7 +289,7 @@ class TransactionContract(LogFixtures):
     def test_an_owner_that_opens_again_starts_afresh(
         self, topic: str, place: TopicPartition, group: str, reader: LogReader, transactor: LogTransactor
     ) -> None:
-        """So it can go on after an error, whatever became of its transaction."""
+        """So it can continue after an error, however its transaction ended."""
         transactor.begin()
         transactor.write(messages(topic, b"lost"))
         self.settle(transactor)

@@ -91,7 +91,7 @@ def blocks_of(page: Path) -> list[Block]:
         language, _, name = each[1].partition(" ")
         block = Block(page, whole.count("\n", 0, each.start()) + 1, language, name, each[2])
         if language not in LANGUAGES:
-            message = f"{block.place}: {language or 'nothing'} is no language of a block: {', '.join(LANGUAGES)}"
+            message = f"{block.place}: {language or 'nothing'} is not a language of a block: {', '.join(LANGUAGES)}"
             raise ValueError(message)
         found.append(block)
     if len(found) * 2 != len(re.findall(r"^\s*```", whole, re.MULTILINE)):

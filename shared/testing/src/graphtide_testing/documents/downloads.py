@@ -1,4 +1,4 @@
-"""Public data sets in the form in which they are downloaded, made again from the streams that were made of them.
+"""Public data sets as one downloads them, made again from the streams that were made of them.
 
 The tutorials begin with a download. What a reader then has is written here from the streams for tests, so that all that follows
 is run without the network; where the streams are not at hand neither is this.

@@ -19,7 +19,7 @@ _MASKS: Final = (
 
 
 def masked(text: str) -> str:
-    """Return the text with figures that differ from run to run made equal, without spaces at the ends of lines."""
+    """Return the text with numbers that differ from run to run made equal, without spaces at the ends of lines."""
     for pattern, instead in _MASKS:
         text = pattern.sub(instead, text)
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())

@@ -84,7 +84,7 @@ class Shell:
         return Ran(status, output.read_text("utf-8"), errors.read_text("utf-8"), environment)
 
     def transcript(self, text: str) -> str:
-        """Return a `console` block as it comes when its commands are run, whatever their status."""
+        """Return a `console` block with the output of its commands, at any exit status."""
         written = []
         for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE):
             ran = self.run(f"({command}) 2>&1 || true")

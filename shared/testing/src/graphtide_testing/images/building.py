@@ -40,7 +40,7 @@ class Image:
         user: who runs them, as `UID:GID`.
         entrypoint: what every command stands behind.
         command: what runs if nothing else is said.
-        labels: what is told of it.
+        labels: its metadata.
     """
 
     layers: tuple[Path, ...]
@@ -213,7 +213,7 @@ class Builder:
 def this_machine(folder: Path, links: Mapping[str, Path], environment: Mapping[str, str]) -> Image:
     """Return this machine as the stand-in of a base that has these links, by their places, to what this machine has elsewhere.
 
-    Whoever runs there may look into the home of root: what links lead to may be installed there.
+    Users of that machine may look into the home of root: targets of links may be installed there.
     """
     for home in (folder, folder / "root"):
         home.mkdir(parents=True, exist_ok=True)
@@ -227,7 +227,7 @@ def this_machine(folder: Path, links: Mapping[str, Path], environment: Mapping[s
 
 
 def this_python() -> dict[str, Path]:
-    """Return links by which a machine has this Python in `/usr/local`, as official images of Python have theirs."""
+    """Return the links that put this Python into `/usr/local`, where official images of Python have theirs."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     program = Path(sys.base_prefix) / "bin" / version
     links = {f"/usr/local/bin/{name}": program for name in ("python", "python3", version)}

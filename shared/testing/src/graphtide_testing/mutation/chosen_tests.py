@@ -40,6 +40,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write what was measured, where somebody asks for it."""
+    """Write what was measured, if the environment names a file for it."""
     if (file := os.environ.get(SECONDS)) is not None:
         Path(file).write_text(json.dumps(_SECONDS))

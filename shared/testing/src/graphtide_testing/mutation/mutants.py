@@ -1,9 +1,9 @@
-"""Mutants of a Python source: copies of it in which one thing means something else.
+"""Mutants of a Python source: copies with one changed meaning each.
 
 `mutants(source)` lists every mutant in the order of the text, so that a seed picks the same ones again. Never changed are
-docstrings, annotations, f-strings, decorators, `if TYPE_CHECKING` and `assert_never`: a change there is no change of behaviour,
-or one that no test can see. Each mutant parses; whether it means the same as before (an *equivalent* mutant) nobody can decide
-in general, so a perfect suite kills almost all of them rather than all.
+docstrings, annotations, f-strings, decorators, `if TYPE_CHECKING` and `assert_never`: a change there does not change behaviour,
+or no test can see it. Each mutant parses. Whether it means the same as before (an *equivalent* mutant) is undecidable in
+general, so a perfect suite kills almost all of them rather than all.
 
 The operators are those that studies found sufficient: Offutt et al., *An Experimental Determination of Sufficient Mutant
 Operators* (TOSEM 1996), and statement deletion, Deng, Offutt, Li, *Empirical Evaluation of the Statement Deletion Mutation

@@ -146,7 +146,7 @@ class Trials:
         # With -P the working directory is not on the path before the copy.
         command = [sys.executable, "-P", "-m", "pytest", "-q", *plugins, *self._deselected, *arguments]
         path = os.pathsep.join(filter(None, [str(self._copy.parent), os.environ.get("PYTHONPATH")]))
-        # Bytecode of one mutant must not be taken for that of the next; failing examples are no examples of the checkout.
+        # Bytecode of one mutant must not be taken for that of the next; failing examples are not examples of the checkout.
         own = {
             "PYTHONPATH": path,
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -82,11 +82,11 @@ def report(pattern: SubgraphPattern, images: Sequence[Edge], kind: MatchKind, de
     """Return the record of a match whose images are known to satisfy the pattern.
 
     Raises:
-        ValueError: the images disagree about a vertex: they are no match.
+        ValueError: the images disagree about a vertex: they are not a match.
     """
     bound = bind(pattern, images)
     if bound is None:
-        message = "the images are no match of the pattern"
+        message = "the images are not a match of the pattern"
         raise ValueError(message)
     of = {query.name: edge for query, edge in zip(pattern.edges, images, strict=True)}
     return SubgraphMatch(

@@ -46,7 +46,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The time, closed at both ends, in which no event that is one of `absent` may be."""
+    """The time, closed at both ends, that must have no event of `absent`."""
 
     absent: Not
     start: int
@@ -79,7 +79,7 @@ class Conditions:
     def __init__(self, pattern: EventPattern, unit: TimeUnit) -> None:
         """Read the pattern once."""
         self.pattern = pattern
-        # Times are whole ticks, so no two of them tell the time from what is left of it in whole ticks.
+        # Times are whole ticks, so differences between them compare alike with the window and with its whole ticks.
         self.within = int(pattern.within.ticks(unit) // 1)
         positive = {event.name for event in positive_events(pattern.root)}
         absent = {event.name for event in events(pattern.root)} - positive
@@ -95,10 +95,10 @@ class Conditions:
             and all(self._holds(each, alone) for each in own)
         )
 
-    def is_arranged(self, branch: Part, chosen: Assignment) -> bool:
-        """Whether events in places of a branch, each of which fits there alone, satisfy all but NOT and what skips.
+    def fits_together(self, branch: Part, chosen: Assignment) -> bool:
+        """Whether events in places of a branch, each of them fit for its place, satisfy all but NOT and what skips.
 
-        Of events in some of the places it tells whether others may join them: what reads a place that is not filled holds.
+        With only some of the places filled, it says whether others may join: a condition that reads an unfilled place holds.
         """
         taken = list(chain.from_iterable(chosen.values()))
         return len(set(taken)) == len(taken) and self._go_together(branch, chosen, self._of_matches)

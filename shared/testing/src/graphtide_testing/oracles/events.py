@@ -1,9 +1,9 @@
 """The oracle of event patterns: brute force over the events seen, once for every record.
 
 Whenever an event arrives, every assignment of live events to the places of every branch is tried that has it in some place; so
-each is tried once, when its last event arrives. What has no NOT is told then; what has one waits until time is past the end of
-all intervals in which its NOTs look, and is told if none of them was broken. Events are remembered for ever: a NOT may look at
-one that was deleted, since that undoes a NOT only before its interval is over.
+each is tried once, when its last event arrives. A match without NOT is emitted then; one with NOT waits until time is past the
+end of all intervals that its NOTs cover, and is emitted if none of them was broken. Events are remembered for ever: a NOT may
+look at one that was deleted, since that undoes a NOT only before its interval is over.
 Cost: a record takes O(live ^ places), and O(2 ^ live) for an iteration. Reference: docs/reference/semantics.md.
 """
 
@@ -91,10 +91,10 @@ class _Candidate:
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """All that one event completed, for REPORT EXISTS: told once the greatest bound has passed, with those that are matches.
+    """All that one event completed, for REPORT EXISTS: emitted once the greatest bound has passed, with those that are matches.
 
-    `counted` is None until then, and 0 where nothing is told or what was told is void. A match that lost an event before is not
-    counted, however long it was past its own bound: from then on `candidates` are those that are.
+    `counted` is None until then, and 0 where nothing is emitted or the emitted count is void. A match that lost an event before
+        is not counted, however long it was past its own bound: from then on `candidates` are those that are.
     """
 
     completed_by: Seen
@@ -121,12 +121,12 @@ class EventOracle:
         self._groups: list[_Group] = []
         self._begun: list[Seen] = []
         self._unit = unit
-        self._untold: list[_Candidate] = []
+        self._suppressed: list[_Candidate] = []
         self.begin()
 
     def begin(self) -> None:
-        """Let matches count from the next record on: those completed before have no say in what ONE PER leaves untold."""
-        self._teller = OncePerKey(self._pattern.one_per, self._unit)
+        """Count matches from the next record on: those completed before do not affect what ONE PER suppresses."""
+        self._once_per_key = OncePerKey(self._pattern.one_per, self._unit)
         self._first = len(self._seen)
 
     def push(self, record: Event) -> tuple[Emitted, ...]:
@@ -143,7 +143,7 @@ class EventOracle:
         return (*emitted, *self._insert(Seen(record, len(self._seen))))
 
     def advance(self, now: int) -> tuple[Emitted, ...]:
-        """Let time be `now`: what comes later is no older. Return what that settles: whose bounds are less.
+        """Set the time to `now`: later records are not older. Return what that settles: matches with lesser bounds.
 
         Raises:
             ValueError: time went back.
@@ -159,7 +159,7 @@ class EventOracle:
         return self._settle(None)
 
     def run(self, records: Iterable[Event]) -> tuple[Emitted, ...]:
-        """Push every record, finish, and return all that was told.
+        """Push every record, finish, and return all that was emitted.
 
         Raises:
             ValueError: the records are not in order.
@@ -195,7 +195,7 @@ class EventOracle:
         self._matches = [each for each in self._matches if each not in withdrawn]
         if self._pattern.report is Report.EXISTS:
             return self._retract_groups(withdrawn, deletion.ts, set(gone))
-        emitted = [each for each in withdrawn if each not in self._untold]
+        emitted = [each for each in withdrawn if each not in self._suppressed]
         return tuple(self._emitted(each, "retract", deletion.ts) for each in sorted(emitted, key=_rank))
 
     def _alive(self) -> list[Seen]:
@@ -221,7 +221,7 @@ class EventOracle:
         place, *others = places
         for filled in _fillings(place, [seen for seen in known if self._conditions.fits_alone(place, seen.event)]):
             extended = {**chosen, place.name: filled}
-            if self._conditions.is_arranged(branch, extended):
+            if self._conditions.fits_together(branch, extended):
                 yield from self._extensions(branch, others, known, extended)
 
     # ---- what time settles
@@ -238,8 +238,8 @@ class EventOracle:
             found = self._new(complete)
             self._matches += found
             if self._pattern.report is Report.ALL:
-                self._untold += [each for each in sorted(found, key=_last_and_rank) if not self._emits(each, bound)]
-                emitted += [self._emitted(each, "match", bound) for each in found if each not in self._untold]
+                self._suppressed += [each for each in sorted(found, key=_last_and_rank) if not self._emits(each, bound)]
+                emitted += [self._emitted(each, "match", bound) for each in found if each not in self._suppressed]
         return (*emitted, *self._settle_groups(now), *self._settle_begun(now))
 
     def _is_unbroken(self, candidate: _Candidate) -> bool:
@@ -252,7 +252,7 @@ class EventOracle:
     def _new(self, candidates: list[_Candidate]) -> list[_Candidate]:
         """Return those of one moment that are matches of their own.
 
-        The same events through two branches are one match: that which was told before; of two at once, that of the first
+        The same events through two branches are one match: the one emitted before; of two at once, that of the first
         branch. Under DISTINCT the same events are one match through one branch, too.
         """
         new: list[_Candidate] = []
@@ -263,7 +263,7 @@ class EventOracle:
         return sorted(new, key=_rank)
 
     def _settle_groups(self, now: int | None) -> list[Emitted]:
-        """Tell, for each event whose greatest bound has passed, how many matches it completed."""
+        """Emit, for each event whose greatest bound has passed, how many matches it completed."""
         emitted: list[Emitted] = []
         waiting = [each for each in self._groups if each.counted is None]
         over = [each for each in waiting if each.bound is None or now is None or each.bound < now]
@@ -277,14 +277,14 @@ class EventOracle:
         return emitted
 
     def _emits(self, candidate: _Candidate, at: int) -> bool:
-        """Take a match that was found; say whether it is told, if it counts."""
+        """Take a match that was found; say whether it is emitted, if it counts."""
         if _number(candidate.last) < self._first:
             return True
         keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
-        return self._teller.emits(at, [self._conditions.value(key, candidate.chosen) for key in keys])
+        return self._once_per_key.emits(at, [self._conditions.value(key, candidate.chosen) for key in keys])
 
     def _retract_groups(self, withdrawn: list[_Candidate], at: int, gone: set[Seen]) -> tuple[Emitted, ...]:
-        """Tell which counts are void: of events that were deleted, and those of which no match is left."""
+        """Emit which counts are void: those of deleted events, and those without a match left."""
         emitted: list[Emitted] = []
         for group in self._groups:
             lost = [each for each in group.candidates if each in withdrawn]
@@ -295,12 +295,12 @@ class EventOracle:
         return tuple(emitted)
 
     def _settle_begun(self, now: int | None) -> list[Emitted]:
-        """Tell of events with which a match could have begun, and none did, once T has passed since."""
+        """Emit a timeout for each event that could have begun a match and did not, once T has passed since."""
         over = [each for each in self._begun if now is None or each.ts + self._conditions.within < now]
         self._begun = [each for each in self._begun if each not in over]
         emitted: list[Emitted] = []
         for first in over:
-            # Whether or not it was told that way, if others have the same events; one that was retracted since counts, too.
+            # Whether or not it was emitted that way, if others have the same events; one that was retracted since counts, too.
             began = any(each.first is first for each in self._complete)
             longest = None if began or first.gone is not None else self._longest_prefix(first)
             if longest is not None:
@@ -327,7 +327,7 @@ class EventOracle:
                 return min(found, key=_rank)
         return None
 
-    # ---- how it is told
+    # ---- how it is emitted
 
     def _emitted(self, candidate: _Candidate, kind: str, at: int) -> Emitted:
         return Emitted(kind, at, _named(candidate), 1, str(candidate.last.event.id), tuple(self._fields(candidate)))

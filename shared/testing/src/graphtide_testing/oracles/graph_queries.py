@@ -4,7 +4,7 @@ A snapshot is the set of edges that are valid at an instant. The query is answer
 the other, joins by trying all tuples, path expressions part by part, closures by adding steps until nothing comes. When a
 result ends is found by going from instant to instant until it is in no answer.
 
-Reference: paper 001, Definitions 12 to 16, 19 and 20; semantics.md sections 4 and 7 for what is told of a result and when.
+Reference: paper 001, Definitions 12 to 16, 19 and 20; semantics.md sections 4 and 7 for what is emitted of a result and when.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Key = tuple[int, Row]
 
 @dataclass(frozen=True, slots=True)
 class EmittedInterval:
-    """What is told of a result: when it is valid from now on, or when it is not any more; None where it stays for good."""
+    """What is emitted of a result: when it is valid from now on, or when it is not any more; None where it stays for good."""
 
     kind: MatchKind
     label: str
@@ -78,13 +78,13 @@ class GraphQueryOracle:
         self._query, self._unit, self._deletions = query, unit, deletions
         self._held: list[_Held] = []
         self._open: dict[Key, int] = {}
-        self._telling: list[int] = []
+        self._emitted_at: list[int] = []
         self._stays = all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
 
     def push(self, record: Edge, stream: str | None = None) -> tuple[EmittedInterval, ...]:
         """Take one record, of the stream of that name, and return all that it brings about, in no order that matters.
 
-        Without a name it is of the only stream, whatever that is called.
+        Without a name it is of the only stream, under any name.
         """
         now = int(record.ts)
         if record.operation is Operation.DELETE:
@@ -98,8 +98,8 @@ class GraphQueryOracle:
                 return ()
             ends = {each.name: self._end(each, now) for each in self._query.inputs if self._takes(each, record, stream)}
             self._held.append(_Held(record, ends, stream))
-        emitted = tuple(replace(each, nth=self._telling.count(now)) for each in self._emitted(now))
-        self._telling += [now] if emitted else []
+        emitted = tuple(replace(each, nth=self._emitted_at.count(now)) for each in self._emitted(now))
+        self._emitted_at += [now] if emitted else []
         return emitted
 
     def snapshot(self, at: int) -> Snapshot:
@@ -113,7 +113,7 @@ class GraphQueryOracle:
         return found
 
     def intervals(self) -> dict[Key, tuple[tuple[int, int], ...]]:
-        """Return, for each result, the intervals in which it is valid, as far as is known now; none overlap or touch."""
+        """Return, for each result, its intervals of validity, as far as is known now; none overlap or touch."""
         instants = sorted(self._instants())
         spans: dict[Key, list[tuple[int, int]]] = {}
         for start, end in pairwise(instants):
@@ -126,7 +126,7 @@ class GraphQueryOracle:
         return {key: tuple(each) for key, each in spans.items()}
 
     def _instants(self) -> set[int]:
-        """Return all instants at which an edge begins or ends to be valid; between two of them nothing changes."""
+        """Return all instants when an edge begins or ends to be valid; between two of them nothing changes."""
         begins = {int(held.edge.ts) for held in self._held}
         ends = {end for held in self._held for end in held.ends.values()}
         return begins | ends | {held.deleted for held in self._held if held.deleted is not None}
@@ -157,7 +157,7 @@ class GraphQueryOracle:
                     yield EmittedInterval(MatchKind.RETRACT, label, key[1], (now if after is None else after, before))
 
     def _ends(self, now: int) -> dict[Key, int]:
-        """Return, for each result that is valid now, the first instant at which it is not."""
+        """Return, for each result that is valid now, its first instant without validity."""
         left = self._results(now)
         ends: dict[Key, int] = {}
         for instant in sorted(each for each in self._instants() if each > now):

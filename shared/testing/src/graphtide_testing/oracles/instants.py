@@ -41,13 +41,13 @@ class Instants:
         return cls(closed if pattern.morphism.has_closed_windows else pattern.window.ticks(unit), None)
 
     def of_record(self, record: Edge) -> int:
-        """Return when a record is, if it is no duplicate."""
+        """Return when a record is, if it is not a duplicate."""
         if self.counted is None:
             return record.ts
         return self.counted if record.operation is Operation.DELETE else self.counted + 1
 
     def take(self) -> None:
-        """Count an insertion that is no duplicate."""
+        """Count an insertion that is not a duplicate."""
         if self.counted is not None:
             self.counted += 1
 

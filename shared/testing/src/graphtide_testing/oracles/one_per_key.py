@@ -1,6 +1,6 @@
-"""What of the matches found is told: the definitions of DISTINCT and ONE PER, step by step.
+"""Which matches are emitted: the definitions of DISTINCT and ONE PER, step by step.
 
-Whoever finds matches hands them over one by one, in the order in which they come first: by when they were detected, then by the
+The caller hands matches over one by one, ordered by three keys: first by when they were detected, then by the
 record that came last of each, then by their records in the order of the text, the earliest first.
 """
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class OncePerKey:
-    """Says of one match after the other whether it is told. Without ONE PER all are."""
+    """Says of one match after the other whether it is emitted. Without ONE PER all are."""
 
     def __init__(self, one_per: OnePer | None, unit: TimeUnit) -> None:
-        """Start with nothing told."""
+        """Start with nothing emitted."""
         self._every = None if one_per is None else one_per.every.ticks(unit)
         self._emitted: set[tuple[object, ...]] = set()
 
     def emits(self, detected_at: int, keys: Sequence[Value]) -> bool:
-        """Take a match with the values of its keys; say whether it is told, and remember it if so."""
+        """Take a match with the values of its keys; say whether it is emitted, and remember it if so."""
         if self._every is None:
             return True
         emitted = (detected_at // self._every, *map(_known_apart, keys))

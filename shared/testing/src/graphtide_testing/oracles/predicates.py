@@ -213,7 +213,7 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
 
 
 def _known(value: Value) -> Value:
-    """Not-a-number is no value of the language: it counts as missing."""
+    """Not-a-number is not a value of the language: it counts as missing."""
     return None if isinstance(value, float) and math.isnan(value) else value
 
 

@@ -2,7 +2,7 @@
 
 A pair of a query edge and a data edge stands for one being a match of the other. All pairs are taken at first that labels,
 keys and predicates allow; then those are removed that break the definition, until none does. What is left is the greatest set
-that keeps it, whatever the order of removal, for nothing that is removed could be of use to what stays.
+that keeps it, in any order of removal: no removed pair could be of use to those that stay.
 Invariant: before a record is matched, the live edges are the inserts, not deleted since, of its window.
 Cost: O(pairs) rounds of O(pairs ^ 3) at worst. Reference: paper 000, Definitions 1 and 2.
 """
@@ -99,7 +99,7 @@ class SimulationOracle:
         return [number for number in self._inside if number > self._consumed]
 
     def push(self, edge: Edge) -> list[Component]:
-        """Take one record; return what is told of the time that has passed, and then of the record."""
+        """Take one record; return first what the passing of time emits, and then what the record emits."""
         now = self._instants.of_record(edge)
         alive = [number for number in self._inside if self._instants.is_within(self._came[number], now)]
         same = next((number for number in alive if self._edges[number].shares_id(edge)), None)
@@ -119,19 +119,19 @@ class SimulationOracle:
         part = next((part for part in self._graph() if any(of == self._inside[-1] for _, of in part)), None)
         if part is None:
             return emitted
-        if self._teller.emits(edge.ts, self._keys(part)):
+        if self._once_per_key.emits(edge.ts, self._keys(part)):
             self._emitted.add(frozenset(part))
             emitted.append(Component(MatchKind.MATCH, edge.ts, self._named(part)))
         self._consume(part)
         return emitted
 
     def _emitted_anew(self) -> None:
-        self._teller = OncePerKey(self._query.one_per, self._unit)
+        self._once_per_key = OncePerKey(self._query.one_per, self._unit)
         # By places of edges: an id may be given again, and one that was made reads like one that was given.
         self._emitted: set[frozenset[Pair]] = set()
 
     def _keys(self, part: _Part) -> list[Value]:
-        """Return what ONE PER tells a component apart by."""
+        """Return the values that ONE PER distinguishes a component by."""
         keys = () if self._query.one_per is None else self._query.one_per.keys
         return [evaluate(key, lambda _: None, lambda over: self._computed(over, part)) for key in keys]
 
@@ -153,7 +153,7 @@ class SimulationOracle:
     def begin(self) -> None:
         """Let reports count from the next record on: what is consumed is what would be if the edges there were the first.
 
-        Nothing of what ONE PER asks for was told.
+        ONE PER starts anew: no match of its keys was emitted.
         """
         self._emitted_anew()
         self._consumed = -1
@@ -167,12 +167,12 @@ class SimulationOracle:
         self._inside = alive
 
     def pass_time(self, watermark: int) -> list[Component]:
-        """Take it that no edge before a time comes; return what is told of that alone."""
+        """Take it that no edge before a time comes; return what that alone emits."""
         is_emitted = self._emits_changes and self._instants.counted is None
         return self._expire(watermark, watermark) if is_emitted else []
 
     def finish(self) -> list[Component]:
-        """Take the end of the stream; return what is told of the time that passes. No edge comes, so none leaves for others."""
+        """Take the end of the stream; return what the passing of time emits. No edge comes, so none leaves for others."""
         return [] if self._instants.counted is not None else self._expire(2**64, 2**64)
 
     def _consume(self, part: _Part) -> None:
@@ -182,7 +182,7 @@ class SimulationOracle:
     def _expire(self, now: int, ts: int) -> list[Component]:
         """Let the edges of one instant after the other leave the window of a record.
 
-        In a window of time each is of use up to its own time and the window, and then that is told; else the record tells.
+        In a window of time each edge expires at its own time plus the window, and is emitted then; else the record emits it.
         """
         emitted: list[Component] = []
         while self._inside and not self._instants.is_within(first := self._came[self._inside[0]], now):
@@ -216,7 +216,7 @@ class SimulationOracle:
         return emitted
 
     def _left(self, before: list[_Part], after: list[_Part], now: int) -> list[Component]:
-        """Return what left. A component that falls apart goes on as its oldest part; the others are told of as new ones."""
+        """Return what left. A component that falls apart continues as its oldest part; the others are emitted as new ones."""
         emitted: list[Component] = []
         for former in before:
             parts = sorted((part for part in after if part <= former), key=self._oldest)

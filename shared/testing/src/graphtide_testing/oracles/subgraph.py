@@ -53,8 +53,8 @@ class SubgraphOracle:
         self.begin()
 
     def begin(self) -> None:
-        """Let reports count from the next record on: nothing of what ONE PER asks for was told."""
-        self._teller = OncePerKey(self._pattern.one_per, self._unit)
+        """Let reports count from the next record on; ONE PER starts anew: no match of its keys was emitted."""
+        self._once_per_key = OncePerKey(self._pattern.one_per, self._unit)
 
     def push(self, edge: Edge) -> frozenset[Found]:
         """Take one record and return what it brings about: matches of an insert, retractions of a deletion.
@@ -98,7 +98,7 @@ class SubgraphOracle:
             for match in self._complete((), position, arrived)
             if self._is_match(match)
         ]
-        emitted = [match for match in self._distinct(new) if self._teller.emits(edge.ts, self._keys(match))]
+        emitted = [match for match in self._distinct(new) if self._once_per_key.emits(edge.ts, self._keys(match))]
         self._reported += emitted
         return self._found(emitted, MatchKind.MATCH, edge.ts)
 
@@ -111,7 +111,7 @@ class SubgraphOracle:
         return list(first.values()) if self._pattern.is_distinct else ordered
 
     def _keys(self, match: tuple[_Live, ...]) -> list[Value]:
-        """Return what ONE PER tells it apart by."""
+        """Return the values that ONE PER distinguishes it by."""
         keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
         edges = [live.edge for live in match]
         of = {query.name: edge for query, edge in zip(self._pattern.edges, edges, strict=True)}

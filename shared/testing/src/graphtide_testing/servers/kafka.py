@@ -200,7 +200,7 @@ class KafkaServer:
         (self._folder / "kafka.port").write_text(str(port))
         (self._folder / "kafka.secure_port").write_text(str(secure))
         (self._folder / "kafka.cluster").write_text(node.cluster)
-        # Whoever finds the settings finds the rest.
+        # A process that finds the settings finds the rest.
         draft = self._folder / "kafka.properties.new"
         draft.write_text(settings)
         draft.rename(self._properties)

@@ -1,7 +1,7 @@
 """A Kubernetes API server for tests, in this process: StatefulSets and leases over HTTPS, as clients of the real one meet them.
 
 It speaks the protocol and runs nothing: a test says how many pods are ready. Objects have versions; a list says its own, and a
-watch goes on from there with events, bookmarks where the client allows them, and 410 Gone where the server has forgotten that
+watch continues there with events, bookmarks where the client allows them, and 410 Gone where the server has forgotten that
 place. Writes that name another version than the object's get 409. Bodies are held against the API's own schemas. Every request
 is noted by what a Role would have to allow, whether or not it was answered.
 """
@@ -126,7 +126,7 @@ class KubernetesApi:
         """Let there be none."""
         with self.changed:
             gone = self._objects.pop(("statefulsets", name))
-            self._tell("statefulsets", "DELETED", gone)
+            self._notify("statefulsets", "DELETED", gone)
 
     def replicas(self, name: str) -> int:
         """Return how many replicas are asked for."""
@@ -141,7 +141,7 @@ class KubernetesApi:
             return copy.deepcopy(found["spec"]) if found is not None else None
 
     def forget(self) -> None:
-        """Forget all events, and end all watches: they cannot go on where they were."""
+        """Forget all events, and end all watches: they cannot continue."""
         with self.changed:
             self._events.clear()
             self._version += 1
@@ -203,7 +203,7 @@ class KubernetesApi:
             raise _Refusal(400, f"this server does not know {call}")
 
     def watched(self, resource: str, since: int, seconds: float, epoch: int, *, bookmarks: bool) -> Iterator[Json]:
-        """Yield what comes to objects of a resource since a version, for so many seconds; `epoch` is what `admit` returned."""
+        """Yield changes to objects of a resource since a version, for so many seconds; `epoch` is what `admit` returned."""
         with self.changed:
             if since < self._forgotten:
                 yield {"type": "ERROR", "object": self._too_old(since).status()}
@@ -282,10 +282,10 @@ class KubernetesApi:
         self._version += 1
         stored["metadata"] |= {"name": name, "namespace": NAMESPACE, "resourceVersion": str(self._version)}
         self._objects[resource, name] = stored
-        self._tell(resource, "ADDED" if is_new else "MODIFIED", stored)
+        self._notify(resource, "ADDED" if is_new else "MODIFIED", stored)
         return copy.deepcopy(stored)
 
-    def _tell(self, resource: str, type: str, of: Json) -> None:
+    def _notify(self, resource: str, type: str, of: Json) -> None:
         if type == "DELETED":
             self._version += 1
             of["metadata"]["resourceVersion"] = str(self._version)
@@ -419,7 +419,7 @@ def _check(body: Json) -> None:
     for name in ("acquireTime", "renewTime"):
         configured = body.get("spec", {}).get(name)
         if configured is not None and not _MICROSECONDS.fullmatch(configured):
-            raise _Refusal(400, f"{name}: {configured!r} is no time with microseconds")
+            raise _Refusal(400, f"{name}: {configured!r} is not a time with microseconds")
     if body["kind"] == "Lease" and (body["spec"].get("leaseDurationSeconds") or 1) < 1:
         raise _Refusal(422, "spec.leaseDurationSeconds: must be greater than 0")
     if body["kind"] == "Scale" and body["spec"].get("replicas", 0) < 0:

@@ -40,7 +40,7 @@ _PORTS: Final = range(15_000, 30_000)
 
 
 def free_ports(count: int) -> list[int]:
-    """Return different ports of the loopback interface that nobody uses now, and that were not returned before.
+    """Return different ports of the loopback interface that no process uses now, and that were not returned before.
 
     They are below those that systems give to outgoing connections: a client that tries to reach a crashed server must not be
     given the server's port, which would keep the server from coming back.
@@ -126,7 +126,7 @@ class Process:
         return str(self._folder) in shown.stdout and not shown.stdout.startswith("Z")
 
     def usage(self) -> Usage:
-        """Return what it takes; Linux alone tells.
+        """Return what it takes; on Linux only.
 
         Raises:
             ServerError: it does not run.

@@ -20,7 +20,7 @@ REDIS_RULES: Final = (
     "~graphtide:checkpoint:* resetchannels -@all "
     "+ping +multi +exec +get +set +hset +hmget +hkeys +hdel +del +type +persist +expire"
 )
-"""What a matcher service does in Redis, and on which keys: as an ACL says it (docs/how-to/secure.md)."""
+"""What a matcher service does in Redis, and its keys: as an ACL says it (docs/how-to/secure.md)."""
 
 REDIS_CLUSTER_RULES: Final = "+cluster|slots +cluster|shards +command +asking"
 """What it does besides in a Redis Cluster, to find where keys are."""
@@ -40,7 +40,7 @@ _AUTHORIZER: Final = """\
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
 """
-"""Whoever comes by the other listener, without a login, may do everything."""
+"""A client of the other listener, which has no login, may do everything."""
 
 _MODULES: Final = "org.apache.kafka.common.security"
 

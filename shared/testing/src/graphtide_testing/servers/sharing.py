@@ -22,7 +22,7 @@ class Server(Protocol):
         """Start it; return when it answers."""
 
     def is_running(self) -> bool:
-        """Return whether its process is there, whoever started it."""
+        """Return whether its process is there, started by any run."""
 
     def kill(self) -> None:
         """End it at once."""

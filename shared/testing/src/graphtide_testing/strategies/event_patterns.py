@@ -49,7 +49,7 @@ _FUNCTIONS = tuple(Aggregation)
 class EventPatternShape:
     """What may occur in a generated pattern; the defaults allow everything.
 
-    Types and attributes are those of `stream`. A pattern has up to `max_events` events that are to come and `max_absent` that
+    Types and attributes are those of `stream`. A pattern has up to `max_events` events that must come and `max_absent` that
     are not, in up to `max_depth` levels, within 1 to `max_within` ticks.
     """
 
@@ -80,7 +80,7 @@ def random_event_pattern(rng: Random, shape: EventPatternShape | None = None) ->
 
 
 def families(shape: EventPatternShape) -> SearchStrategy[list[EventPattern]]:
-    """Return a strategy for patterns of which many are others with more to come, or with another time."""
+    """Return a strategy for related patterns: many are another with more events, or with another time."""
     kinds = st.lists(st.sampled_from(shape.stream.types), max_size=2)
     within = st.integers(1, shape.max_within).map(Duration)
     kin = st.lists(st.tuples(kinds, within), min_size=1, max_size=3)
@@ -131,7 +131,7 @@ def _pattern(choices: Choices, shape: EventPatternShape) -> EventPattern:
 
 
 def _if_allowed(pattern: EventPattern, *, predicate: Expression | None = None, emits_timeouts: bool = False) -> EventPattern:
-    """Return the pattern with what is drawn for it, or as it is where a pattern of its arrangement cannot have that."""
+    """Return the pattern with what is drawn for it, or as it is if a pattern of its form cannot have that."""
     more = () if predicate is None else (predicate,)
     try:
         return replace(
@@ -153,7 +153,7 @@ class _Growth:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def group(self, size: int, depth: int, *, inside_or: bool) -> Group:
-        """Return a group of `size` events that are to come."""
+        """Return a group of `size` events that must come."""
         kind = self.choices.one_of(self.shape.groups)
         chooses = inside_or or kind is Or
         parts: list[Part] = []
@@ -225,7 +225,7 @@ def _returned(choices: Choices, root: Group) -> Expression:
 
 
 def _one_per(choices: Choices, pattern: EventPattern, shape: EventPatternShape) -> OnePer | None:
-    """Return what is told once for each key, where there is such a thing: intervals are shorter and longer than a match."""
+    """Return ONE PER for a pattern that may have it: intervals are shorter and longer than a match."""
     places = positive_events(pattern.root)
     if pattern.report is Report.EXISTS:
         places = tuple(event for event in places if event.repeat is None) if pattern.partition else ()

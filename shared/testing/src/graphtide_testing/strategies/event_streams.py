@@ -1,6 +1,6 @@
 """Streams of events that make trouble: ties, few types, duplicates, deletions, re-insertions, attributes that are missing.
 
-A stream is a list of steps, each of which says what to do relative to what came before, so that any sub-list of them is a
+A stream is a list of steps. Each says what to do relative to what came before, so that any sub-list of them is a
 stream too, and Hypothesis can shrink by dropping steps.
 """
 

@@ -90,7 +90,7 @@ def _pattern(choices: Choices, shape: PatternShape) -> SubgraphPattern:
 
 
 def _one_per(choices: Choices, shape: PatternShape, edges: list[QueryEdge], vertices: list[str]) -> OnePer | None:
-    """Return what is told once for each key, where there is such a thing: intervals are shorter and longer than windows."""
+    """Return ONE PER for a pattern that may have it: intervals are shorter and longer than windows."""
     if shape.max_counted or shape.report in (Report.INSTANCES, Report.CHANGES):
         return None
     names, functions = ("ts", "src", "n", "label"), (Aggregation.COUNT, Aggregation.LEAST, Aggregation.FIRST)
@@ -165,15 +165,15 @@ def _vertex(choices: Choices, shape: PatternShape, name: str) -> QueryVertex:
 
 
 def _order(choices: Choices, names: list[str]) -> TimingOrder:
-    """Return an order of any density: none, total, or some pairs of one random arrangement."""
-    arranged: list[str] = []
+    """Return an order of any density: none, total, or some pairs of one random permutation."""
+    shuffled: list[str] = []
     for name in names:
-        arranged.insert(len(arranged) - choices.integer(0, len(arranged)), name)
+        shuffled.insert(len(shuffled) - choices.integer(0, len(shuffled)), name)
     keep_one_in = choices.one_of((0, 4, 2, 1))
     return TimingOrder.of(
         (a, b)
-        for i, a in enumerate(arranged)
-        for b in arranged[i + 1 :]
+        for i, a in enumerate(shuffled)
+        for b in shuffled[i + 1 :]
         if keep_one_in == 1 or (keep_one_in > 1 and choices.rarely(keep_one_in))
     )
 

@@ -1,6 +1,6 @@
 """Streams of edges that make trouble: ties, multi-edges, self-loops, duplicates, deletions, re-insertions.
 
-A stream is a list of steps, each of which says what to do relative to what came before; `_play` turns the steps into records.
+A stream is a list of steps. Each says what to do relative to what came before; `_play` makes records of the steps.
 So any sub-list of the steps is a stream too, and Hypothesis can shrink by dropping steps.
 """
 
