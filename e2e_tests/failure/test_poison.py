@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 TOPICS, STREAM = Topics("test"), StreamName("s")
 CONTROL = (TOPICS.patterns, TOPICS.plans, TOPICS.status, TOPICS.statistics, TOPICS.matches)
-QUICK = HostSettings(linger_seconds=0.0, most_records=4, checkpoint_seconds=0.0, figures_seconds=0.0)
+QUICK = HostSettings(linger_seconds=0.0, most_records=4, checkpoint_seconds=0.0, counts_seconds=0.0)
 AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
 TRACE: Final = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 TEXT: Final = f"PATTERN {{name}} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW 100"

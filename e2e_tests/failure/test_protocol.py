@@ -43,7 +43,7 @@ TOPICS, STREAM = Topics("test"), StreamName("s")
 SHARDS = {"matcher_timing": 2, "matcher_sjtree": 2, "matcher_simulation": 2}
 POLICY = PlanningPolicy(SHARDS)
 HOSTS = [(service, shard) for service, shards in SHARDS.items() for shard in range(shards)]
-QUICK = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
+QUICK = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, counts_seconds=0.0)
 NAMES = ("p", "q", "simulated")
 ENGINES = ("timing", "sj-tree", "filtering")
 SIMULATING = {"timing": "ddst-coloring", "sj-tree": "ddst-signature", "filtering": "ddst-baseline", "auto": "auto"}

@@ -2,9 +2,9 @@
 
 `python shared/bench/services/moving.py [--edges 50000,1000000] [--wanted 1,10] [--fresh]`
 
-Two hosts in one process use Kafka and Redis on this machine. The first runs a pattern whose window holds so many edges, of
-which one in so many is wanted; each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as
-many edges lie before the window. All are read before anything is measured. What is told is how long the first host takes to
+Two hosts in one process use Kafka and Redis on this machine. The first runs a pattern whose window holds so many edges; one in
+so many of them is wanted. Each host runs another pattern of the same edges, the second none with `--fresh`. A tenth as
+many edges lie before the window. All are read before anything is measured. It reports how long the first host takes to
 stop the plan, its checkpoint included; how long the second takes from reading the plan until it says that it runs, with how
 many records of the ordered log, and its longest round meanwhile.
 """
@@ -102,7 +102,7 @@ class Moved:
         self.writer.flush(10)
 
     def measured(self, way: str) -> dict[str, object]:
-        """Let the plan move in one of the ways; return the figures."""
+        """Let the plan move in one of the ways; return what was measured."""
         self.plan(MOVED, FIRST, start=0, desired="stopped")
         leaving, _ = self._until(self.first, "stopped")
         came_from = {"came_from": control.HostName(FIRST, 0)} if way == "checkpoint" else {}
@@ -127,7 +127,7 @@ class Moved:
 
     def _host(self, service: str, log: Log, redis: str) -> MatcherHost:
         clock = SystemClock()
-        settings = HostSettings(linger_seconds=0.01, checkpoint_seconds=5.0, figures_seconds=3600.0)
+        settings = HostSettings(linger_seconds=0.01, checkpoint_seconds=5.0, counts_seconds=3600.0)
         host = MatcherHost(log, RedisCheckpoints(redis), HostRecords(self.topics, service, 0, clock), clock, settings)
         host.open()
         return host

@@ -43,7 +43,7 @@ class Shard:
         self.clock = ManualClock()
         self._writer = self.log.writer()
         records = HostRecords(TOPICS, "matcher_timing", 0, self.clock)
-        settings = HostSettings(linger_seconds=0.0, most_records=1, figures_seconds=0.0)
+        settings = HostSettings(linger_seconds=0.0, most_records=1, counts_seconds=0.0)
         self.host = MatcherHost(self.log, MemoryCheckpoints(), records, self.clock, settings)
 
     def register(self, text: str, engine: str, limits: control.LimitsForm | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Landmarks lead to where a reach begins, or before, and never past it."""
+"""Landmarks lead to where a lookback begins, or before, and never past it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 
 @given(seed=st.integers(0, 2**32))
-def test_no_record_of_a_reach_is_missed(seed: int) -> None:
+def test_no_record_of_a_lookback_is_missed(seed: int) -> None:
     rng = Random(seed)
     landmarks, records = Landmarks(), list[tuple[int, Instant]]()
     offset, epoch, ts = rng.randrange(5), 0, 0

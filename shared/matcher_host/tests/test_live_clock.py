@@ -1,4 +1,4 @@
-"""Under a live clock the time of a quiet stream goes on; under that of data it stands still."""
+"""Under a live clock the time of a quiet stream passes; under that of data it stands still."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host reports every match of its patterns once, whatever happens to it."""
+"""The host reports every match of its patterns once, after any kill."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
 
 
 def come_and_go(rng: Random, family: str, *, deletions: bool) -> None:
-    """Let plans come and go on a host that is killed now and then, and look at what it reported."""
+    """Add and remove plans on a host that is killed now and then, and look at what it reported."""
     world = World(StreamName("s"))
     waiting = dense_patterns(family)
     engines = FAMILIES[family].names

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 from graphtide_testing.host_records import edge_pattern, k, path
 
 
-def test_a_record_that_cannot_be_read_is_put_aside_and_the_rest_goes_on() -> None:
+def test_a_record_that_cannot_be_read_is_rejected_and_the_rest_continues() -> None:
     world = World(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b")])
@@ -52,7 +52,7 @@ def test_an_ordered_record_whose_times_go_back_is_a_dead_letter_and_has_no_part_
 
 
 @pytest.mark.parametrize("header", [("graphtide-first-ts", b"x"), ("graphtide-epoch", b"-1")])
-def test_a_record_put_aside_for_its_headers_has_no_part_in_matches_after_a_restart(header: tuple[str, bytes]) -> None:
+def test_a_record_rejected_for_its_headers_has_no_part_in_matches_after_a_restart(header: tuple[str, bytes]) -> None:
     world = World(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b")])

@@ -1,4 +1,4 @@
-"""The host and event patterns: each is told of once, whenever the host is killed, and whoever else comes and goes."""
+"""The host and event patterns: each match is emitted once, whenever the host is killed and others come and go."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_event_patterns_come_and_go_and_each_reports_its_own_whenever_the_host_i
 
 @contextmanager
 def at_once() -> Iterator[None]:
-    """Let event patterns be planned anew as soon as there is one more, and while the host waits, whatever that saves."""
+    """Let event patterns be planned anew as soon as there is one more, and while the host waits, even if that saves nothing."""
 
     def now(work: Callable[[], regrouping.Found]) -> Future[regrouping.Found]:
         answer: Future[regrouping.Found] = Future()
@@ -144,7 +144,7 @@ def absent() -> EventPattern:
 
 
 @pytest.mark.parametrize("loses_checkpoint", [False, True])
-def test_what_must_not_come_is_settled_by_a_heartbeat_and_told_once(*, loses_checkpoint: bool) -> None:
+def test_what_must_not_come_is_settled_by_a_heartbeat_and_emitted_once(*, loses_checkpoint: bool) -> None:
     world = world_of_events()
     world.plan(absent(), "aggregation", service=SERVICE, start=0)
     world.send([event(1, "A"), event(3, "B")])
@@ -198,7 +198,7 @@ def test_a_host_that_comes_back_knows_what_came_before_a_match_that_waits() -> N
     assert len(world.matches()) == 1, "of the first B an A came less than 10 ms before"
 
 
-def test_a_pattern_that_leaves_while_a_match_waits_is_told_of_by_the_host_that_it_goes_to() -> None:
+def test_a_match_that_waits_while_its_pattern_leaves_is_emitted_by_the_next_host() -> None:
     world = world_of_events()
     world.plan(absent(), "aggregation", service=SERVICE, start=0)
     world.send([event(1, "A"), event(3, "B")])
@@ -221,7 +221,7 @@ ONCE = "PATTERN one SEQ(a:A, b:B) REPORT ONE PER a.n EVERY 20ms ON s WITHIN 3ms"
 
 
 @pytest.mark.parametrize("loses_checkpoint", [False, True])
-def test_a_host_that_comes_back_tells_no_second_match_of_a_key(*, loses_checkpoint: bool) -> None:
+def test_a_host_that_comes_back_emits_no_second_match_of_a_key(*, loses_checkpoint: bool) -> None:
     (pattern,) = parse_matched(ONCE)
     world = world_of_events()
     world.plan(pattern, "aggregation", service=SERVICE, start=0)
@@ -237,7 +237,7 @@ def test_a_host_that_comes_back_tells_no_second_match_of_a_key(*, loses_checkpoi
     assert len(world.matches()) == 4
 
 
-def test_a_host_counts_what_it_leaves_untold() -> None:
+def test_a_host_counts_the_matches_that_it_suppresses() -> None:
     (pattern,) = parse_matched(ONCE)
     world = world_of_events()
     world.plan(pattern, "aggregation", service=SERVICE, start=0)
@@ -255,7 +255,7 @@ EVENTS = "PATTERN one SEQ(a:A, b:B) ON s WITHIN 10ms"
 
 
 @pytest.mark.parametrize(("text", "other", "engine"), [(EVENTS, EDGES, "timing"), (EDGES, EVENTS, "aggregation")])
-def test_a_plan_for_another_family_is_refused_and_the_reason_told(text: str, other: str, engine: str) -> None:
+def test_a_plan_for_another_family_is_refused_with_the_reason(text: str, other: str, engine: str) -> None:
     (pattern,), (of_other_family,) = parse_matched(text), parse_matched(other)
     world = world_of_events()
     world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(planned(of_other_family, engine)))

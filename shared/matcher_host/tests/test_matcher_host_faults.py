@@ -1,4 +1,4 @@
-"""A record or a plan that fails stops nobody else: the smallest part is taken out, and all others report every match once."""
+"""A record or a plan that fails stops no other: the smallest part is taken out, and all others report every match once."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_a_record_that_fails_with_no_plan_to_blame_becomes_a_dead_letter() -> No
     for number in range(3):
         world.send([edge(number)])
     offset = world.end()
-    # Nobody matches it, so that what is expected of the others stays.
+    # No pattern matches it, so that what is expected of the others stays.
     world.send([Event(EdgeId("x"), EventTime(2), "other", {})])
     for number in range(3, 5):
         world.send([edge(number)])

@@ -47,7 +47,7 @@ OTHERS = {
 
 
 def path(number: int) -> Edge:
-    """An edge that goes on from the one before, so that each but the first completes a match."""
+    """An edge that continues the one before, so that each but the first completes a match."""
     return Edge(EdgeId(f"e{number}"), EventTime(number), VertexId(f"v{number}"), VertexId(f"v{number + 1}"), "k")
 
 
@@ -110,7 +110,7 @@ class Moves:
             plan_status = {name: (each.service, each.state) for name, each in said.items()}
             if not self.leaving and all(plan_status.get(each.name) == (at, "running") for each, at in self.at.items()):
                 return
-        pytest.fail("some plan does not come to run")
+        pytest.fail("some plan does not start to run")
 
     def check(self) -> None:
         """Look at what was reported of each pattern."""
@@ -209,7 +209,7 @@ def move_to_and_fro(rng: Random, family: str, *, deletions: bool) -> None:
 
 
 def moved(edges: int, *others: str) -> Moves:
-    """Return hosts after a plan has left the first, that is to come to the second; some services have another plan."""
+    """Return hosts after a plan has left the first host for the second; some services have another plan."""
     moves = Moves()
     moves.begin(PATTERN, TIMING, 0)
     for service in others:
@@ -339,7 +339,7 @@ def test_the_second_host_retracts_what_the_first_reported(others: tuple[str, ...
 
 @pytest.mark.parametrize("others", [(), (SJ_TREE,)])
 @pytest.mark.usefixtures("one_at_a_time")
-def test_what_was_told_is_told_apart_where_a_frame_has_edges_of_before_and_after_the_start(others: tuple[str, ...]) -> None:
+def test_reported_matches_are_known_where_a_frame_has_edges_of_before_and_after_the_start(others: tuple[str, ...]) -> None:
     moves = Moves()
     moves.begin(PATTERN, TIMING, 0)
     for service in others:
@@ -383,7 +383,7 @@ def test_a_checkpoint_that_is_too_young_for_the_plan_does_not_serve() -> None:
     for number in range(20):
         moves.world.send([replace(path(number), attributes={"n": number})])
     moves.settle()
-    # Attributes that nobody read are not in the checkpoint.
+    # Attributes that no plan read are not in the checkpoint.
     moves.begin(READER, TIMING, 19)
     moves.settle()
     moves.watched.read.clear()

@@ -1,4 +1,4 @@
-"""A host goes on where it was: beside other hosts, after crashes, and where the log forgets or stalls."""
+"""A host continues where it was: beside other hosts, after crashes, and where the log forgets or stalls."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_plan_whose_end_lies_behind_the_last_record_ends() -> None:
     transactor = world.log.transactor("any")
     transactor.open()
     transactor.begin()
-    transactor.write([Message(TOPICS.ordered(world.stream), None, b"seen by nobody", partition=0)])
+    transactor.write([Message(TOPICS.ordered(world.stream), None, b"never seen", partition=0)])
     transactor.abort()
     world.plan(edge_pattern(), "timing", desired="stopped", start=0, until=world.end())
     world.settle()

@@ -1,4 +1,4 @@
-"""The host and streaming graph queries: each result is told once, whenever the host is killed, and whoever comes and goes."""
+"""The host and streaming graph queries: each result is emitted once, whenever the host is killed and others come and go."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def world_of_queries() -> World:
 
 @dataclass
 class Served:
-    """A query that was given to the host: how it is answered, and from which offset on its results are told."""
+    """A query that was given to the host: how it is answered, and the offset where its results begin to be emitted."""
 
     query: GraphQuery
     engine: str
@@ -68,7 +68,7 @@ class Served:
     generated=st.lists(QUERIES, min_size=1, max_size=5),
     rng=st.randoms(use_true_random=False),
 )
-def test_queries_come_and_go_and_change_plans_and_each_tells_its_own_whenever_the_host_is_killed(
+def test_queries_come_and_go_and_change_plans_and_each_emits_its_own_whenever_the_host_is_killed(
     *, is_slow: bool, stream: tuple[Edge, ...], generated: list[GraphQuery], rng: random.Random
 ) -> None:
     with (
@@ -157,7 +157,7 @@ def test_what_ends_just_now_is_extended_by_a_host_that_came_meanwhile(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_query_that_moves_is_told_of_by_the_host_that_it_goes_to_and_retracted_there(engine: str) -> None:
+def test_results_of_a_query_that_moves_are_emitted_and_retracted_by_the_next_host(engine: str) -> None:
     query = asked(LOOKBACKS)
     world = world_of_queries()
     world.plan(query, engine, service=SERVICE, start=0)
@@ -178,7 +178,7 @@ def test_a_query_that_moves_is_told_of_by_the_host_that_it_goes_to_and_retracted
 
 
 def test_another_plan_takes_the_place_of_one_while_the_others_go_on() -> None:
-    """The stream goes on meanwhile: neither this query nor the other tells anything twice, or not at all."""
+    """The stream continues meanwhile: neither this query nor the other emits anything twice, or misses anything."""
     query, other = asked(LOOKBACKS), asked("QUERY other Answer(x, z) <- a(x, y), b(y, z). ON s WINDOW(4)")
     world = world_of_queries()
     for each in (query, other):
@@ -221,7 +221,7 @@ def test_a_query_that_comes_later_has_the_edges_that_a_limit_kept_another_from_t
     assert len(world.matches("other")) == 4
 
 
-def test_every_event_that_tells_of_a_result_has_an_id_of_its_own() -> None:
+def test_every_event_about_a_result_has_an_id_of_its_own() -> None:
     world = world_of_queries()
     world.plan(asked(LOOKBACKS), "s-path", service=SERVICE, start=0)
     # Extended twice, withdrawn, and derived again.
@@ -273,7 +273,7 @@ EDGES = "PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 10"
 
 
 @pytest.mark.parametrize(("text", "other", "engine"), [(EDGES, LOOKBACKS, "s-path"), (LOOKBACKS, EDGES, "timing")])
-def test_a_plan_for_another_family_is_refused_and_the_reason_told(text: str, other: str, engine: str) -> None:
+def test_a_plan_for_another_family_is_refused_with_the_reason(text: str, other: str, engine: str) -> None:
     (pattern,), (of_other_family,) = parse(text), parse(other)
     world = world_of_queries()
     world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(planned(of_other_family, engine)))

@@ -54,7 +54,7 @@ def changes(name: str = "one") -> SubgraphPattern:
 
 
 @pytest.mark.parametrize("loses_checkpoint", [False, True])
-def test_what_time_alone_brings_about_is_told_while_the_stream_is_quiet_and_once(*, loses_checkpoint: bool) -> None:
+def test_what_time_alone_brings_about_is_emitted_while_the_stream_is_quiet_and_once(*, loses_checkpoint: bool) -> None:
     world = World(StreamName("s"))
     world.plan(changes(), "ddst-coloring", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")])
@@ -75,7 +75,7 @@ def test_what_time_alone_brings_about_is_told_while_the_stream_is_quiet_and_once
     assert world.matches() == emitted == world.expected(changes(), 0)
 
 
-def test_what_time_alone_brings_about_is_told_with_the_record_whose_watermark_passes_it() -> None:
+def test_what_time_alone_brings_about_is_emitted_with_the_record_whose_watermark_passes_it() -> None:
     world = World(StreamName("s"))
     world.plan(changes(), "ddst-coloring", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")], passes=30)
@@ -88,7 +88,7 @@ def test_what_time_alone_brings_about_is_told_with_the_record_whose_watermark_pa
 
 
 @pytest.mark.parametrize("is_new", [False, True], ids=["registered before", "registered after"])
-def test_a_plan_that_joins_after_a_heartbeat_tells_what_left_only_if_it_is_to_report_from_before(*, is_new: bool) -> None:
+def test_a_plan_that_joins_after_a_heartbeat_emits_what_left_only_if_it_is_to_report_from_before(*, is_new: bool) -> None:
     world = World(StreamName("s"))
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")])

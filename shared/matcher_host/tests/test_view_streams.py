@@ -113,7 +113,7 @@ def test_a_view_writes_its_stream_once_whenever_its_host_is_killed(
 ) -> None:
     view = view_of(query)
     world = World(StreamName("s"), service=SERVICE)
-    # Whoever reads the stream says how long edges of results that are withdrawn must be known.
+    # A reader of the stream sets how long edges of withdrawn results must be known.
     world.writer.write([registering(TOPICS, registration(PATTERN, datetime(2026, 1, 1, tzinfo=UTC)))])
     world.plan(view, rng.choice(("s-path", "delta-tree")), service=SERVICE, start=0)
     rest = list(stream)
@@ -157,7 +157,7 @@ def world_of(text: str, stream: list[Edge]) -> World:
     return world
 
 
-def test_a_pattern_reads_what_a_view_tells_and_takes_back_what_is_withdrawn() -> None:
+def test_a_pattern_reads_results_of_a_view_and_takes_back_what_is_withdrawn() -> None:
     world = world_of(NEAR, [one := edge(0, 1, "u", "v"), edge(1, 3, "v", "w")])
     (pattern,) = parse_subgraphs(f"PATTERN p MATCH (x)-[d:near]->(y), (y)-[e:near]->(z) ORDER d < e ON {VIEW} WINDOW 9ms")
     beside = world.beside("matcher_timing")
@@ -225,10 +225,10 @@ def test_records_of_a_views_stream_that_nobody_can_read_are_passed_over() -> Non
     decoder = ArrowDecoder(Symbols(), (), {})
     edges = [edge for each in reader.poll(0, 10) if each.value for edge in decoder.decode(each.value).to_records()]
     assert {(each["src"], each["dst"]) for each in edges} == {("v", "w"), ("u", "w")}
-    assert len(bodies(world, VIEW)) == 3, "the view goes on"
+    assert len(bodies(world, VIEW)) == 3, "the view continues"
 
 
-def test_who_reads_a_view_is_told_that_time_has_passed() -> None:
+def test_readers_of_a_view_learn_that_time_has_passed() -> None:
     world = world_of(NEAR, [edge(0, 1, "u", "v")])
     world.pass_time(50)
     with patch.object(views, "DEFAULT_HEARTBEAT_SECONDS", 0):
@@ -239,11 +239,11 @@ def test_who_reads_a_view_is_told_that_time_has_passed() -> None:
     assert (last.records, last.watermark, last.last_ts, last.number) == (0, 50, 1, 1)
 
 
-def test_an_edge_that_no_record_takes_is_put_aside_and_the_rest_goes_on() -> None:
+def test_an_edge_that_no_record_takes_is_rejected_and_the_rest_continues() -> None:
     with patch.object(view_stream, "Packing", lambda topic, unit, **more: Packing(topic, unit, most_bytes=3_000, **more)):
         world = world_of(NEAR, [edge(0, 1, "u", "v" * 4_000), edge(1, 2, "x", "y")])
     assert [[each["src"] for each in edges] for _, edges in written(world)] == [["x"]]
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.dead_letters(VIEW), 0): 0})
-    (aside,) = (dead_letters.decode(record) for record in reader.poll(0, 10))
-    assert (aside.code, b"v" * 4_000 in aside.raw) == ("too-large", True)
+    (letter,) = (dead_letters.decode(record) for record in reader.poll(0, 10))
+    assert (letter.code, b"v" * 4_000 in letter.raw) == ("too-large", True)

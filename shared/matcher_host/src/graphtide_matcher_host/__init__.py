@@ -1,1 +1,1 @@
-"""Running plans over ordered streams: what every matcher service does, whichever engines it is for."""
+"""Running plans over ordered streams: what every matcher service does, for any engines."""

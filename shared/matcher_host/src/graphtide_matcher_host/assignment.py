@@ -53,7 +53,7 @@ class Assignment:
         reported_to: offset below which another host has reported them; None if none has.
         came_from: the group of that host, whose checkpoint may have the edges that the plan's state follows from.
         consumption: how far the pattern had consumed where others have reported to, if it consumes.
-        desired: `RUNNING`, `PAUSED`, or `STOPPED` for another to go on.
+        desired: `RUNNING`, `PAUSED`, or `STOPPED` so that another host continues.
         until: where it is to stop: the offset of the first ordered record whose matches are not reported; None is at once.
     """
 
@@ -117,7 +117,7 @@ class PlanStatus:
     consumption: ConsumptionCursor | None = field(default=None, compare=False)
 
     def is_said_by(self, known: PlanStatus | None) -> bool:
-        """Whether what was said last says it: that it runs, and reports from no later offset, holds while it goes on."""
+        """Whether the last report says it already: a report that it runs, from no later offset, holds while it runs."""
         if known is None or self.state is not State.RUNNING:
             return self == known
         goes_on = replace(known, reports_from=self.reports_from, reason=self.reason) == self
@@ -147,7 +147,7 @@ class Running:
 
     @property
     def begins(self) -> int:
-        """Offset of the first record whose matches count; of a pattern that consumes and began before, where it goes on."""
+        """Offset of the first record whose matches count; where the pattern continues, if it consumes and began before."""
         return self.start if self.consumption is None else self.reports_from
 
     @property

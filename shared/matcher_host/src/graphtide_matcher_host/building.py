@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _LOG = structlog.get_logger()
 
 _SLICE: Final = 1.0
-"""Seconds that plans go on that join at once before they look where they stand."""
+"""Seconds that joining plans read at once before they compare positions."""
 
 
 @dataclass(slots=True)
@@ -84,13 +84,13 @@ class Builder:
     """
 
     def __init__(self, reader: LogReader, partition: TopicPartition, checkpoints: Checkpointer, store: CheckpointStore) -> None:
-        """Read the stream's ordered log with a reader that nobody else uses meanwhile.
+        """Read the stream's ordered log with a reader that is not used elsewhere meanwhile.
 
         Args:
             reader: of the log.
             partition: of the stream's ordered edges.
             checkpoints: the host's own.
-            store: where the hosts have theirs from which plans come.
+            store: where other hosts keep the checkpoints of plans that come from them.
         """
         self._reader = reader
         self._partition = partition
@@ -175,7 +175,7 @@ class Builder:
         return anew
 
     def _restored(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
-        """Go on from the checkpoint with the plans that it serves, if it serves one; the others join."""
+        """Continue from the checkpoint with the plans that it serves, if it serves one; the others join."""
         found = self._loaded()
         if found is None or found.contents.manifest.position > position:
             return None
@@ -209,7 +209,7 @@ class Builder:
             return None
 
     def _handed_over(self, running: Sequence[Running], position: int, deletions: bool) -> Built | None:
-        """Go on from the checkpoint of the host that all these plans come from, if it serves all."""
+        """Continue from the checkpoint of the host that all these plans come from, if it serves all."""
         handover = Handover.found(self._store, running)
         if handover is None or len(handover.running) < len(running) or handover.contents.manifest.position > position:
             return None

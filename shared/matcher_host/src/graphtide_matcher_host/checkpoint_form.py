@@ -56,7 +56,7 @@ class Manifest(msgspec.Struct, frozen=True):
         unit: what a tick is.
         since: time of the first edges that were kept.
         forms: segment of the canonical forms of query edges: all their edges were kept since, or since a later time.
-        attributes: attributes that the edges have, and from which time on they have them.
+        attributes: attributes that the edges have, with the time since which they have them.
         deletions: whether the stream deletes edges.
         shed: patterns whose matches are incomplete.
         segments: oldest first.

@@ -4,11 +4,11 @@ A segment holds frames: the edges selected up to a position, as Arrow. Frames en
 them knows which matches were reported. What has left the longest window is dropped by segments; when there are many, the oldest
 are merged, so that a long window does not make many segments. Frames and segments are bounded, so that another host can take
 them over a little at a time.
-Which edges were kept, and from which time on, stands in a segment of its own, which is written when plans came or went: of a
+A segment of its own says which edges were kept, and since when. It is written when plans came or went: of a
 plan that came while the stream ran, edges of before may not be in the checkpoint, or lack attributes. It serves the plan once
 they have left its window.
 What is not whole counts as lost, and the log is read instead.
-Cost of a save: O(edges selected since the last), and now and then the merge of a pair; nothing that grows with the plans, but
+Cost of a save: O(edges selected since the last), and now and then the merge of a pair. It grows with the plans only
 where they changed or a limit made them give up matches.
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from graphtide_matcher_host.stream_pass import StreamPass
 
 MOST_SEGMENTS: Final = 64
-"""Segments from which on some are merged."""
+"""With more segments than this, some are merged."""
 
 MOST_BYTES: Final = 1024 * 1024
 """Bytes of a segment of more than one frame: milliseconds for who takes it over between two rounds."""
@@ -61,7 +61,7 @@ class Checkpoint:
     frames: list[Frame]
 
     def serves(self, running: Running) -> bool:
-        """Whether a plan can go on from here: all its state is in it, and it has nothing to report from before.
+        """Whether a plan can continue from here: all its state is in it, and it has nothing to report from before.
 
         Complexity: O(query edges + log(frames)).
         """
@@ -128,7 +128,7 @@ class Checkpointer:
         self._since = ALWAYS
 
     def load(self) -> Checkpoint | None:
-        """Return the newest checkpoint, if there is one whole of a format we know; saves go on from it.
+        """Return the newest checkpoint, if there is a whole one of a known format; saves continue from it.
 
         Raises:
             TransientError: the store does not answer.
@@ -199,7 +199,7 @@ class Checkpointer:
         return len(encoded) + sum(map(len, added.values()))
 
     def _saved_forms(self, forms: Mapping[str, int]) -> Segment | None:
-        """Return the segment in which these very forms are saved already."""
+        """Return the segment that has these very forms already."""
         if self._forms is None:
             return None
         saved, segment = self._forms

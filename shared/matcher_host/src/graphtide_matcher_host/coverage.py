@@ -1,4 +1,4 @@
-"""From which times on the edges that a pass selects are complete, and have the attributes that plans read.
+"""Since when the edges that a pass selects are complete, and have the attributes that plans read.
 
 Plans come while a pass runs, and each may want edges and attributes that no plan before it wanted. A checkpoint holds the
 selected edges; who reads it goes by this whether they are all that a plan needs.
@@ -35,7 +35,7 @@ class Coverage:
 
     @property
     def forms(self) -> Mapping[str, int]:
-        """Canonical forms of the query edges that plans have, and from which time on all such edges were selected.
+        """Canonical forms of the query edges that plans have, with the time since which all such edges were selected.
 
         It is the same object until plans come or go.
         """
@@ -45,11 +45,11 @@ class Coverage:
 
     @property
     def attributes_since(self) -> dict[str, int]:
-        """From which time on the selected edges have each attribute."""
+        """The time since which the selected edges have each attribute."""
         return {each: self._attributes_since.get(each, ALWAYS) for each in self.attributes}
 
     def restore(self, forms: Mapping[str, int], attributes: Mapping[str, int]) -> None:
-        """Take over from which times on edges were selected elsewhere, and had attributes."""
+        """Take over since when edges were selected elsewhere, and had attributes."""
         self._forms_since = {form: time for form, time in forms.items() if form in self._counts and time > ALWAYS}
         self._attributes_since = dict(attributes)
         self._forms = None

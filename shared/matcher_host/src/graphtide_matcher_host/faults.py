@@ -1,13 +1,13 @@
-"""Faults that come again: what to take out so that the others of a stream go on.
+"""Repeated faults: what to take out so that the other plans of a stream continue.
 
-A fault that nobody foresaw ends a round, and the host opens again from what it committed. A fault that comes a second time at
+An unforeseen fault ends a round, and the host opens again from what it committed. A fault that comes a second time at
 the same place would come for ever. Then the host takes out the part that fails, the smallest that can be:
 
 1. Tracing: the matches go out without traces (`tracing`).
 2. A record that cannot be read: it becomes a dead letter (`StreamPass.decode`).
 3. A plan that fails on a record, in its past, or where its matches are written: its pattern ends as `failed`, with the reason.
    Trying plans apart from the others finds it.
-4. A record on which no plan fails by itself: it becomes a dead letter.
+4. A record that fails although no plan fails on it by itself: it becomes a dead letter.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Faults:
         record: Record | None = None,
         tried: Callable[[Built], object] = bool,
     ) -> None:
-        """Note a fault; where it came again, find what fails, so that the next opening goes on without it.
+        """Note a fault; if it was repeated, find what fails, so that the next opening continues without it.
 
         Nothing is committed here: what was reported in this round is reported again after the opening.
 
@@ -88,7 +88,7 @@ class Faults:
             error: the fault; the caller raises it.
             work: of the stream.
             plans: those that may be to blame.
-            record: on which they failed; None where it was in their past.
+            record: the record that they failed on; None where it was in their past.
             tried: lets a pass of its own take the record.
 
         Raises:
@@ -105,7 +105,7 @@ class Faults:
             found = work.failing([each.reported_to(record.offset) for each in plans], record.offset, tried)
         for plan, reason in found:
             of = plan.assignment
-            why = f"it failed twice, and the others go on without it: {reason}"
+            why = f"it failed twice, and the others continue without it: {reason}"
             _keep(self.condemned, (of.name, of.version, of.epoch), why)
             _LOG.error(events.PATTERN_FAILED, pattern=of.name, stream=of.stream, error=reason)
         if found:

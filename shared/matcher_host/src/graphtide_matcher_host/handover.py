@@ -68,7 +68,7 @@ class Handover:
             now: the stream's position, if known: a checkpoint is of no use to a plan whose window ends after it.
 
         Returns:
-            None if the plan came from nowhere, there is no checkpoint, or it serves none.
+            None if the plan did not come from a host, there is no checkpoint, or none that serves it.
         """
         came_from, stream = running[0].assignment.came_from, running[0].assignment.stream
         if came_from is None:
@@ -96,7 +96,7 @@ class Handover:
         """Let a pass of the plans take the next frame, if all of it is of records below an offset.
 
         Returns:
-            None if there is no more: the pass stands where it is to go on from the log, if it took anything.
+            None at the end: the pass is where it continues from the log, if it took anything.
 
         Raises:
             DeletionsBeganError: the stream deletes edges, and the pass was made for one that does not.

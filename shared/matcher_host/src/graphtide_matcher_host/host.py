@@ -9,7 +9,7 @@ One round does, in this order, and may be killed between any two steps:
 4. Commit matches, what is said of plans, and positions: all or nothing.
 5. Save checkpoints that are due. None is ahead of what was committed.
 
-After a crash the host goes on from the positions committed. The state of the window before comes from the checkpoint and the
+After a crash the host continues from the positions committed. The state of the window before comes from the checkpoint and the
 log, so matches that were committed are found again and not reported again, and those that were not are reported.
 Two hosts of one identity: the second to open shuts the first out, whose next call raises `FencedError`.
 """
@@ -78,13 +78,13 @@ class HostSettings:
         linger_seconds: how long a round waits for records.
         most_records: ordered records a round takes at most.
         checkpoint_seconds: time between two checkpoints of a stream.
-        figures_seconds: time between two reports of counts.
+        counts_seconds: time between two reports of counts.
     """
 
     linger_seconds: float = 0.2
     most_records: int = 16
     checkpoint_seconds: float = 5.0
-    figures_seconds: float = 2.0
+    counts_seconds: float = 2.0
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class MatcherHost:
         self._refusals: dict[PatternName, Refusal] = {}
         self._plan_statuses: dict[PatternName, PlanStatus] = {}
         self._works: dict[StreamName, StreamWork] = {}
-        self._figures: dict[PatternName, PatternReport] = {}
+        self._counts: dict[PatternName, PatternReport] = {}
         self._reported_at = 0.0
         self._committed_offset_check = CommittedOffsetCheck(records.group, TopicPartition(records.plans, 0))
         self._telemetry = HostMetrics(records.group, clock)
@@ -129,7 +129,7 @@ class MatcherHost:
         return self._records.group
 
     def open(self) -> None:
-        """Shut other hosts of this identity out, and go on from what was committed.
+        """Shut other hosts of this identity out, and continue from what was committed.
 
         Raises:
             TransientError: the log does not answer.
@@ -139,8 +139,8 @@ class MatcherHost:
         views = Views(self._log, self._records.topics, side, self._clock)
         self._opened = _Opened(transactor, reader, side, Follower(self._log, self._records.plans), views)
         transactor.open()
-        self._desired, self._refusals, self._plan_statuses, self._works, self._figures = {}, {}, {}, {}, {}
-        self._telemetry.follow(self._plan_statuses, self._figures, self._works)
+        self._desired, self._refusals, self._plan_statuses, self._works, self._counts = {}, {}, {}, {}, {}
+        self._telemetry.follow(self._plan_statuses, self._counts, self._works)
         self._recall()
         ran = [(each.stream, each.name) for each in self._plan_statuses.values() if each.state is State.RUNNING]
         self._adopt(_by_stream([*ran, *self._note(self._opened.plans.to_the_end())]))
@@ -149,7 +149,7 @@ class MatcherHost:
         """Do one round; the module's docstring numbers its steps.
 
         Raises:
-            TransientError: something did not answer; open again to go on.
+            TransientError: something did not answer; open again to continue.
             FencedError: another host took the identity.
         """
         opened = self._needed()
@@ -170,7 +170,7 @@ class MatcherHost:
         with self._occupancy.waiting():
             records = opened.reader.poll(0 if is_hurried else self._settings.linger_seconds, self._settings.most_records)
         self._telemetry.polled({self._records.stream_of(record): record for record in records}, self._works)
-        is_due = self._clock.monotonic() - self._reported_at >= self._settings.figures_seconds
+        is_due = self._clock.monotonic() - self._reported_at >= self._settings.counts_seconds
         header = self._due_counts() if is_due else []
         if not records:
             for work in self._works.values():
@@ -185,7 +185,7 @@ class MatcherHost:
             opened.transactor.write(header)
             opened.transactor.write(self._report_consumption())
             over = self._over()
-            opened.transactor.write([self._tell(plan_status) for plan_status in over])
+            opened.transactor.write([self._record_status(plan_status) for plan_status in over])
             # Step 4.
             positions = {work.partition: Position(work.position) for work in self._works.values()}
             opened.transactor.commit(self._records.group, positions)
@@ -247,7 +247,9 @@ class MatcherHost:
         """Say of plans that cannot be read why; of those that run here it is said where they end, by `_adopt`."""
         known = ((refusal, self._plan_statuses.get(name)) for name, refusal in self._refusals.items())
         emitted = (refused(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
-        messages = [self._tell(each) for each in emitted if each is not None and each != self._plan_statuses.get(each.name)]
+        messages = [
+            self._record_status(each) for each in emitted if each is not None and each != self._plan_statuses.get(each.name)
+        ]
         if messages:
             self._commit(messages, {})
 
@@ -262,7 +264,7 @@ class MatcherHost:
         self._needed().reader.assign({work.partition: work.position for work in self._works.values()})
 
     def _refused_stream(self, stream: StreamName, names: Collection[PatternName]) -> bool:
-        """Fail the plans of a stream whose topics cannot be read or made, so that other streams go on; say whether it is so.
+        """Fail the plans of a stream whose topics cannot be read or made, so that other streams continue; say whether it is so.
 
         Raises:
             FatalError: plans run on the stream: what they have reported is not known before the log is.
@@ -294,7 +296,7 @@ class MatcherHost:
             goes_on = runs(each.assignment, self._plan_statuses.get(each.assignment.name))
             (running if goes_on else newcomers).append(each)
         if not running and not work.has_others(names):
-            # Nobody waits for them.
+            # No plan waits for them.
             running, newcomers = [*newcomers, *work.newcomers(names)], []
         if any(work.has_of(name) and self._moves(name) for name in names):
             work.hand_over(self._clock.monotonic())
@@ -316,7 +318,7 @@ class MatcherHost:
         for plan_status in emitted:
             if plan_status.name in moved or not plan_status.is_said_by(self._plan_statuses.get(plan_status.name)):
                 position = work.position if plan_status.state is State.RUNNING else None
-                messages.append(self._tell(plan_status, position=position))
+                messages.append(self._record_status(plan_status, position=position))
         self._commit(messages, {work.partition: Position(work.position)})
         if not len(work):
             work.end()
@@ -325,7 +327,7 @@ class MatcherHost:
         return [plan_status.name for plan_status in over]
 
     def _moves(self, name: PatternName) -> bool:
-        """Whether a plan is to stop here at once, so that another host goes on."""
+        """Whether a plan is to stop here at once, so that another host continues."""
         wanted = self._desired.get(name)
         return wanted is not None and wanted.desired is State.STOPPED and wanted.until is None
 
@@ -342,7 +344,7 @@ class MatcherHost:
                 self._needed().views.begin(each.assignment)
             if joined:
                 messages = [message for each in missed for message in self._reported(each.record, each.header, each.matches)]
-                messages += [self._tell(each.plan_status, position=work.position) for each in joined]
+                messages += [self._record_status(each.plan_status, position=work.position) for each in joined]
                 work.moved()
                 self._commit(messages, {work.partition: Position(work.position)})
 
@@ -380,7 +382,7 @@ class MatcherHost:
         if stream not in self._works:
             opened, partition = self._needed(), TopicPartition(self._records.ordered(stream), 0)
             if not opened.side.partitions(partition.topic):
-                # A plan of a stream that nobody made must not keep the others waiting for it.
+                # A plan of a stream that was never made must not keep the others waiting for it.
                 self._log.admin().ensure(self._records.topics_of(stream))
             self._works[stream] = StreamWork(
                 partition,
@@ -404,7 +406,7 @@ class MatcherHost:
         known = [self._plan_statuses[each.name] for each in wanted if runs(each, self._plan_statuses.get(each.name))]
         ran = any(each.state is State.RUNNING and each.stream == stream for each in self._plan_statuses.values())
         _, end = opened.side.ends([partition])[partition]
-        # What is past the end was written by somebody else.
+        # A position past the end was written by another process.
         emitted = max((each.position for each in known if each.position is not None and each.position <= end), default=0)
         committed = self._committed(partition, emitted if known else None)
         if committed is not None and (ran or known):
@@ -479,8 +481,8 @@ class MatcherHost:
                     plan_status = replace(plan_status, reason=found)
                 elif name not in changed:
                     continue
-                self._figures[name] = report
-                messages.append(self._tell(plan_status, report, work.position))
+                self._counts[name] = report
+                messages.append(self._record_status(plan_status, report, work.position))
         return messages + self._cost()
 
     def _cost(self) -> list[Message]:
@@ -498,9 +500,11 @@ class MatcherHost:
     def _report_consumption(self) -> list[Message]:
         """Report how far patterns have consumed, at their positions."""
         moved = [(work, name) for work in self._works.values() for name in work.moved()]
-        return [self._tell(self._plan_statuses[name], self._figures.get(name), work.position) for work, name in moved]
+        return [self._record_status(self._plan_statuses[name], self._counts.get(name), work.position) for work, name in moved]
 
-    def _tell(self, plan_status: PlanStatus, report: PatternReport | None = None, position: int | None = None) -> Message:
+    def _record_status(
+        self, plan_status: PlanStatus, report: PatternReport | None = None, position: int | None = None
+    ) -> Message:
         work = self._works.get(plan_status.stream)
         here = None if work is None else work.consumption(plan_status.name, plan_status.version)
         plan_status = plan_status if here is None else replace(plan_status, consumption=here)

@@ -107,9 +107,9 @@ def _by_state(plan_statuses: Mapping[PatternName, PlanStatus]) -> Iterator[Obser
 def _of_running(
     plan_statuses: Mapping[PatternName, PlanStatus],
     reports: Mapping[PatternName, PatternReport],
-    figure: Callable[[PatternReport], int],
+    count: Callable[[PatternReport], int],
 ) -> Iterator[Observed]:
     for name, report in list(reports.items()):
         plan_status = plan_statuses.get(name)
         if plan_status is not None and plan_status.state is State.RUNNING:
-            yield figure(report), {key.PATTERN: name}
+            yield count(report), {key.PATTERN: name}

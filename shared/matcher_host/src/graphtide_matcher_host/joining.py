@@ -2,7 +2,7 @@
 
 Where the plans come from another host, the small pass takes what that host's checkpoint has of it, and reads the rest alone.
 What it selects on the way is the plans' past, which the other pass takes with them; what it finds on the way is what the plans
-have to report from before. It goes on for a while at a time, and the other pass goes on in between; where both stand at one
+have to report from before. It runs for a while at a time, and the other pass runs in between; where both are at one
 place, plans join one by one.
 Cost: that of the log's records in the plans' lookback, or of the checkpoint's edges; memory for the edges of their window.
 """
@@ -43,7 +43,7 @@ MOST_RECORDS: Final = 16
 """Records of their past that plans take at once."""
 
 _PATIENCE: Final = 10.0
-"""Seconds in which the log has to give records, or say that there are none."""
+"""Seconds within which the log has to give records, or say that there are none."""
 
 
 class Missed(NamedTuple):
@@ -108,7 +108,7 @@ class Joining:
     ) -> None:
         """Begin with the first of some plans, and those that come from the same host and that its checkpoint serves likewise.
 
-        The reader is used by nobody else until it is given back.
+        The reader must not be used elsewhere until it is given back.
 
         Raises:
             TransientError: the log does not answer.
@@ -143,12 +143,12 @@ class Joining:
             self._pass.remove(name)
 
     def is_beside(self, other: StreamPass) -> bool:
-        """Whether it still goes on beside this pass, and with its attributes."""
+        """Whether it still runs beside this pass, and with its attributes."""
         own, others = self._pass.coverage.attributes, other.coverage.attributes
         return self.into is other and own[: len(others)] == others
 
     def follow(self, seconds: float) -> bool:
-        """Go on for a while, with some records at least; say whether it stands where the other pass stands.
+        """Run for a while, with some records at least; say whether it is where the other pass is.
 
         Raises:
             DeletionsBeganError: the stream deletes edges, and the pass was made for one that does not.
@@ -172,7 +172,7 @@ class Joining:
             begun = time.monotonic()
             self._ahead.extend(self._reader.poll(max(0, end - begun), MOST_RECORDS))
             beat()
-            # An end that was found before the other pass went on says nothing of what it took since.
+            # An end that was found before the other pass continued says nothing of what it took since.
             ended_at = self._reader.ended_at(self._partition)
             has_all = ended_at is not None and ended_at >= target
             self._waited = 0 if self._ahead or has_all else self._waited + time.monotonic() - begun

@@ -72,7 +72,7 @@ class Landmarks:
         before = [each for each in chain(first, *reversed(self._levels)) if each.offset <= end]
         if not before:
             return None
-        # That of the last record before the offset is no older.
+        # That of the last record before the offset is not older.
         begin = before[-1].instant.back(window)
         past = [each for each in before if each.instant < begin]
         return ReplayStart(past[-1].offset, past[-1].instant.epoch) if past else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Occupancy:
-    """The time of one thread, since somebody asked last."""
+    """The share of a thread's time that it worked, since the last call of `taken`."""
 
     def __init__(self, clock: Clock) -> None:
         """Begin now."""
@@ -27,7 +27,7 @@ class Occupancy:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count the block as time in which nothing is done."""
+        """Count the block as idle time."""
         begun = self._clock.monotonic()
         try:
             yield
@@ -35,7 +35,7 @@ class Occupancy:
             self._waited += self._clock.monotonic() - begun
 
     def taken(self) -> float:
-        """Return the share of the time since the call before in which something was done, from 0 to 1; begin anew."""
+        """Return the busy share of the time since the call before, from 0 to 1; begin anew."""
         now = self._clock.monotonic()
         passed, waited = now - self._since, self._waited
         self._since, self._waited = now, 0.0

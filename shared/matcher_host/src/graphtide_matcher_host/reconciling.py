@@ -8,7 +8,7 @@ What a host reports of a version of a pattern is one stretch of the ordered stre
 | running                   | running | runs from the host's position, or from where others have reported to if that is later |
 | ended, same epoch         | any     | stays ended                                                                           |
 | ended, another epoch      | running | runs from where it ended here, or from where others have reported to if that is later |
-| any                       | paused  | ended where it would have gone on: who comes next begins there                        |
+| any                       | paused  | ended at its position: the next host begins there                                     |
 | any                       | stopped | the same; with an offset before which there is something to report, runs up to that   |
 | running                   | nothing | stopped where it was                                                                  |
 """
@@ -50,7 +50,7 @@ def runs(wanted: Assignment, known: PlanStatus | None) -> bool:
 
 
 def dropped(known: PlanStatus, position: int, refusal: Refusal | None) -> PlanStatus:
-    """Return what is to be said of a plan that ran and that nobody asked to stop: it was deleted, or cannot be read now."""
+    """Return the status of a plan that ran without being asked to stop: it was deleted, or cannot be read now."""
     ended = replace(known, state=State.STOPPED, start=known.end(position), reports_from=None, reason="")
     return ended if refusal is None else refused(refusal, ended) or ended
 
@@ -69,17 +69,17 @@ def refused(refusal: Refusal, known: PlanStatus | None) -> PlanStatus | None:
 
 
 def _continued(wanted: Assignment, known: PlanStatus | None, position: int) -> Running:
-    """Return the plan as it would go on from what was reported of its version here and elsewhere."""
+    """Return the plan as it would continue from what was reported of its version here and elsewhere."""
     begun = Running.begun(wanted, position)
     if known is None or known.version != wanted.version:
         return begun
     if known.state is State.RUNNING:
         begun = replace(begun, start=known.start or 0, reports_from=wanted.reported_to or 0)
         return _from(begun, known, known.end(position))
-    # It ended here before: what was reported then is not reported again, whatever the plan knew of it.
+    # It ended here before: what was reported then is not reported again, even if the plan says otherwise.
     return begun if known.start is None else _from(begun, known, known.start)
 
 
 def _from(plan: Running, known: PlanStatus, end: int) -> Running:
-    """Return the plan as it goes on where this host has reported to, unless others have reported more."""
+    """Return the plan as it continues where this host has reported to, unless others have reported more."""
     return plan if end < plan.reports_from else replace(plan, reports_from=end, consumption=known.consumption)

@@ -1,4 +1,4 @@
-"""Event patterns of a pass that get a plan in common, planned in the background while the pass goes on.
+"""Event patterns of a pass that get a plan in common, planned in the background while the pass runs.
 
 It is due when patterns have come, or their events come more or less often than they did. The plan is made in a thread, of what
 runs then; when it is there, those of its patterns that still run get it between two records, and the pass waits as long as it

@@ -26,12 +26,12 @@ class MatcherSettings(ServiceSettings):
         redis: URL of the Redis that keeps checkpoints: `redis://`, `redis+cluster://` or `redis+sentinel://`, or with TLS
             `rediss…`; it may hold a name and a password.
         redis_username: of the ACL user who logs in; Redis' default user if not given.
-        redis_password: of that user; empty logs nobody in.
+        redis_password: of that user; without one there is no login.
         redis_authorities: file in PEM of the authorities to trust, for `rediss://`; the system's own if not given.
         redis_certificate: file in PEM of the client's certificate.
         redis_key: file in PEM of its key.
         redis_sentinel_username: of the ACL user of sentinels, for `redis+sentinel://`; their default user if not given.
-        redis_sentinel_password: of that user; empty logs nobody in there.
+        redis_sentinel_password: of that user; without one there is no login there.
         shard: 0-based; no two processes at once have one.
         profile: `low-latency` or `throughput`, as for ingestion.
         linger_seconds: how long a round waits for records.
@@ -76,7 +76,7 @@ def host(service: str, settings: MatcherSettings, log: Log, checkpoints: Checkpo
         linger_seconds=settings.linger_seconds,
         most_records=settings.most_records,
         checkpoint_seconds=settings.checkpoint_seconds,
-        figures_seconds=settings.figures_seconds,
+        counts_seconds=settings.figures_seconds,
     )
     return MatcherHost(
         log,

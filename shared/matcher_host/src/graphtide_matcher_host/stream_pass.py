@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _SHARED_WORK: Final = 4_000
-"""Steps of work a record that the plans of a pass share: as much as four patterns may spend that nobody gave other limits."""
+"""Steps of work a record that the plans of a pass share: as much as four patterns with default limits may spend."""
 
 _RECORDS_A_SECOND: Final = 4_096
 """Records whose worth of work a second is: all that a pattern can save up."""
@@ -58,7 +58,7 @@ class StreamPass:
         position: offset of the next record to take.
         newest: time of the newest edge taken; None before the first.
         passed: no edge before this time follows, by a watermark beyond the newest edge; None where none is.
-        epoch: of the stream, from which the edges taken are.
+        epoch: of the stream; the edges taken are of it.
         deletions: whether it is made for a stream that deletes edges.
         unit: what a tick of the stream's time is.
         symbols: labels of the edges that it decodes.
@@ -99,7 +99,7 @@ class StreamPass:
         for place, each in self.plans:
             self._matcher.wait(place, each.consumption)
         self._paused: dict[PatternName, PatternReport] = {}
-        self._untold: dict[PatternName, PatternReport] = {}
+        self._unreported: dict[PatternName, PatternReport] = {}
         self._refilled_at: float | None = None
         self._is_stirred = False
 
@@ -107,14 +107,14 @@ class StreamPass:
         """Return a pass of the same plans for another epoch, which begins with the record at an offset.
 
         Nothing taken so far has a part in its matches, and what was consumed so far is none of it.
-        A plan that its limit paused stays paused, so that its host comes to say so.
+        A plan that its limit paused stays paused, so that its host reports it.
         """
         running = [each if offset < each.begins else replace(each, consumption=None) for each in self.plans.running()]
         begun = StreamPass(running, deletions=self.deletions)
         begun.epoch, begun.position = epoch, self.position
         begun._refilled_at = self._refilled_at
         begun._paused = {name: report for name, report in self.reports().items() if report.paused}
-        begun._untold = dict(begun._paused)
+        begun._unreported = dict(begun._paused)
         return begun
 
     @property
@@ -140,7 +140,7 @@ class StreamPass:
             UnreadableStreamError: its times go back: a damaged or foreign record. Nothing of it was taken.
         """
         if self.newest is not None and not batch.is_ordered_from(self.newest if self.passed is None else self.passed):
-            message = f"it has edges from before the time {self.newest}, which the stream had come to, or not in order"
+            message = f"it has edges from before {self.newest}, the time of the stream so far, or not in order"
             raise UnreadableStreamError(message)
         self._pass_starts(offset)
         if header.number is not None:
@@ -156,7 +156,7 @@ class StreamPass:
         self.position = offset + 1
 
     def refill(self, now: float) -> None:
-        """Grant the plans work for the seconds since the last time: a quiet stream may have heavy patterns."""
+        """Add the seconds since the last refill to the work budgets of plans: a quiet stream may have heavy patterns."""
         if self._refilled_at is not None and now > self._refilled_at:
             self._matcher.refill(int((now - self._refilled_at) * _RECORDS_A_SECOND))
         self._refilled_at = now
@@ -243,7 +243,7 @@ class StreamPass:
         self._matcher.remove(place)
         self.coverage.remove(assignment)
         self._paused.pop(name, None)
-        self._untold.pop(name, None)
+        self._unreported.pop(name, None)
 
     def replan(self, running: Running) -> bool:
         """Give a pattern another plan from the next record on, or another end; says whether it has it.
@@ -302,13 +302,13 @@ class StreamPass:
         return {self.plans.name(place): report for place, report in found} | self._paused
 
     def changes(self, most: int) -> dict[PatternName, PatternReport]:
-        """Return the counts that are others than when they were returned last, of so many plans at most; all have their turn.
+        """Return counts that changed since they were returned last, of so many plans at most; the next call has the others.
 
         Of a plan that was paused before the pass was made they are those up to then, once.
         """
         changed = {self.plans.name(place): report for place, report in self._matcher.changed(most).items()}
-        emitted = {name: report for name, report in changed.items() if name not in self._paused} | self._untold
-        self._untold = {}
+        emitted = {name: report for name, report in changed.items() if name not in self._paused} | self._unreported
+        self._unreported = {}
         return emitted
 
     # ---- parts

@@ -79,8 +79,8 @@ class StreamWork:
             partition: of the stream's ordered edges.
             position: offset of the next record to take.
             stream: its name.
-            side: a reader for looking back, which nobody uses meanwhile.
-            reader: makes a reader for plans that read their past while others go on.
+            side: a reader for looking back, which is not used elsewhere meanwhile.
+            reader: makes a reader for plans that read their past while others run.
             store: where checkpoints are kept.
             key: of this stream's checkpoints.
         """
@@ -105,7 +105,7 @@ class StreamWork:
         self._saved_position = -1
         self._ends: dict[PatternName, int] = {}
         self._next_end: int | None = None
-        self._judged_unsaved: str | None = None
+        self._reported_unsaved: str | None = None
         self._regrouping = Regrouping()
 
     def adopt(self, running: Sequence[Running], gone: Collection[PatternName]) -> list[Missed]:
@@ -154,7 +154,7 @@ class StreamWork:
         return [each for name, each in self._newcomers.items() if name not in names]
 
     def welcome(self, running: Sequence[Running]) -> None:
-        """Let plans join the pass, which has some, when they have read their past; `let_join` goes on with that."""
+        """Let plans join the pass, which has some, when they have read their past; `let_join` continues that."""
         self._newcomers |= {each.assignment.name: each for each in running}
 
     def let_join(self, seconds: float) -> tuple[list[Running], list[Missed]]:
@@ -265,7 +265,7 @@ class StreamWork:
     def failing(
         self, plans: Sequence[Running], position: int, then: Callable[[Built], object] = bool
     ) -> list[tuple[Running, str]]:
-        """Return the plans that cannot be brought to a position, or on which `then` fails there, each with the reason.
+        """Return the plans that cannot be brought to a position, or that fail in `then` there, each with the reason.
 
         Each try is a pass of its own, with the window read from the log: a checkpoint may be what is wrong. The pass that runs
         is not touched.
@@ -296,7 +296,7 @@ class StreamWork:
             self.built.stream_pass.refill(now)
 
     def changes(self) -> dict[PatternName, PatternReport]:
-        """Return counts of plans that are others than when they were returned last, of some plans; others have their turn."""
+        """Return the counts that changed since they were returned last, of some plans; the next call has the others."""
         return {} if self.built is None else self.built.stream_pass.changes(_MOST_COUNTED)
 
     def troubled_reports(self) -> dict[PatternName, PatternReport]:
@@ -304,9 +304,9 @@ class StreamWork:
 
         At the first, what was said before this process may not hold any more; later, that checkpoints can be saved or cannot.
         """
-        if self.built is None or self._judged_unsaved == self.unsaved:
+        if self.built is None or self._reported_unsaved == self.unsaved:
             return {}
-        self._judged_unsaved = self.unsaved
+        self._reported_unsaved = self.unsaved
         return self.built.stream_pass.reports()
 
     def save(self, now: float, every: float) -> None:
@@ -318,7 +318,7 @@ class StreamWork:
             self._save(self.built, now)
 
     def hand_over(self, now: float) -> None:
-        """Save a checkpoint that stays for a while, from which other hosts take over plans that are to leave.
+        """Save a checkpoint that stays for a while, so that other hosts can take over plans that are to leave.
 
         Where one stays already, those that leave meanwhile are in it, too. Where the last could not be saved, they need none.
         """

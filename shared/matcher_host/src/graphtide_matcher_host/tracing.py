@@ -42,7 +42,7 @@ def traceparents(record: Record, header: OrderedHeader, matches: Sequence[Encode
     """Return, for each match that an ordered record brought about, the span that its record carries.
 
     A match is in the trace of the edge or event that ended it. A result of a graph query that names no edge is in that of the
-    last edge of the instant at which it was detected. Where edges of the record are traced, this costs O(edges of the record).
+    last edge of the instant when it was detected. Where edges of the record are traced, this costs O(edges of the record).
     Tracing never stops a match: where it fails, the matches carry no trace, and the fault is logged and counted.
     """
     if not header.traces or not matches:

@@ -19,7 +19,7 @@ def trouble(report: PatternReport, unsaved: str) -> str:
 
 
 def limit_reached(name: PatternName, report: PatternReport) -> str:
-    """Return why a limit stopped a plan: which limit, at which record, and what its user can do."""
+    """Return why a limit stopped a plan: the limit, the record, and what its user can do."""
     at = "" if report.limited_at is None else f" at the record of time {report.limited_at}"
     settings = [f"limits.{setting}" for words, setting in _SETTINGS.items() if words in report.limit]
     raised = f"raise {' or '.join(settings) or 'its limits'}"

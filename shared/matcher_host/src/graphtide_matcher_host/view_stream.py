@@ -3,8 +3,8 @@
 Which edge a result is, and when it comes and is deleted, is as in `graphtide_core.result_edges`.
 The host writes edges in the transaction of the matches that they follow from. Where the stream stands is in its last record;
 the edge of a withdrawn result is in the records of its lookback: the longest of the patterns that read the stream, and
-the view's own, for who may come. What was there before is not deleted, for nobody has it any more. So a host that comes back
-goes on as the one did that was killed.
+the view's own, for later readers. Older results are not deleted, since no reader has them any more. So a host that comes
+back continues as the one did that was killed.
 Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times
 of the view's own stream begin anew, so do those of the view's, and readers learn it at once: who reads both waits for both.
 Cost: a look-up an edge, and what expires; memory: the edges of the lookback.
@@ -45,7 +45,7 @@ _LOG = structlog.get_logger()
 _ID: Final = 32
 """Characters of a result's id."""
 
-_TOLD: Final = (MatchKind.MATCH, MatchKind.RETRACT)
+_READ_KINDS: Final = (MatchKind.MATCH, MatchKind.RETRACT)
 """The kinds of reports that a view's stream takes."""
 
 
@@ -84,7 +84,7 @@ class ViewStream:
         ordinal: how many records of edges there are.
         number: how many edges, deletions not counted.
         epoch: of the stream.
-        source_epoch: of the stream that the view reads, from which the newest edges follow; None before the first.
+        source_epoch: of the stream that the view reads; the newest edges follow from it. None before the first.
         newest: time of the newest edge of the epoch.
         passed: no edge of the epoch before this time follows, as readers know.
         too_large: edges that no record takes, to be rejected.
@@ -104,7 +104,7 @@ class ViewStream:
 
     @classmethod
     def read(cls, reader: LogReader, partition: TopicPartition, unit: TimeUnit, lookback: ViewLookback) -> ViewStream:
-        """Return the stream as the log has it; records that somebody else wrote, and nobody can read, are passed over.
+        """Return the stream as the log has it; records that another process wrote, and that cannot be read, are passed over.
 
         Complexity: O(log records) reads, and those of the lookback.
 
@@ -133,7 +133,7 @@ class ViewStream:
 
     def emit(self, header: OrderedHeader, matches: Iterable[EncodedMatch]) -> list[Message]:
         """Return the ordered records of what a record of the view's own stream brought about, which says this of itself."""
-        matches = [match for match in matches if match.kind in _TOLD]
+        matches = [match for match in matches if match.kind in _READ_KINDS]
         if not matches:
             return []
         goes_on = self.source_epoch == header.epoch and matches[0].detected_at >= self.newest
@@ -167,7 +167,7 @@ class ViewStream:
         return [self._packing(header.epoch).heartbeat(last_record, self.passed, self.ordinal, self.number)]
 
     def _begin(self, source_epoch: int) -> bool:
-        """Begin an epoch, since times do not go on from those before; the first is that of the view's own stream.
+        """Begin an epoch, since times do not continue from those before; the first is that of the view's own stream.
 
         Returns:
             Whether readers need a heartbeat.
@@ -196,7 +196,7 @@ class ViewStream:
         return None
 
     def _insert(self, edge: _Edge) -> None:
-        """Note the edge of a result, and forget those that nobody has any more."""
+        """Note the edge of a result, and forget those that no reader has any more."""
         self._edges.pop(edge.id[:_ID], None)
         self._edges[edge.id[:_ID]] = edge
         self.newest, self.number = edge.ts, edge.number + 1
@@ -204,7 +204,7 @@ class ViewStream:
             self._edges.popitem(last=False)
 
     def _is_read(self, edge: _Edge, now: int) -> bool:
-        """Whether somebody may have an edge still."""
+        """Whether a reader may have an edge still."""
         return edge.ts > now - self.lookback.ticks or edge.number >= self.number - self.lookback.edges
 
     def _recall(self, header: OrderedHeader, batch: EdgeBatch) -> None:

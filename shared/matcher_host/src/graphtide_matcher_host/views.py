@@ -42,7 +42,7 @@ class Views:
     """The views of a host. Cost of a record: O(matches), and once a second the views of its stream."""
 
     def __init__(self, log: Log, topics: Topics, reader: LogReader, clock: Clock) -> None:
-        """Have none yet; `reader` is for looking at what is written, and nobody uses it meanwhile."""
+        """Have none yet; `reader` is for looking at what is written, and must not be used elsewhere meanwhile."""
         self._log = log
         self._topics = topics
         self._reader = reader

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from graphtide_testing.oracles.simulation import Component
 
 TOPICS: Final = Topics("test")
-FAST: Final = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, figures_seconds=0.0)
+FAST: Final = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, counts_seconds=0.0)
 ATTRIBUTES: Final = ["n", "m", "s", "t", "k"]
 
 
@@ -75,7 +75,7 @@ class World:
         self.writer = self.log.writer()
 
     def beside(self, service: str) -> World:
-        """Return the same world, of which another service's host takes part."""
+        """Return the same world, in the view of another service's host."""
         return World(self.stream, self.log, self.checkpoints, self.symbols, self.sent, self.passed, service=service)
 
     @property
@@ -266,7 +266,7 @@ class World:
         return sorted(found)
 
     def _expected_results(self, query: GraphQuery, start: int, end: int | None) -> list[str]:
-        """Return what is to be told of a graph query: what one that was there from the first edge tells from the start on."""
+        """Return the expected results of a graph query: those of a query since the first edge that come after the start."""
         found: list[str] = []
         for epoch in range(self.stream_epoch + 1):
             oracle = GraphQueryOracle(query)
@@ -312,7 +312,7 @@ def _occurrence(line: bytes) -> str:
 
 
 def _result(line: bytes) -> str:
-    """Return what was told of a result, without its path: any that is there is right."""
+    """Return an emitted result without its path: any valid path is right."""
     record = json.loads(line)
     row = tuple(record["bindings"].values()) if "bindings" in record else (record["src"], record["dst"])
     return repr((record["kind"], record["detected_at"], record["label"], row, record["valid"], record.get("nth", 0)))
