@@ -1,6 +1,6 @@
 """What a backfill costs: cores, lengths of slices, and a large run; see `docs/benchmarks/spark.md`.
 
-Edges are drawn with numpy from a seed: 40 a second between 5,000 hosts, of which few are busy, with four labels. One run is one
+Edges are drawn with numpy from a seed: 40 a second between 5,000 hosts, few of them busy, with four labels. One run is one
 process with a Spark of its own, so that memory and caches of one do not touch the next.
 """
 
@@ -42,7 +42,7 @@ _FACTORS = (0.5, 1, 2, 4, 8, 16)
 _ROWS = 1_000_000
 
 
-class Figures(msgspec.Struct, frozen=True):
+class Measurements(msgspec.Struct, frozen=True):
     """What one run took.
 
     Attributes:
@@ -102,8 +102,8 @@ def generate(path: Path, edges: int, seed: int = 1) -> None:
         writer.close()
 
 
-def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Figures:
-    """Run one backfill and return its figures."""
+def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Measurements:
+    """Run one backfill and measure it."""
     task = Task(parse_subgraphs(PATTERN), "timing")
     stop, peaks = Event(), {"python": 0, "jvm": 0}
     watcher = Thread(target=_watch, args=(stop, peaks), daemon=True)
@@ -127,7 +127,7 @@ def run(history: Path, cores: int, slice_length: int | None, memory: str) -> Fig
         ended = time.perf_counter()
     stop.set()
     watcher.join()
-    return Figures(
+    return Measurements(
         cores=cores,
         slices=totals.slices,
         slice_ms=slice_length,
@@ -164,21 +164,21 @@ def _children(parent: int) -> Iterator[tuple[str, int]]:
         return
 
 
-def _apart(script: Script, history: Path, cores: int, slice_length: int | None, memory: str) -> Figures:
+def _apart(script: Script, history: Path, cores: int, slice_length: int | None, memory: str) -> Measurements:
     """Run in a process of its own."""
     more = () if slice_length is None else ("--slice", slice_length)
     (row,) = script.apart("run", history, "--cores", cores, "--memory", memory, *more)
     script.add(row)
-    return msgspec.convert(row, Figures)
+    return msgspec.convert(row, Measurements)
 
 
-def chart(figures: list[Figures]) -> Chart:
+def chart(measurements: list[Measurements]) -> Chart:
     """Return what a million edges cost over the length of slices: matching alone, and the run after counting."""
-    by_length: dict[float, list[Figures]] = {}
-    for each in figures:
+    by_length: dict[float, list[Measurements]] = {}
+    for each in measurements:
         by_length.setdefault((each.slice_ms or 0) / _WINDOW_MS, []).append(each)
 
-    def series(name: str, seconds: Callable[[Figures], float]) -> Series:
+    def series(name: str, seconds: Callable[[Measurements], float]) -> Series:
         points = ((length, median(seconds(each) / each.edges * 1e6 for each in runs)) for length, runs in by_length.items())
         return Series(name, tuple(points))
 

@@ -2,10 +2,10 @@
 
 `python shared/bench/services/disasters.py [--only NAME]`
 
-Each disaster happens to a deployment of its own, with two patterns and a stream. Told is what happens by itself within half a
-minute, then what happens when every service is started again, and then when the patterns are registered again. Of a broker
-without its disk it is also tried what `docs/how-to/disaster.md` says to do, at once (`broker-empty-begun-anew`); one of three
-brokers is lost with its disk, and comes back later without (`broker-of-three`).
+Each disaster happens to a deployment of its own, with two patterns and a stream. It reports what happens by itself within half
+a minute, then when every service is started again, and then when the patterns are registered again. For a broker without its
+disk it also tries at once what `docs/how-to/disaster.md` says (`broker-empty-begun-anew`); one of three brokers
+is lost with its disk, and comes back later without (`broker-of-three`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Trial:
         self.lost: KafkaServer | None = None
         """The broker that was lost, of several."""
         self.archive: list[bytes] = []
-        """What was sent, as whoever has an archive of the raw topic has it."""
+        """What was sent, as an archive of the raw topic has it."""
         self.expected = 1
         """Matches that should have been reported since the patterns were registered first."""
         self.send("x", "a", "b")
@@ -235,7 +235,7 @@ THEN: dict[str, Callable[[Trial], None]] = {
     "restarted": Trial.restart,
     "registered": Trial.register,
 }
-"""What comes after a disaster, one after the other; what is seen is told after each."""
+"""What is done after a disaster, one step after the other; the state is printed after each."""
 
 OTHERWISE: dict[str, dict[str, Callable[[Trial], None]]] = {
     "broker-empty-begun-anew": {"begun anew": Trial.begin_anew},

@@ -51,7 +51,7 @@ class Filled(NamedTuple):
 
     @property
     def committed(self) -> int | None:
-        """Offset up to which the matcher has read; None before its first commit."""
+        """Offset after the last record that the matcher has read; None before its first commit."""
         at = self.reader.committed([self.place])[self.place]
         return None if at is None else at.offset
 

@@ -1,4 +1,4 @@
-"""Instructions that `Matcher::push` takes, by callgrind: the same on every run, whatever else the machine does.
+"""Instructions that `Matcher::push` takes, by callgrind: the same on every run, under any other load of the machine.
 
 `python shared/bench/services/instructions.py [--workload B] [--edges 60000] [--window 20000] [--output FILE] [--before FILE]`
 

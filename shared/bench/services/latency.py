@@ -6,7 +6,7 @@
 Every hundredth edge is a match by itself. Edges are written to the raw topic, some together in a record, or sent over HTTP,
 some together in a request; their ids are the times of their sending. Plain consumers read matches, and with `--stages` what
 comes before them. With `--registering` as many patterns more that want the same edges are registered meanwhile, each as soon as
-the one before runs, and it goes on until the last does. Everything runs on one machine, the clock too. The first edges are
+the one before runs; the run lasts until the last does. Everything runs on one machine, the clock too. The first edges are
 sent before any counts, so that the broker's code is compiled and every client has its connections.
 """
 
@@ -37,7 +37,7 @@ MORE = "PATTERN more{0} MATCH (a)-[x:hit]->(b)-[y:more{0}]->(c) ORDER x < y ON s
 """Patterns that are registered meanwhile: they keep what matches the first."""
 STREAM = StreamName("s")
 EVERY = 100
-"""Edges of which one matches."""
+"""Among so many edges one matches."""
 FIRST = 1 << 40
 """Number of the first edge that counts."""
 WARM_SECONDS = 8.0
@@ -53,7 +53,7 @@ def main() -> None:
     script.option("--seconds", type=float, default=20.0)
     script.option("--profile", default="throughput", choices=["throughput", "low-latency"])
     script.option("--together", type=int, default=20, help="edges in a record or request")
-    script.option("--stages", action="store_true", help="tell where the time goes, too")
+    script.option("--stages", action="store_true", help="print where the time goes, too")
     script.option("--http", action="store_true", help="send over HTTP")
     script.option("--registering", type=int, default=0, help="patterns that are registered meanwhile")
     asked = script.arguments()
@@ -137,11 +137,11 @@ def quantiles(earlier: Mapping[str, float], later: Seen) -> dict[str, float]:
 
 
 def send(
-    handing_over: Callable[[bytes], None], rate: int, together: int, first: int, goes_on: Callable[[float], bool]
+    handing_over: Callable[[bytes], None], rate: int, together: int, first: int, continues: Callable[[float], bool]
 ) -> tuple[float, int]:
-    """Send edges in time, while it is to go on after so many seconds; return how long it took and how many there were."""
+    """Send edges in time, while `continues` holds for the seconds passed; return the time that it took and the edges sent."""
     begun, count = time.perf_counter(), 0
-    while goes_on(passed := time.perf_counter() - begun):
+    while continues(passed := time.perf_counter() - begun):
         if count > passed * rate:
             time.sleep(0.0005)
             continue

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from graphtide_testing.servers.process import Usage
 
 MOST_GROWTH = 0.25
-"""Share by which a process may grow once it is warm."""
+"""The most that a process may grow once it is warm, as a share."""
 MOST_GROWN_BYTES = 32 * 1024 * 1024
-"""Growth that is no leak, whatever the share."""
+"""Growth that is never called a leak, at any share."""
 BATCH_SECONDS = 0.25
 CHANGE_SECONDS = 20.0
 GUEST_SECONDS = 60.0

@@ -4,8 +4,8 @@
 
 Each count of patterns has a process of its own: a host over a log in memory runs as many patterns of two edges, each with a
 label of its own; or all with one, each with a window of its own, or equal but for their names. Ordered records come with one
-edge and with 4,096, whose labels no pattern has, or one of them. What is told is the processor time of a record, Python and
-native together, with all that the host does in its rounds (reports of figures and checkpoints too); the memory of a pattern;
+edge and with 4,096, whose labels no pattern has, or one of them. It reports the processor time of a record, Python and
+native together, with all that the host does in its rounds (reports of counts and checkpoints too); the memory of a pattern;
 how long the host takes to adopt all patterns at its start, and one more while records wait.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 TOPICS: Final = Topics("bench")
 STREAM: Final = StreamName("s")
 LONG: Final = 4_096
-WANTED, UNWANTED = "l0", "nobody"
+WANTED, UNWANTED = "l0", "unwanted"
 _TEXT: Final = "PATTERN p{0} MATCH (a)-[x:l{1}]->(b)-[y:l{1}]->(c) ORDER x < y ON s WINDOW {2}"
 
 _ALIKE: Final = ("nothing", "label", "all")
@@ -91,15 +91,15 @@ class Measured:
         self.writer.write([planned(TOPICS, text, self.engine)])
 
     def reported(self, records: int) -> dict[str, object]:
-        """Measure, and return the figures."""
-        figures: dict[str, object] = {"patterns": self.count, "engine": self.engine, "adopted_s": round(self.adopted_s, 2)}
-        figures["bytes_a_pattern"] = round(self.bytes_a_pattern)
+        """Measure, and return what was measured."""
+        measurements: dict[str, object] = {"patterns": self.count, "engine": self.engine, "adopted_s": round(self.adopted_s, 2)}
+        measurements["bytes_a_pattern"] = round(self.bytes_a_pattern)
         for label in (UNWANTED, WANTED):
             for length, times in ((1, records), (LONG, max(1, records // 40))):
                 self.microseconds(label, length, max(1, times // 10))
-                figures[f"{label}_{length}_us"] = round(self.microseconds(label, length, times), 1)
-        figures["one_more_ms"] = [round(self.one_more(number), 1) for number in range(self.count, self.count + 5)]
-        return figures
+                measurements[f"{label}_{length}_us"] = round(self.microseconds(label, length, times), 1)
+        measurements["one_more_ms"] = [round(self.one_more(number), 1) for number in range(self.count, self.count + 5)]
+        return measurements
 
     def microseconds(self, label: str, length: int, records: int) -> float:
         """Return the processor time of one of so many records."""
@@ -109,7 +109,7 @@ class Measured:
         return (time.process_time() - begun) / records * 1e6
 
     def one_more(self, number: int) -> float:
-        """Return the milliseconds of the round in which the host adopts one more pattern."""
+        """Return the milliseconds of the round that adopts one more pattern."""
         self.register(number)
         begun = time.perf_counter()
         self.host.step()

@@ -1,7 +1,7 @@
 """How many edges a second the Spark job puts in order on this machine, and how long a batch takes.
 
 `python shared/bench/services/preprocess.py BOOTSTRAP` fills topics of a Kafka and lets the job read them to their end in
-`local[2]`. Rates are those of full batches but the first of a query, in which processes and classes are loaded. Every figure is
+`local[2]`. Rates are those of full batches but the first of a query, which loads processes and classes. Every number is
 the median of some runs, with the least and the greatest; results are checked. Log, job and Java share the machine.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FLOWS = StreamName("flows")
 BATCHES_OF_LATENCY = 30
 EDGES_OF_A_BATCH = {4_000: 400_000, 1: 400_000}
-"""By edges of a record: what the job's own bounds on a batch come to."""
+"""By edges of a record: the batch that the job's own bounds give."""
 
 
 class Bench:

@@ -4,7 +4,7 @@
 
 One process has the planner, a matcher host for each service, and the counter of statistics, over a log in memory. Each pattern
 has three edges and a label of its own. Between two registrations an ordered record of 20 edges comes, and every 25th time
-statistics are published. What is told is the planner's processor time for so many registrations, with all that hosts and
+statistics are published. It reports the planner's processor time for so many registrations, with all that hosts and
 statistics made it do.
 """
 

@@ -3,7 +3,7 @@
 `python shared/bench/services/scaling.py [--record FILE] [--rate 1500] [--patterns 12]`
 
 Matchers, ingestion and the admin API are processes on real Kafka and Redis; the planner runs in this one, asks the API server
-of the tests for replicas, and whoever stands in for Kubernetes starts and ends shards as it is asked. Edges come at a rate that
+of the tests for replicas, and a stand-in for Kubernetes starts and ends shards as it is asked. Edges come at a rate that
 one shard is too busy with, until there are two; then few, until there is one again. Times are shorter than a deployment would
 have them, and said in what is recorded: `services/planner/tests/fixtures/situations` has such records, which the pure decision
 must follow.
@@ -53,10 +53,10 @@ AIMS = {
     "REST_SECONDS": "10",
     "EVERY_SECONDS": "2",
 }
-"""What the planner is told, in place of its own minutes."""
+"""Settings of the planner, in place of its own minutes."""
 
 NEVER = 1e9
-"""Age in seconds of figures that there are none of."""
+"""Age in seconds of the counts of a host that has not reported any."""
 
 PHASE_SECONDS = 240.0
 """How long a load is kept up at most until replicas are as many as is waited for."""
@@ -84,7 +84,7 @@ class Recorder:
         situation["at"] = now.at - self.first
         self.steps.append({"situation": situation, "wanted": decision.wanted, "reason": decision.reason})
         for host in situation["hosts"]:
-            # JSON has no word for a host of which nothing was heard.
+            # JSON has no infinity for a host that has reported nothing.
             host["age_seconds"] = min(host["age_seconds"], NEVER)
         busy = " ".join(f"{each.busy:.0%} of {each.patterns}" for each in now.hosts)
         sys.stderr.write(f"{situation['at']:7.1f} s: {now.ready} of {now.replicas} ready, busy {busy}: {decision.reason}\n")
@@ -96,7 +96,7 @@ class Recorder:
         # Who begins rests: nothing else is remembered then.
         rests_since = None if begun.changed_at is None else begun.changed_at - self.first
         history = msgspec.to_builtins(replace(begun, changed_at=rests_since))
-        return {"told": reported, "aims": msgspec.to_builtins(self.aims), "history": history, "steps": self.steps}
+        return {"description": reported, "aims": msgspec.to_builtins(self.aims), "history": history, "steps": self.steps}
 
 
 class Shards:
@@ -110,7 +110,7 @@ class Shards:
         api.put_stateful_set(SET, 1, ready=0)
 
     def follow(self, stop: Event) -> None:
-        """Start and end shards until it is told to end."""
+        """Start and end shards until `stop` is set."""
         while not stop.wait(0.3):
             asked = self._api.replicas(SET)
             while len(self._programs) < asked:
@@ -139,7 +139,7 @@ class Sender:
         self.rate = 0.0
 
     def go_on(self, stop: Event) -> None:
-        """Send until it is told to end."""
+        """Send until `stop` is set."""
         while not stop.wait(0.1):
             count = int(self.rate * 0.1)
             if count:
@@ -168,7 +168,7 @@ def beside(*calls: Callable[[Event], None]) -> Iterator[None]:
 
 
 def main() -> None:
-    """Scale, and print what was decided; write it where that is wished."""
+    """Scale, and print what was decided; with `--record`, write it, too."""
     script = Script(__file__, __doc__)
     script.option("--record", type=Path)
     script.option("--rate", type=float, default=1500.0, help="edges a second that are too many for one shard")

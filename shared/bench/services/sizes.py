@@ -28,7 +28,7 @@ class Case(NamedTuple):
     window: int
 
 
-SMALL, WIDE, CROWDED = Case(100, 20_000), Case(100, 400_000), Case(2_100, 20_000)
+SMALL, WIDE, MANY = Case(100, 20_000), Case(100, 400_000), Case(2_100, 20_000)
 
 
 class Sizes(NamedTuple):
@@ -45,12 +45,12 @@ def main() -> None:
     script = Script(__file__, __doc__)
     script.option("--edges", type=int, default=500_000)
     edges = script.arguments().edges
-    small, wide, crowded = (sizes(case, edges) for case in (SMALL, WIDE, CROWDED))
-    more_edges, more_patterns = WIDE.window - SMALL.window, CROWDED.patterns - SMALL.patterns
+    small, wide, many = (sizes(case, edges) for case in (SMALL, WIDE, MANY))
+    more_edges, more_patterns = WIDE.window - SMALL.window, MANY.patterns - SMALL.patterns
     found = {
         "matcher_bytes": small.matcher,
         "matcher_bytes_an_edge_of_the_window": round((wide.matcher - small.matcher) / more_edges),
-        "matcher_bytes_a_pattern": round((crowded.matcher - small.matcher) / more_patterns),
+        "matcher_bytes_a_pattern": round((many.matcher - small.matcher) / more_patterns),
         "redis_bytes_an_edge_of_the_window": round((wide.redis - small.redis) / more_edges),
         "raw_bytes_an_edge": round(small.raw / edges),
         "ordered_bytes_an_edge": round(small.disk / edges),

@@ -1,6 +1,6 @@
 """Where an edge is at what time on its way: plain consumers beside the services note when they see it.
 
-A consumer that reads what is not committed yet tells when a transaction's records were written, one that does not when they
+A consumer that reads what is not committed yet shows when a transaction's records were written, one that does not when they
 counted. Each costs a little of the machine that is measured.
 """
 

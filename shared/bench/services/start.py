@@ -27,7 +27,7 @@ CASES = {
     "match, four edges of CSV": ["match", "p.gtp", "edges.csv"],
     "explain": ["explain", "p.gtp"],
     "statistics": ["statistics", "edges.csv"],
-    "get, nobody there": ["get", "--server", "http://127.0.0.1:1"],
+    "get, no server": ["get", "--server", "http://127.0.0.1:1"],
 }
 
 

@@ -2,7 +2,7 @@
 
 `python shared/bench/services/throughput.py [--patterns 1] [--edges 1000000] [--together 4096]`
 
-The ordered topic is filled first; then the matcher starts. Its start-up is told apart: the rate is that between the first
+The ordered topic is filled first; then the matcher starts. Its start-up is reported apart: the rate is that between the first
 commit of its positions and the last.
 """
 
@@ -15,7 +15,7 @@ from graphtide_core.ports.log import TopicPartition
 from hosts import Filled, filled
 
 WINDOW = 20_000
-"""Of the patterns, in milliseconds, each of which has an edge."""
+"""Milliseconds; each has an edge."""
 
 
 def main() -> None:

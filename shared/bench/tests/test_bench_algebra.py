@@ -1,4 +1,4 @@
-"""Plans of streaming graph queries are measured by name, and must tell the same."""
+"""Plans of streaming graph queries are measured by name, and must emit the same."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_figures_9_to_20_are_there_and_each_value_has_its_query() -> None:
 
 
 def test_every_way_finds_the_same_and_what_it_did_adds_up(tmp_path: Path) -> None:
-    output, plot = tmp_path / "report.json", tmp_path / "figures.svg"
+    output, plot = tmp_path / "report.json", tmp_path / "charts.svg"
     arguments = ["simulation", "--experiment", "10,12,15", "--records", "6000", "--repeats", "1", "--patience", "0.05"]
     ended = CliRunner().invoke(app, [*arguments, "--output", str(output), "--plot", str(plot)])
     assert ended.exit_code == 0, ended.output

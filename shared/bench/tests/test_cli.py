@@ -1,4 +1,4 @@
-"""The commands say what they measured and checked, write it where told, and refuse what they do not know."""
+"""The commands say what they measured and checked, write it where asked, and refuse what they do not know."""
 
 from __future__ import annotations
 

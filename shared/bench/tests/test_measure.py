@@ -181,7 +181,7 @@ def test_what_is_no_report_is_refused(content: bytes | None, message: str, tmp_p
         read(tmp_path / "report.json")
 
 
-def test_figures_have_three_digits() -> None:
+def test_numbers_have_three_digits() -> None:
     assert [rate(value) for value in (12, 1_234, 99_960, 21_640_000)] == ["12.0", "1.23K", "100K", "21.6M"]
     assert [size(value) for value in (120, 3_456_000)] == ["0.12 KB", "3.46 MB"]
     assert [ratio(value) for value in (0.5, 9.999, 1_234.5)] == ["0.50x", "10.0x", "1,234x"]
@@ -189,6 +189,6 @@ def test_figures_have_three_digits() -> None:
     assert table.to_markdown() == "**Title**\n\n| a | b |\n| --- | ---: |\n| x | 1 |\n"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the figure that counts the parent is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux measures a peak that counts the parent")
 def test_peak_memory_is_of_this_process() -> None:
     assert peak.peak_resident_bytes() > 10_000_000

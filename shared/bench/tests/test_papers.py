@@ -63,7 +63,7 @@ def test_plans_are_described_by_what_they_join() -> None:
 
 
 def test_strategies_are_compared_and_drawn(cache: Path, tmp_path: Path) -> None:
-    plot, output = tmp_path / "figures.svg", tmp_path / "report.json"
+    plot, output = tmp_path / "charts.svg", tmp_path / "report.json"
     arguments = ["selectivity", "--edges", "3000", "--size", "3", "--patterns", "2", "--repeats", "1", "--cache", str(cache)]
     ended = RUNNER.invoke(app, [*arguments, "--plot", str(plot), "--output", str(output)])
     assert ended.exit_code == 0, ended.output

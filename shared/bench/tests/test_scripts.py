@@ -129,7 +129,7 @@ def test_a_kind_of_results_has_a_tag_of_its_own(tmp_path: Path) -> None:
         read(tmp_path / "report.json")
 
 
-def test_cases_run_in_turns_and_the_first_turns_do_not_count() -> None:
+def test_cases_alternate_and_the_first_passes_do_not_count() -> None:
     order: list[str] = []
     found = repeated([lambda: order.append("a"), lambda: order.append("b")], 2, warm=1)
     assert order == ["a", "b"] * 3

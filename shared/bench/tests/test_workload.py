@@ -96,7 +96,7 @@ def test_the_first_edges_and_patterns_never_change(workload: Workload) -> None:
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == GOLDEN[workload.name]
 
 
-def test_the_table_of_workloads_is_what_the_figures_refer_to() -> None:
+def test_the_table_of_workloads_is_what_published_numbers_refer_to() -> None:
     assert {
         name: (each.recipe.seed, each.recipe.edges, each.recipe.vertices, each.windows) for name, each in WORKLOADS.items()
     } == {
@@ -139,7 +139,7 @@ def test_the_texts_of_drawn_patterns_are_patterns() -> None:
         assert {(f"e{a}", f"e{b}") for a, b in pattern.order} <= parsed.order.before
 
 
-def test_what_a_planner_is_told_is_counted_over_the_stream(tmp_path: Path) -> None:
+def test_statistics_for_a_planner_are_counted_over_the_stream(tmp_path: Path) -> None:
     workload = WORKLOADS["T"].of_length(400)
     edges = list(generate(workload.recipe))
     known = cache.statistics_of(cache.csv_file(workload, tmp_path))
@@ -158,7 +158,7 @@ def test_paths_are_counted_however_many_labels_there_are(tmp_path: Path) -> None
     assert stream.statistics.paths_in_all >= len(stream.statistics.paths) > 500
 
 
-def test_labels_swap_frequencies_where_told_and_nothing_else_changes() -> None:
+def test_labels_swap_frequencies_where_asked_and_nothing_else_changes() -> None:
     recipe = replace(SWAPPING.recipe, edges=4_000, swap_after=2_500)
     edges, plain = list(generate(recipe)), list(generate(replace(recipe, swap_after=None)))
     assert edges[:2_500] == plain[:2_500]

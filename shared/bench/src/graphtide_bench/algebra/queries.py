@@ -55,7 +55,7 @@ def query(name: str, labels: Mapping[str, str], window: str, slide: str) -> Grap
     quoted = {place: f"`{label}`" for place, label in labels.items()}
     (found,) = parse(f"QUERY {name} {QUERIES[name].format(**quoted)} ON stream WINDOW({window}) SLIDE({slide})")
     if not isinstance(found, GraphQuery):  # pragma: no cover - the texts above are of such
-        message = f"{name} is no streaming graph query"
+        message = f"{name} is not a streaming graph query"
         raise FatalError(message)
     return found
 

@@ -1,7 +1,7 @@
 """Measures plans of streaming graph queries over a stream in a CSV file, slide by slide.
 
 What is timed is matching alone, and all results are taken; reading is not. The edges of a slide are one batch, whose time is
-the latency of the window's movement, as in the paper. Plans of a query that tell different numbers of results are an error.
+the latency of the window's movement, as in the paper. Plans of a query that emit different numbers of results are an error.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def run(settings: AlgebraSettings, progress: Callable[[str], None] = lambda _: N
     """Measure all cases.
 
     Raises:
-        FatalError: the stream cannot be read, has no edge that a query reads, or plans of a query tell different results.
+        FatalError: the stream cannot be read, has no edge that a query reads, or plans of a query emit different results.
     """
     progress(f"reading {settings.stream.name}")
     edges = list(_edges(settings))
@@ -125,7 +125,7 @@ def run(settings: AlgebraSettings, progress: Callable[[str], None] = lambda _: N
                 case = list(_cases(settings, edges, (name, window, slide), progress))
                 if len({(each.matches, each.extensions) for each in case}) > 1:
                     reported = ", ".join(f"{each.plan} by {each.engine} {each.matches:,}" for each in case)
-                    message = f"plans of {name} over {window} by {slide} tell different results: {reported}"
+                    message = f"plans of {name} over {window} by {slide} emit different results: {reported}"
                     raise FatalError(message)
                 found += case
     return tuple(found)

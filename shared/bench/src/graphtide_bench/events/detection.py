@@ -3,17 +3,17 @@
 `python -m graphtide_bench.events.detection [--patterns 1,10,100,1000] [--builder casem+dce] [--days 1] [--seed 7]
 [--repeats 5]`
 
-The stream imitates a city's traffic: each sensor tells a speed once in five minutes, a jam lasts for about half an hour, and
+The stream imitates a city's traffic: each sensor reports a speed once in five minutes, a jam lasts for about half an hour, and
 every second one reaches a sensor nearby. A pattern is a sequence of three slow sensors next to each other within 20 minutes. No
-two readings have one time, so that other systems, for which equal times mean something else, find as many matches.
+two readings have one time, since equal times mean something else for other systems: so these find as many matches.
 
 Each count of patterns has a process of its own. Records lie decoded in memory; a run is a new detector over all of them, and
-one run comes before those that count. What is told: the events a second of the median run and what lies between the slowest
+one run comes before those that count. It reports the events a second of the median run and what lies between the slowest
 and the fastest as a share of it, the matches, the seconds that planning takes, and the memory of plan and detector before any
 event.
 
 With `--write FOLDER` nothing is measured: the stream and, for each count, the patterns as text and as statements of Esper's EPL
-are written there, for whoever runs another system beside this one.
+are written there, for runs of another system beside this one.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def write(folder: Path, counts: Sequence[int], days: int, seed: int) -> None:
 
 
 def reported(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> dict[str, object]:
-    """Measure so many patterns over a stream, and return the figures."""
+    """Measure so many patterns over a stream, and return what was measured."""
     patterns = [each for each in parse(texts(count, seed, PATTERN)) if isinstance(each, EventPattern)]
     before, begun = resident_bytes(), time.process_time()
     plan = aggregate(patterns, builder, unit=TimeUnit.MILLISECOND)

@@ -7,7 +7,7 @@ reading, so each event of a pattern has its condition. Readings come every five 
 of four ways, and each hour those of one pattern are. Every builder's plan has to give the same number of matches.
 
 Times are of the processor: construction from patterns to the plan, processing without decoding. Instances are what detection
-stores; a vertex that nobody goes on from stores none.
+stores; a vertex without a successor stores none.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pattern, the condition that all its events have, and their types, in an order in which they match."""
+    """A pattern, the condition that all its events have, and their types, in an order that matches."""
 
     pattern: EventPattern
     condition: int
@@ -79,7 +79,7 @@ def condition_of(name: str, condition: int) -> Expression:
 
 
 def published(path: Path) -> list[Asked]:
-    """Return the patterns of a published workload of traffic: AND of all their locations, of which some are in SEQ."""
+    """Return the patterns of a published workload of traffic: AND of all their locations, some of them in SEQ."""
     found = []
     for name, record in json.loads(path.read_text(encoding="utf-8")).items():
         apart = [str(each) for each in record["property"]]

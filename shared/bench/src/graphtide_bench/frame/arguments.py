@@ -46,7 +46,7 @@ def hand_out(report: Report, output: Path | None, markdown: Path | None) -> None
 
 
 def wide_console() -> Console:
-    """Return a console; one that is no terminal is made wide enough for the tables."""
+    """Return a console; one that is not a terminal is made wide enough for the tables."""
     console = Console()
     return console if console.is_terminal else Console(width=_WIDTH)
 

@@ -46,7 +46,7 @@ def compare(before: Report, after: Report) -> Table:
                 f"{ratio(found[high])} {high}",
             )
         )
-    return Table("After / before", ("figure", "cases", "mean", "least", "most"), tuple(rows))
+    return Table("After / before", ("measure", "cases", "mean", "least", "most"), tuple(rows))
 
 
 def _values(report: Report) -> Iterator[Value]:

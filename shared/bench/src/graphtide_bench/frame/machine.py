@@ -16,7 +16,7 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the figures were measured on, and when.
+    """The machine of the measurements, and their date.
 
     Attributes:
         cpu: its model.
@@ -25,7 +25,7 @@ class Machine:
         python: its version.
         date: of the day the run ended, in UTC.
         load: processes that wanted a core, on average over the run's last minute, this one among them.
-        build: digest of the native extension: figures of two builds differ by more than noise.
+        build: digest of the native extension: measurements of two builds differ by more than noise.
     """
 
     cpu: str

@@ -1,4 +1,4 @@
-"""Holds what a run of benchmarks found and on which machine, as JSON, as Markdown and on a terminal."""
+"""Holds the results of a run of benchmarks and its machine, as JSON, as Markdown and on a terminal."""
 
 # No deferred annotations here: msgspec reads them.
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -83,7 +83,7 @@ def read(path: Path) -> Report:
     """Read a report whose kinds of results are known.
 
     Raises:
-        FatalError: there is no such file, it is not a report, or it has results of an unknown kind.
+        FatalError: the file does not exist, it is not a report, or it has results of an unknown kind.
     """
     try:
         written = msgspec.json.decode(path.read_bytes(), type=_Written)

@@ -77,7 +77,7 @@ class Runs:
 
 
 def repeated(cases: Iterable[Callable[[], object]], repeats: int, *, warm: int = 0) -> tuple[Runs, ...]:
-    """Run the cases in turns, so that a change of the machine's load meets all of them; the first `warm` turns do not count."""
+    """Run all cases in every pass, so that a change of the machine's load meets all; the first `warm` passes do not count."""
     chosen = tuple(cases)
     seconds: list[list[tuple[float, float]]] = [[] for _ in chosen]
     for turn in range(warm + repeats):

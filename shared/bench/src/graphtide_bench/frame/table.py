@@ -1,4 +1,4 @@
-"""Formats tables of text and the figures in them, as Markdown or for a terminal."""
+"""Formats tables of text and numbers, as Markdown or for a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KILO, _MEGA = 1_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows below a header; columns after the first `names` hold figures and stand to the right."""
+    """Rows below a header; columns after the first `names` hold numbers and are aligned right."""
 
     title: str
     header: tuple[str, ...]

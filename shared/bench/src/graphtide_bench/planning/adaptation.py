@@ -1,9 +1,9 @@
 """Measures what a change of the stream costs: patterns over a stream whose label frequencies swap half-way.
 
 Each pattern is matched by `auto` as it runs in the pipeline, sampling the stream and changing its plan; by `auto` held to its
-first plan; and by every engine with a plan made for the second half, of which the fastest there is the best fixed plan. Time
+first plan; and by every engine with a plan made for the second half: the fastest of those is the best fixed plan. Time
 is processor time of the pipeline's own thread: sampling, planning and the replay of the window into a new engine are in it,
-reading and decoding are not. A turn runs every way once, so that a slow spell of the machine meets all of them.
+reading and decoding are not. A repetition runs every way once, so that a slow spell of the machine meets all of them.
 """
 
 from __future__ import annotations
@@ -117,12 +117,12 @@ def run(
                 message = f"{name}: {way} finds {len(matches - agreed)} matches more and {len(agreed - matches)} less"
                 raise FatalError(message)
             agreed = matches
-        turns: dict[str, list[_Timed]] = {way: [] for way in ways}
-        for turn in range(repeats):
-            progress(f"{name}: turn {turn + 1} of {repeats}")
+        repetitions: dict[str, list[_Timed]] = {way: [] for way in ways}
+        for repetition in range(repeats):
+            progress(f"{name}: repetition {repetition + 1} of {repeats}")
             for way, options in ways.items():
-                turns[way].append(stream.time(text, options))
-        found += [_summed(name, way, timed, len(agreed or ())) for way, timed in turns.items()]
+                repetitions[way].append(stream.time(text, options))
+        found += [_summed(name, way, timed, len(agreed or ())) for way, timed in repetitions.items()]
     return tuple(found)
 
 
@@ -258,15 +258,15 @@ def match_ids(found: MatchBatch) -> Iterator[str]:
     return (each.match_id for each in _IDENTITIES.decode_lines(found.to_json_lines()))
 
 
-def _summed(pattern: str, way: str, turns: Sequence[_Timed], matches: int) -> AdaptationRun:
-    (first, *_) = turns
+def _summed(pattern: str, way: str, repetitions: Sequence[_Timed], matches: int) -> AdaptationRun:
+    (first, *_) = repetitions
     settled = (first.swap + first.ends[-1]) // 2
 
     def stretch(start: int, end: int) -> Stretch:
         starts = [0, *first.ends[:-1]]
         places = [place for place, at in enumerate(starts) if start <= at < end]
         edges = sum(first.ends[place] - starts[place] for place in places)
-        return Stretch(edges, tuple(sum(turn.seconds[place] for place in places) for turn in turns))
+        return Stretch(edges, tuple(sum(repetition.seconds[place] for place in places) for repetition in repetitions))
 
     return AdaptationRun(
         pattern=pattern,
@@ -275,7 +275,7 @@ def _summed(pattern: str, way: str, turns: Sequence[_Timed], matches: int) -> Ad
         before=stretch(0, first.swap),
         after=stretch(first.swap, first.ends[-1]),
         settled=stretch(settled, first.ends[-1]),
-        wall_seconds=tuple(turn.wall_seconds for turn in turns),
+        wall_seconds=tuple(repetition.wall_seconds for repetition in repetitions),
         matches=matches,
     )
 

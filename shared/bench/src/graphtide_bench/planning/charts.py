@@ -1,4 +1,4 @@
-"""Draws charts of what was measured, with the axes of Figures 9 and 10 of paper 003."""
+"""Draws charts of the measurements, with the axes of Figures 9 and 10 of paper 003."""
 
 from __future__ import annotations
 

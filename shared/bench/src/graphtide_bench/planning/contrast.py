@@ -82,12 +82,12 @@ def run(
         (pattern,) = parse_subgraphs(case.text)
         plans = {s.value: plan(pattern, PlannerOptions.of("sj-tree", s.value), statistics=known) for s in SjTreeStrategy}
         plans |= {way: plan(pattern, way, statistics=known) for way in WAYS if way not in plans}
-        turns = [{way: run_once([made], stream) for way, made in plans.items()} for _ in range(repeats)]
-        if len({each.matches for turn in turns for each in turn.values()}) > 1:
+        repetitions = [{way: run_once([made], stream) for way, made in plans.items()} for _ in range(repeats)]
+        if len({each.matches for repetition in repetitions for each in repetition.values()}) > 1:
             message = f"{case.name}: the ways do not find equally many matches"
             raise FatalError(message)
         for way in WAYS:
-            passes = [turn[way] for turn in turns]
+            passes = [repetition[way] for repetition in repetitions]
             seconds = tuple(each.cpu_seconds for each in passes)
             first = passes[0]
             found.append(ContrastRun(case.name, way, stream.edges, seconds, first.matches, first.totals.peak_partial_matches))

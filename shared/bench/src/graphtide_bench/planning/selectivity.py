@@ -116,8 +116,10 @@ def run(
                 for typed in group:
                     progress(f"stream {workload.name}: {typed.pattern.name}")
                     plans = _plans(typed.pattern, known)
-                    turns = [{way: run_once([made], stream) for way, made in plans.items()} for _ in range(repeats)]
-                    found += [_run(workload.name, shape, typed, way, [turn[way] for turn in turns]) for way in plans]
+                    repetitions = [{way: run_once([made], stream) for way, made in plans.items()} for _ in range(repeats)]
+                    found += [
+                        _run(workload.name, shape, typed, way, [repetition[way] for repetition in repetitions]) for way in plans
+                    ]
     return tuple(found)
 
 

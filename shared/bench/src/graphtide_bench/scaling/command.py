@@ -1,4 +1,4 @@
-"""Defines `graphtide bench scaling`: what dividing a stream brings, simulated."""
+"""Defines `graphtide bench scaling`: what dividing a stream brings, by a model."""
 
 # No deferred annotations here: typer reads them when a command runs.
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from graphtide.plot import to_svg
 
-from graphtide_bench.scaling.dividing import Settings, charts, simulated, table
+from graphtide_bench.scaling.dividing import Settings, charts, model_ways, table
 
 
 def scaling_command(
@@ -19,9 +19,9 @@ def scaling_command(
     seed: Annotated[int, typer.Option("--seed", help="Of the drawing.")] = 1,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw both charts as SVG.")] = None,
 ) -> None:
-    """Simulate ways to divide a stream over shards: how often an edge is read, and what rate that carries."""
+    """Model ways to divide a stream over shards: how often an edge is read, and what rate that carries."""
     settings = Settings(edges, vertices, keys, use, seed)
-    ways = simulated(settings)
+    ways = model_ways(settings)
     if plot is not None:
         plot.write_text(to_svg(charts(ways, use)), encoding="utf-8")
     typer.echo(table(ways, use), nl=False)

@@ -1,4 +1,4 @@
-"""What dividing a stream brings: a simulation of three ways to spread one load over shards.
+"""What dividing a stream brings: a model of three ways to spread one load over shards.
 
 * **By pattern**: every shard reads the whole stream for patterns of its own, as matcher services do.
 * **By key**: edges with one value of a key go to one shard, and every match stays within a value. By Zipf's law the n-th value
@@ -7,8 +7,8 @@
   has a vertex near enough: for a pattern of radius 1, those of its ends; for one of radius 2, those of their neighbours, too.
 
 Edges of a window are drawn from a seed, between vertices whose popularity follows a power law. What a copy of an edge costs is
-what was measured of a shard (`graphtide.capacity.MATCHER_NANOSECONDS`). There are no messages between shards in it: what is
-drawn is the cost of having every match within one shard.
+what was measured of a shard (`graphtide.capacity.MATCHER_NANOSECONDS`). The model has no messages between shards: it
+shows the cost of having every match within one shard.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SKEW: Final = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is simulated.
+    """What is modelled.
 
     Attributes:
         edges: of a window.
@@ -58,11 +58,11 @@ class Way:
     greatest: tuple[float, ...]
 
     def most_edges(self, place: int, use: float) -> float:
-        """Return edges a second of the whole stream at which the fullest shard uses so much of a core."""
+        """Return edges a second of the whole stream when the fullest shard uses so much of a core."""
         return use * 1e9 / (MATCHER_NANOSECONDS * self.greatest[place])
 
 
-def simulated(settings: Settings, shards: Sequence[int] = SHARDS) -> tuple[Way, ...]:
+def model_ways(settings: Settings, shards: Sequence[int] = SHARDS) -> tuple[Way, ...]:
     """Return every way, for these numbers of shards."""
     whole = tuple(1.0 for _ in shards)
     by_pattern = Way("by pattern", tuple(float(count) for count in shards), whole)

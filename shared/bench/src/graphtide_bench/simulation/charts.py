@@ -1,4 +1,4 @@
-"""Draws what was measured of dual simulation, with the axes of Figures 9 to 20 of paper 000."""
+"""Draws measurements of dual simulation, with the axes of Figures 9 to 20 of paper 000."""
 
 from __future__ import annotations
 

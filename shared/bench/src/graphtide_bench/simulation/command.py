@@ -23,7 +23,7 @@ def simulation_command(
     records: Annotated[int | None, typer.Option("--records", min=1_000, help="Of each stream; its own if not given.")] = None,
     repeats: Repeats = 3,
     patience: Annotated[float, typer.Option("--patience", min=0.0, help="Seconds after which a run ends.")] = 1.0,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the figures as SVG.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the charts as SVG.")] = None,
     output: Output = None,
     markdown: Markdown = None,
 ) -> None:

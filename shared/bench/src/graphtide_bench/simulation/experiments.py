@@ -76,7 +76,7 @@ _REPORT_SECONDS: Final = 0.48
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A generated stream: how many records it has unless told otherwise, and how to make so many."""
+    """A generated stream: how many records it has by default, and how to make so many."""
 
     records: int
     make: Callable[[Recipe], tuple[Edge, ...]]

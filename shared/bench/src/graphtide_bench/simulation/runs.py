@@ -1,8 +1,8 @@
 """Measures cases of dual simulation with the window full.
 
-The window is filled under another engine and handed over, which costs nothing that counts; then records are timed in chunks
+The window is filled under another engine and handed over, which is not timed; then records are timed in chunks
 that grow, until the stream ends or patience does. Each way is timed by a run of its own for every repeat, and once more with
-a probe that tells what of the time verification takes. Ways that came less far are compared with the others as far as they
+a probe that measures the share of verification. Ways that came less far are compared with the others as far as they
 came.
 """
 
@@ -146,7 +146,7 @@ def run(
         records: of each stream; its own length if not given.
         repeats: timed runs of each way.
         patience: seconds after which a run ends, with the chunk that it is at.
-        progress: is told what is measured.
+        progress: called with what is measured next.
 
     Raises:
         FatalError: ways find other matches in the same records.
@@ -284,7 +284,7 @@ def _run(experiment: Experiment, case: Case, way: Way, loaded: _Loaded, ran: tup
 
 
 def _stretches(timed: _Timed) -> tuple[float, ...]:
-    """Return the steps a record in each stretch of the chunks, of which there are as many in each."""
+    """Return the steps a record in each stretch; stretches have equally many chunks."""
     chunks = len(timed.records) - 1
     if chunks < STRETCHES:
         return ()

@@ -56,7 +56,7 @@ def by_stretch(runs: Sequence[SimulationRun]) -> Table:
 
 
 def by_weight(fits: Sequence[Fit]) -> Table:
-    """Return the planner's weights, those in use beside those that these figures give."""
+    """Return the planner's weights, those in use beside those that these measurements give."""
     rows = tuple(
         (each.name, f"{each.in_use:.1f}", f"{each.fitted:.1f}", f"{each.cases}", percent(each.median_error)) for each in fits
     )

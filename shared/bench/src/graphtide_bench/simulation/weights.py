@@ -1,8 +1,8 @@
-"""Fits the weights by which the planner chooses an engine of dual simulation to what was measured.
+"""Fits the planner's weights for engines of dual simulation to measurements.
 
 A step of a verification takes what verifications took, by the probe, over the steps that they counted. What is left of the
-time, over the edges that can be query edges, is the filter's: the median of the cases in which it is most of the time. Cases
-that hand over more than a component in a hundred records are left out. `TAKE` is not told from the fixpoints beside it.
+time, over the edges that can be query edges, is the filter's: the median of the cases where it is most of the time. Cases
+that hand over more than a component in a hundred records are left out. `TAKE` is not separable from the fixpoints beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FILTERS: Final = {"COLOR": ("coloring", COLOR), "SIGN": ("signature", SIGN)}
 _MOST_MATCHES: Final = 100.0
 _MOST_VERIFYING: Final = 0.3
 _FEWEST_STEPS: Final = 100_000
-"""Steps of verification from which on their time is told from the clock's own."""
+"""Fewest steps of verification whose time can be separated from the clock's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Holds the match counts known for the named workloads, and checks measurements against them.
 
-Stream B with a window of 20,000: the counts of path4, star4, cycle4 and tree6 were noted beside the figures of other systems,
+Stream B with a window of 20,000: the counts of path4, star4, cycle4 and tree6 were noted with measurements of other systems,
 before these engines. The rest are what all engines and storages agree on; they keep a change from going unnoticed.
 """
 

@@ -55,7 +55,7 @@ class Resident:
 
     @property
     def added(self) -> int:
-        """Bytes by which the peak grew from the opening of the stream to its end."""
+        """Bytes that the peak grew from the opening of the stream to its end."""
         return self.peak.after - self.peak.before
 
 

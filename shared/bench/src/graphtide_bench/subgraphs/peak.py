@@ -1,7 +1,7 @@
 """Runs as a process that matches a stream file block by block and says how much memory it took; `memory` starts it.
 
 Reads a `PeakRequest` as JSON from standard input and writes a `PeakAnswer` to standard output. The process imports what a
-matcher and its readers need and nothing of the benchmarks, so that the figure is theirs.
+matcher and its readers need and nothing of the benchmarks, so that the peak is theirs.
 """
 
 # No deferred annotations here: msgspec reads them.

@@ -80,7 +80,7 @@ class Way(NamedTuple):
 
 
 def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
-    """Measure every case in every way; `progress` is told what comes next."""
+    """Measure every case in every way; `progress` is called with what comes next."""
     return tuple(
         _measure(case, way, source, concurrency, repeats=settings.repeats)
         for case in _cases(settings, progress)
@@ -126,7 +126,7 @@ def _measure(case: Case, way: Way, source: str, concurrency: Concurrency, *, rep
 def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) -> tuple[Way, ...]:
     """Return the plans of a pattern for every engine, and for engines with several kinds of plans every one asked for.
 
-    `auto` is an engine of its own here, whichever it takes.
+    `auto` is an engine of its own here, with any engine that it takes.
     """
     ways: dict[tuple[str, str | None], Way] = {}
     for engine, storage, strategy in product(settings.engines, settings.storages, settings.strategies):

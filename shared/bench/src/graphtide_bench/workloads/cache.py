@@ -71,7 +71,7 @@ def write_csv(edges: Iterable[LabelledEdge], path: Path) -> None:
 
 
 def statistics_of(path: Path) -> StatisticsSnapshot:
-    """Count the whole of a CSV stream: what the planner of a running system comes to know after a while."""
+    """Count the whole of a CSV stream: what the planner of a running system knows after a while."""
     options = ReaderOptions(keep_raw=False)
     counted = StreamStatistics(options.symbols)
     for batch in open_stream(path, options).batches():

@@ -90,7 +90,7 @@ def draw(edges: Iterable[LabelledEdge], seed: int) -> tuple[DrawnPattern, ...]:
 
 
 def draw_many(edges: Iterable[LabelledEdge], seed: int, number: int) -> tuple[DrawnPattern, ...]:
-    """Draw `number` patterns named p0, p1 and so on, each from an embedding of its own; shapes and orders take turns.
+    """Draw `number` patterns named p0, p1 and so on, each from an embedding of its own; shapes and orders alternate.
 
     A smaller `number` gives the first of the same patterns. A shape that is not found is passed over.
     """

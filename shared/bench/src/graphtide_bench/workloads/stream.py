@@ -1,7 +1,7 @@
 """Generates streams of labelled edges from seeds: power-law degrees, and some edges that close short cycles over recent ones.
 
 Invariant: equal recipes give equal streams, on every machine; a recipe with fewer edges gives a prefix of the stream.
-The sequence of random calls is part of the contract: match counts and figures elsewhere refer to these streams.
+The sequence of random calls is part of the contract: published match counts and measurements refer to these streams.
 Cost: O(log vertices) an edge, about a microsecond and a half.
 """
 

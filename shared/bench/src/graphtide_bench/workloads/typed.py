@@ -70,7 +70,7 @@ def template(shape: str, size: int) -> Template:
 
 
 def _text(statistics: StatisticsSnapshot, name: str, edges: Template, window: int, rng: Random) -> str | None:
-    """Return a pattern, or None if it grew to a vertex from which no edge leads on."""
+    """Return a pattern, or None if it grew to a vertex without an edge to follow."""
     labels: dict[int, str | None] = {}
     types = sorted(statistics.types, key=repr)
     parts = []
