@@ -60,7 +60,7 @@ def test_plans_stay_where_the_stream_does() -> None:
     assert session.replans == []
 
 
-def test_plans_stay_if_told_to() -> None:
+def test_plans_stay_if_adaptation_is_off() -> None:
     session = Session(CHAIN, MatchOptions(adapt=False, adaptation=EAGER))
     edges = swapping_stream(4_000)
     for start in range(0, len(edges), 100):

@@ -34,7 +34,7 @@ QUERIES = [
 ]
 
 FIRST = 100
-"""Records on which the first plans are made."""
+"""Records that the first plans are made on."""
 
 
 def swapping_stream(records: int, vertices: int = 10, seed: int = 3, *, deletions: bool = True) -> list[Edge]:

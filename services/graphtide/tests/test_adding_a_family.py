@@ -225,7 +225,7 @@ def world_plans(world: World) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("keeps_checkpoint", [True, False])
-def test_a_host_that_is_restarted_goes_on_with_it(*, keeps_checkpoint: bool) -> None:
+def test_a_host_that_is_restarted_continues_with_it(*, keeps_checkpoint: bool) -> None:
     world = hosted()
     send(world, *STREAM[:2])
     kept = Checkpointer(world.checkpoints, f"{world.new_host().name}.{PAYMENTS}").load()

@@ -78,14 +78,14 @@ def test_the_command_line_reads_it_by_name_by_option_and_compressed(stream: Path
     pattern.write_text(PATTERN, "utf-8")
     other.write_text(TEXT, "utf-8")
     packed.write_bytes(gzip.compress(TEXT.encode()))
-    aside = tmp_path / "aside.jsonl"
+    rejected = tmp_path / "rejected.jsonl"
     found = []
     for arguments in ([stream], [packed], [other, "--format", "tabs"]):
-        line = ["match", pattern, *arguments, "--dead-letters", aside]
+        line = ["match", pattern, *arguments, "--dead-letters", rejected]
         ended = CliRunner().invoke(app, [str(each) for each in line], catch_exceptions=False)
         assert ended.exit_code == 0, ended.output
         found.append([json.loads(each)["vertices"] for each in ended.stdout.splitlines()])
-        (letter,) = map(json.loads, aside.read_text("utf-8").splitlines())
+        (letter,) = map(json.loads, rejected.read_text("utf-8").splitlines())
         assert (letter["line"], letter["reason"], letter["raw"]) == (2, REASON, BAD)
     assert found == [[{"a": "a", "b": "b", "c": "c"}]] * 3
 
@@ -104,7 +104,7 @@ def test_python_reads_it(stream: Path) -> None:
     reader = open_stream(stream, ReaderOptions())
     assert [short(each) for batch in reader.batches() for each in batch.to_records()] == GOOD
     assert [(each.line, each.reason) for each in reader.take_dead_letters()] == [(2, REASON)]
-    with pytest.warns(StreamWarning, match="1 of 3 records was put aside"):
+    with pytest.warns(StreamWarning, match="1 of 3 records was rejected"):
         (match,) = graphtide.match(PATTERN, stream)
     assert match.vertices == {"a": "a", "b": "b", "c": "c"}
 
@@ -117,7 +117,7 @@ def test_http_takes_it_and_both_sequencers_put_it_in_order() -> None:
     assert (answer.status_code, answer.json()["accepted"]) == (202, 2)
     assert answer.json()["errors"] == [{"line": 2, "code": "malformed", "reason": REASON}]
     (record,) = records_of(log, TOPICS.raw(FLOWS))
-    assert record.value == b"x\ta\tb\t1\n\x1a\ny\tb\tc\t3\n", "it goes on as it came"
+    assert record.value == b"x\ta\tb\t1\n\x1a\ny\tb\tc\t3\n", "it is published as it came"
     (letter,) = (dead_letters.decode(each) for each in records_of(log, TOPICS.dead_letters(FLOWS)))
     assert letter.raw == BAD.encode()
     (block,) = BlockReader().blocks([record])

@@ -89,7 +89,7 @@ def test_the_matches_are_those_of_a_loop(steps: list[tuple[int, str, str]], paus
     assert asyncio.run(run()) == list(graphtide.match(PATTERN, records))
 
 
-def test_an_event_loop_goes_on_while_a_source_blocks() -> None:
+def test_an_event_loop_continues_while_a_source_blocks() -> None:
     go_on = threading.Event()
 
     def blocking() -> Iterator[dict[str, object]]:
@@ -158,7 +158,7 @@ def test_loops_of_both_kinds_may_share_a_source() -> None:
         def is_taken() -> bool:
             try:
                 found.append(next(matches))
-            except RuntimeError:  # the step that nobody waits for is under way
+            except RuntimeError:  # a cancelled step is under way
                 return False
             return True
 
@@ -215,7 +215,7 @@ def test_matches_that_are_forgotten_leave_no_thread_and_no_task() -> None:
             await asyncio.sleep(0.01)
             if not of_matches() and len(asyncio.all_tasks()) == 1:
                 return
-        pytest.fail("something goes on")
+        pytest.fail("a task still runs")
 
     asyncio.run(run())
 
@@ -247,12 +247,12 @@ def test_what_a_source_raises_is_raised_after_what_came_before() -> None:
     assert asyncio.run(run()) == ["cem"]
 
 
-def test_what_is_put_aside_is_told_to_whoever_waits() -> None:
+def test_rejected_records_are_reported_to_the_caller_that_waits() -> None:
     async def run() -> None:
         matches = graphtide.match(PATTERN, slowly([*RECORDS, pays("soon", "a", "b")]))
         assert [str(match.vertices["c"]) async for match in matches] == ["cem", "dan"]
 
-    with pytest.warns(StreamWarning, match="1 of 4 records was put aside, the first at record 4") as emitted:
+    with pytest.warns(StreamWarning, match="1 of 4 records was rejected, the first at record 4") as emitted:
         asyncio.run(run())
     assert emitted[0].filename == __file__
 

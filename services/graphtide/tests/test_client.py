@@ -146,14 +146,14 @@ def test_what_is_refused_has_the_problems_code(client: Client) -> None:
     assert engine.value.code == "unknown-engine"
     assert issubclass(RefusedError, FatalError)
     assert issubclass(UnavailableError, TransientError)
-    with Client("http://127.0.0.1:1") as nobody, pytest.raises(UnavailableError) as unreached:
-        nobody.patterns()
+    with Client("http://127.0.0.1:1") as alone, pytest.raises(UnavailableError) as unreached:
+        alone.patterns()
     assert (unreached.value.code, unreached.value.status) == ("unreachable", None)
     with pytest.raises(FatalError, match="add http://"):
         Client("localhost:8080")
 
 
-def test_edges_that_cannot_be_used_are_told_by_their_numbers_and_kept_as_dead_letters(client: Client) -> None:
+def test_unusable_edges_are_reported_by_their_numbers_and_kept_as_dead_letters(client: Client) -> None:
     edges: list[Any] = [pays(number, f"v{number}", "w", id=f"n{number}") for number in range(12_000)]
     edges[3] = 7
     edges[5_001] = pays("soon", "a", "b")
@@ -161,7 +161,7 @@ def test_edges_that_cannot_be_used_are_told_by_their_numbers_and_kept_as_dead_le
     sent = client.send("many", edges)
     assert (sent.accepted, sent.rejected) == (11_997, 3)
     assert [(each.line, each.code) for each in sent.errors] == [(4, "malformed"), (5_002, "malformed"), (12_000, "malformed")]
-    assert "a int is no record" in sent.errors[0].reason
+    assert "a int is not a record" in sent.errors[0].reason
     letters = client.dead_letters("many")
     assert [json.loads(letter.data) for letter in letters] == [{"ts": 5}, pays("soon", "a", "b")]
     assert all(letter.stream == "many" and letter.time.tzinfo is not None for letter in letters)
@@ -179,12 +179,12 @@ def test_a_dead_letter_goes_in_again_as_it_was_or_corrected(client: Client) -> N
     client.declare("mended", {})
     wait_until(lambda: is_taken(client, seven), 60)
     client.replay(soon, pays(datetime.fromtimestamp(0.003, UTC), "a", "b"))
-    with pytest.raises(TypeError, match="int is no record"):
+    with pytest.raises(TypeError, match="int is not a record"):
         client.replay(soon, 7)  # type: ignore[arg-type] # what is refused
     with pytest.raises(NotFoundError) as missing:
         client.replay(DeadLetterAt("mended", "0-999", "", "", soon.time))
     assert missing.value.code == "unknown-letter"
-    wait_until(lambda: (standing := client.stream("mended").standing) is not None and standing.watermark == 3, 60)
+    wait_until(lambda: (progress := client.stream("mended").standing) is not None and progress.watermark == 3, 60)
 
 
 def is_taken(client: Client, letter: DeadLetterAt) -> bool:
@@ -236,7 +236,7 @@ def test_where_none_can_be_used_that_is_an_error(client: Client) -> None:
     assert "none of the 3 edges could be used: the first (1) because " in str(rejected.value)
     assert client.send("none", []).accepted == 0
     for wrong in (7, "edges", None):
-        with pytest.raises(TypeError, match="is no edge"):
+        with pytest.raises(TypeError, match="is not an edge"):
             client.send("none", wrong)  # type: ignore[arg-type] # what is refused
 
 
@@ -244,10 +244,10 @@ def test_edges_sent_again_with_their_key_are_not_there_twice(client: Client) -> 
     edges = [pays(number, "a", "b") for number in range(6_000)]
     for _ in range(2):
         assert client.send("again", edges, producer="ann", idempotency_key="k").accepted == 6_000
-    wait_until(lambda: (standing := client.stream("again").standing) is not None and standing.read >= 6_000, 60)
-    standing = client.stream("again").standing
-    assert standing is not None
-    assert standing.read == 6_000
+    wait_until(lambda: (progress := client.stream("again").standing) is not None and progress.read >= 6_000, 60)
+    progress = client.stream("again").standing
+    assert progress is not None
+    assert progress.read == 6_000
     with pytest.raises(RefusedError) as reused:
         client.send("again", edges[::-1], producer="ann", idempotency_key="k")
     assert reused.value.code == "idempotency-key-reused"
@@ -269,7 +269,7 @@ def test_a_key_is_shown_and_what_it_may_not_is_refused() -> None:
                 with pytest.raises(RefusedError) as refused:
                     call()
                 assert (refused.value.status, refused.value.code) == (403, "forbidden")
-        for other in (Client(url), Client(url, token="guess")):  # noqa: S106 - nobody's
+        for other in (Client(url), Client(url, token="guess")):  # noqa: S106 - of no user
             with other, pytest.raises(RefusedError) as unknown:
                 other.patterns()
             assert (unknown.value.status, unknown.value.code) == (401, "unauthenticated")

@@ -113,7 +113,7 @@ def test_a_stream_made_by_mistake_is_deleted_and_one_of_its_name_begins_anew(htt
     assert http.delete("/api/v1/streams/ss").status_code == 204
     assert [each["name"] for each in http.get("/api/v1/streams").json()["streams"]] == ["s"]
     wait_until(lambda: "ss" not in http.get("/readyz").text, 60, pause=0.05)
-    assert http.get("/readyz").status_code == 200, "nobody waits for what is gone"
+    assert http.get("/readyz").status_code == 200, "a deleted stream does not count"
     again = http.post("/api/v1/streams/ss/edges", content=EDGE.replace("1", "0"), headers=LINES)
     assert (again.status_code, again.json()["created"]) == (202, True)
     wait_until(lambda: newest_of(http, "ss") == 0, 60, pause=0.05)
@@ -136,11 +136,11 @@ def test_what_shards_cost_is_shown(http: httpx2.Client) -> None:
 
 
 def newest_of(http: httpx2.Client, stream: str) -> int | None:
-    standing = http.get(f"/api/v1/streams/{stream}").json()["standing"]
-    return None if standing is None or standing["newest"] is None else int(standing["newest"])
+    progress = http.get(f"/api/v1/streams/{stream}").json()["standing"]
+    return None if progress is None or progress["newest"] is None else int(progress["newest"])
 
 
-def test_how_far_ahead_an_edge_may_be_is_told_to_the_command() -> None:
+def test_the_command_sets_how_far_ahead_an_edge_may_be() -> None:
     with running("--max-ahead", "1h") as http:
         now = int(time.time() * 1000)
         edges = "".join(f'{{"ts":{ts},"src":"a","dst":"b","label":"pays"}}\n' for ts in (now + 30 * 60_000, now + 90 * 60_000))
@@ -289,7 +289,7 @@ def test_what_patterns_read_is_matched_beside_a_thousand_invented_attributes(*, 
             register()
         send(1, **{f"n{number}": number for number in range(1_000)})
         if not are_patterns_first:
-            # The enemy's edge has gone out before anybody reads the stream.
+            # The enemy's edge has gone out before a pattern reads the stream.
             wait_until(lambda: bool(http.get("/api/v1/streams").json()["streams"]), 60)
             register()
         send(2, zone=7)

@@ -93,7 +93,7 @@ def test_both_families_fit_into_one_table(calls: Path) -> None:
     assert sorted(pays for (query, _), pays in rows.items() if query == "single") == [["p1"], ["p2"], ["p3"]]
 
 
-def test_changes_are_told_with_the_component_that_they_change(calls: Path) -> None:
+def test_changes_are_reported_with_the_component_that_they_change(calls: Path) -> None:
     emitted = graphtide.match(PAYOUT.replace("SIMULATION", "SIMULATION REPORT CHANGES"), calls)
     components = [match for match in emitted if isinstance(match, ComponentMatch)]
     assert [(match.kind.value, match.component, match.edges["pays"]) for match in components] == [

@@ -1,4 +1,4 @@
-"""Event patterns in one process: what is told of them record by record is what the oracle says, however they share a plan."""
+"""Event patterns in one process: their reports equal the oracle's record by record, however they share a plan."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _shown(pattern: EventPattern, kind: str, events: Iterable[tuple[str, tuple[s
     event_streams(STREAM),
     st.sampled_from(("none", "casem", "casem+dce", "spass")),
 )
-def test_after_every_record_what_is_told_is_what_the_oracle_says(
+def test_after_every_record_the_reports_equal_the_oracle(
     generated: list[EventPattern], stream: tuple[Event, ...], builder: str
 ) -> None:
     patterns = {f"p{place}": replace(each, name=PatternName(f"p{place}")) for place, each in enumerate(generated)}
@@ -90,7 +90,7 @@ def test_after_every_record_what_is_told_is_what_the_oracle_says(
     assert found(session.finish(), patterns) == want
 
 
-def test_events_that_two_branches_have_are_told_once_under_the_first() -> None:
+def test_events_that_two_branches_have_are_reported_once_under_the_first() -> None:
     text = "PATTERN p SEQ(AND(OR(one:B, other:C), any), last:A) ON s WITHIN 9ms"
     records = [{"ts": ts, "type": kind, "id": f"{kind}{ts}"} for ts, kind in ((1, "C"), (2, "B"), (3, "A"))]
     emitted = [match.events for match in graphtide.match(text, records) if isinstance(match, OccurrenceMatch)]
@@ -126,7 +126,7 @@ def test_what_a_record_says_of_itself_is_read_of_events_and_of_edges(condition: 
     assert [match.events["e"] for match in matches if isinstance(match, OccurrenceMatch)] == found
 
 
-def test_patterns_of_events_and_of_edges_are_told_in_the_order_of_the_stream() -> None:
+def test_patterns_of_events_and_of_edges_report_in_the_order_of_the_stream() -> None:
     text = """
     PATTERN edges MATCH (u)-[e:flow]->(v) ON s WINDOW 5ms
     PATTERN alarms SEQ(a:alarm, f:flow) ON s WITHIN 5ms
@@ -136,7 +136,7 @@ def test_patterns_of_events_and_of_edges_are_told_in_the_order_of_the_stream() -
     assert emitted == [(1, "edges"), (2, "flows"), (3, "alarms"), (3, "edges")]
 
 
-def test_what_must_not_come_is_settled_by_the_next_record_past_the_bound_whatever_it_is() -> None:
+def test_forbidden_events_are_settled_by_any_next_record_past_the_bound() -> None:
     session = graphtide.Session("PATTERN quiet SEQ(a:alarm, NOT f:flow) ON s WITHIN 4ms")
     assert session.push({"ts": 2, "type": "alarm", "id": "a"}) == []
     assert session.push({"ts": 6, "type": "other", "id": "b"}) == []
@@ -144,7 +144,7 @@ def test_what_must_not_come_is_settled_by_the_next_record_past_the_bound_whateve
     assert match.detected_at == 6
 
 
-def test_what_is_told_of_a_count_is_the_event_that_completes_it() -> None:
+def test_a_count_reports_the_event_that_completes_it() -> None:
     text = "PATTERN p SEQ(a:A, b:B) ON s WITHIN 9ms REPORT EXISTS"
     records = [{"ts": ts, "type": kind, "id": f"{kind}{ts}"} for ts, kind in ((1, "A"), (2, "A"), (3, "B"), (4, "B"))]
     one, other = graphtide.match(text, records)
@@ -152,7 +152,7 @@ def test_what_is_told_of_a_count_is_the_event_that_completes_it() -> None:
     assert isinstance(one, OccurrenceMatch)
     assert isinstance(without_the_first, OccurrenceMatch)
     assert (one.count, without_the_first.count) == (2, 1)
-    # The same event completes them, so it is the same report, whatever was seen before.
+    # The same event completes them, so it is the same report, with any earlier events.
     assert one.match_id == without_the_first.match_id != other.match_id
 
 
@@ -183,8 +183,8 @@ def test_records_are_of_the_layout_of_occurrences(tmp_path: Path) -> None:
     assert (timeout["kind"], timeout["detected_at"], timeout["events"]) == ("timeout", 60_003, {"f": ["x3", "x5"]})
 
 
-def test_a_deletion_counts_once_whoever_held_what_it_deletes(tmp_path: Path) -> None:
-    pattern, stream, figures = tmp_path / "p.gtp", tmp_path / "s.jsonl", tmp_path / "figures.json"
+def test_a_deletion_counts_once_for_all_who_held_what_it_deletes(tmp_path: Path) -> None:
+    pattern, stream, summary = tmp_path / "p.gtp", tmp_path / "s.jsonl", tmp_path / "summary.json"
     pattern.write_text("PATTERN p SEQ(a:flow) ON s WITHIN 9ms PATTERN q MATCH (a)-[e:flow]->(b)-[f:flow]->(c) ON s WINDOW 9ms")
     lines = [
         '{"ts":1,"src":"u","dst":"v","label":"flow","id":"e"}',
@@ -192,8 +192,8 @@ def test_a_deletion_counts_once_whoever_held_what_it_deletes(tmp_path: Path) -> 
         *(f'{{"ts":2,"op":"delete","id":"{id}"}}' for id in ("e", "r", "r", "other")),
     ]
     stream.write_text("\n".join(lines) + "\n")
-    assert CliRunner().invoke(app, ["match", str(pattern), str(stream), "--summary", str(figures)]).exit_code == 0
-    assert json.loads(figures.read_text())["deletions"] == 2
+    assert CliRunner().invoke(app, ["match", str(pattern), str(stream), "--summary", str(summary)]).exit_code == 0
+    assert json.loads(summary.read_text())["deletions"] == 2
 
 
 def test_a_table_has_a_column_an_event_with_lists_for_iterations() -> None:
@@ -232,7 +232,7 @@ def test_an_engine_of_another_family_is_refused(text: str, engine: str) -> None:
         graphtide.match(text, EDGES, graphtide.MatchOptions(engine=engine))
 
 
-def test_of_matches_with_one_key_the_first_of_an_interval_is_told_and_the_others_are_counted() -> None:
+def test_of_matches_with_one_key_the_first_of_an_interval_is_emitted_and_the_others_are_counted() -> None:
     text = "PATTERN p SEQ(a:A, b:B) WHERE a.x = b.x ON s WITHIN 9ms REPORT ALL ONE PER a.x EVERY 10ms"
     records = [
         {"ts": 10 * interval + place, "type": type, "id": f"{interval}.{place}", "x": x}
@@ -247,7 +247,7 @@ def test_of_matches_with_one_key_the_first_of_an_interval_is_told_and_the_others
     ]
 
 
-def test_of_matches_that_have_the_same_events_one_is_told_if_they_are_to_be_distinct() -> None:
+def test_of_matches_that_have_the_same_events_one_is_emitted_if_they_are_to_be_distinct() -> None:
     text = "PATTERN p AND(a:A, b:A, c:A) ON s WITHIN 9ms"
     records = [{"ts": 1, "type": "A", "id": f"a{number}"} for number in (3, 1, 2)]
     assert len(list(graphtide.match(text, records))) == 6

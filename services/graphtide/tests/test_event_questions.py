@@ -114,7 +114,7 @@ RECORDS: Final = (
         ("OR(a:A, d:A)", {"d": ("a1",)}, Obstacle.ALIKE, []),
     ],
 )
-def test_the_first_reason_that_holds_is_told_with_the_events_that_it_is_about(
+def test_the_answer_is_the_first_reason_that_holds_with_its_events(
     text: str, binding: Binding, obstacle: Obstacle, about: list[str]
 ) -> None:
     answer = asked(parsed(f"PATTERN p {text} ON s WITHIN 10"), RECORDS, binding)
@@ -166,7 +166,7 @@ def test_an_answer_is_what_the_oracle_says_and_a_reason_is_true(
 
 
 @given(bindings(), st.randoms(use_true_random=False))
-def test_of_events_that_are_not_all_a_match_is_told_that_has_them(
+def test_for_events_that_are_only_part_of_a_match_the_answer_is_a_match_that_has_them(
     given_: tuple[EventPattern, tuple[Event, ...], Part, Binding], chance: Random
 ) -> None:
     pattern, records, _, binding = given_

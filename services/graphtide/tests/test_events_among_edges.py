@@ -1,4 +1,4 @@
-"""Events among edges change nothing of what subgraph patterns find, whatever their window counts."""
+"""Events among edges change nothing of what subgraph patterns find, in windows of time and of edges."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Records = Sequence[dict[str, object]]
 
 FACTOR = 4
-"""By which an estimate may be off."""
+"""How far an estimate may be off."""
 
 LENGTH = 430
 """Records of a stream of edges: windows are full for the last 30 of them."""

@@ -56,7 +56,7 @@ ATTEMPTS = [
 ]
 
 
-def test_event_patterns_have_a_funnel_and_say_why_events_are_no_match() -> None:
+def test_event_patterns_have_a_funnel_and_say_why_events_are_not_a_match() -> None:
     asked = ["f=ann1,f=ann2,f=ann3,s=ann4", "s=bob7", "f=bob5,f=bob6,s=ann4", "o=bob8"]
     shown = analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=asked)
     _, _, emitted = shown.partition("  match funnel\n")
@@ -83,7 +83,7 @@ def test_event_patterns_have_a_funnel_and_say_why_events_are_no_match() -> None:
     ]
 
 
-def test_why_events_are_no_match_stands_in_json_and_html() -> None:
+def test_why_events_are_not_a_match_stands_in_json_and_html() -> None:
     emitted = json.loads(analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="json"))[0]
     assert emitted["funnel"]["events"]["brute_force"]["s"] == {
         "looked_at": 8,
@@ -119,7 +119,7 @@ def test_instances_that_patterns_share_are_counted_as_they_are_stored() -> None:
 
 
 def test_a_question_of_no_event_pattern_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'s' is no question of an event pattern.*'brute_force' has the events f, s"):
+    with pytest.raises(ValueError, match=r"'s' is not a question of an event pattern.*'brute_force' has the events f, s"):
         graphtide.explain(LOGINS, analyze=ATTEMPTS, why_not=["s"])
 
 
@@ -240,10 +240,10 @@ def test_the_object_is_every_format_and_a_sequence_of_explanations() -> None:
     assert emitted == graphtide.explain(f"{PATTERN} {PATTERN.replace('PATTERN p', 'PATTERN q')}", analyze=RECORDS)
     forms = {"text": emitted.to_text(), "dot": emitted.to_dot(), "mermaid": emitted.to_mermaid(), "svg": emitted.to_svg()}
     for form, text in {**forms, "json": emitted.to_json()}.items():
-        assert graphtide.explain(told_text(emitted), analyze=RECORDS, format=form) == text
+        assert graphtide.explain(text_of(emitted), analyze=RECORDS, format=form) == text
 
 
-def told_text(emitted: graphtide.Explanations) -> str:
+def text_of(emitted: graphtide.Explanations) -> str:
     return " ".join(PATTERN.replace("PATTERN p", f"PATTERN {each.pattern}") for each in emitted)
 
 
@@ -373,7 +373,7 @@ class Page(HTMLParser):
         self.text += data + " "
 
 
-def test_a_page_has_settings_picture_funnel_and_why_not_whatever_text_is_in_the_stream() -> None:
+def test_a_page_has_settings_picture_funnel_and_why_not_with_any_text_in_the_stream() -> None:
     records = [payment(1, STRANGE, "bob", 5), payment(30, "x", "y", 5)]
     emitted = graphtide.explain(PATTERN, options=MatchOptions(engine="timing"), analyze=records)
     page = Page(emitted._repr_html_())

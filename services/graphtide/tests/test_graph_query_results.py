@@ -96,7 +96,7 @@ def test_results_are_withdrawn_with_what_they_rest_on_and_extended_by_what_suppo
     ]
 
 
-def test_results_of_internal_windows_stay_once_they_are_told() -> None:
+def test_reported_results_of_internal_windows_stay() -> None:
     text = "Answer(x, y) <- follows+(x, y). ON s WINDOW(24h) INTERNAL"
     rows = [{"ts": ts * HOUR, "src": "ann", "dst": "bob", "label": "follows"} for ts in (1, 2, 60)]
     assert [(each.kind.value, each.valid) for each in emitted(text, rows)] == [

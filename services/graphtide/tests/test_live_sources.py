@@ -45,7 +45,7 @@ def test_a_match_is_there_before_the_source_is_asked_for_the_next_edge() -> None
     assert len(found) == 499
 
 
-def test_an_iterable_that_is_no_iterator_is_taken_as_it_comes_too() -> None:
+def test_an_iterable_that_is_not_an_iterator_is_taken_as_it_comes_too() -> None:
     found: list[Match] = []
 
     class Source:
@@ -115,7 +115,7 @@ def test_plans_that_are_made_again_change_no_match(monkeypatch: pytest.MonkeyPat
 
 
 def rising(records: int) -> list[Edge]:
-    """Edges of which the first tell something else than the rest: c is frequent at first, and a afterwards."""
+    """Edges whose first records differ from the rest: c is frequent at first, and a afterwards."""
     rng = Random(5)
 
     def label(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Matches written to Parquet and Arrow files: the same rows as the tables that Python makes of them, whatever the family."""
+"""Matches of every family written to Parquet and Arrow files: the same rows as the tables that Python makes of them."""
 
 from __future__ import annotations
 

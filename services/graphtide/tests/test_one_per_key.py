@@ -37,7 +37,7 @@ def test_thirty_failed_logins_of_two_addresses_are_two_alerts_in_each_interval()
     ]
 
 
-def test_a_retraction_is_told_where_its_match_was() -> None:
+def test_a_retraction_is_reported_where_its_match_was() -> None:
     text = "PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 1m REPORT ONE PER a.id EVERY 1m"
     edges = [{"ts": ts, "id": f"e{ts}", "src": "a", "dst": "b", "label": "k"} for ts in (1, 2)]
     gone = [{"ts": 3 + each, "id": f"e{ts}", "op": "delete"} for each, ts in enumerate((2, 1))]
@@ -47,7 +47,7 @@ def test_a_retraction_is_told_where_its_match_was() -> None:
     ]
 
 
-def test_a_component_is_told_once_for_what_is_computed_from_it() -> None:
+def test_a_component_is_reported_once_for_what_is_computed_from_it() -> None:
     text = """
     PATTERN ring MATCH (a)-[x:pays]->(b), (b)-[y:pays]->(a) UNDER DUAL SIMULATION ON s WINDOW 1m
     REPORT MAXIMAL ONE PER min(a.id) EVERY 1m
@@ -59,7 +59,7 @@ def test_a_component_is_told_once_for_what_is_computed_from_it() -> None:
     assert [each.detected_at for each in graphtide.match(text, edges)] == [2, 5]
 
 
-def test_the_summary_counts_what_was_not_told(tmp_path: Path) -> None:
+def test_the_summary_counts_what_was_suppressed(tmp_path: Path) -> None:
     pattern, stream, summary = tmp_path / "p.gtp", tmp_path / "s.jsonl", tmp_path / "summary.json"
     pattern.write_text(f"{THREE_FAILURES} REPORT DISTINCT ONE PER a.id EVERY 1h")
     stream.write_text("".join(json.dumps(each) + "\n" for each in FAILURES))
@@ -82,12 +82,12 @@ def test_reports_that_follow_from_each_other_are_not_left_out(report: str, wrong
     assert refused.value.hint
 
 
-def test_what_is_told_once_has_a_time_where_a_window_counts_edges() -> None:
+def test_what_is_reported_once_has_a_time_where_a_window_counts_edges() -> None:
     with pytest.raises(InvalidPatternError, match="the window counts edges"):
         graphtide.match("PATTERN p MATCH (a)-[x]->(b) ON s WINDOW 9 EDGES REPORT ONE PER a.id EVERY 1m", FAILURES)
 
 
-def test_explain_says_how_many_matches_were_left_untold(tmp_path: Path) -> None:
+def test_explain_says_how_many_matches_were_suppressed(tmp_path: Path) -> None:
     pattern, stream = tmp_path / "p.gtp", tmp_path / "s.jsonl"
     pairs = "PATTERN pairs SEQ(a:fails, b:fails) PARTITION BY src REPORT ONE PER a.src EVERY 1h ON s WITHIN 5s"
     pattern.write_text(f"{THREE_FAILURES} REPORT DISTINCT ONE PER a.id EVERY 1h {pairs}")
@@ -103,7 +103,7 @@ def test_explain_says_how_many_matches_were_left_untold(tmp_path: Path) -> None:
     assert "suppressed of pairs" in drawn.output
 
 
-def test_a_retraction_is_told_of_edges_whose_ids_were_given_again() -> None:
+def test_a_retraction_is_reported_of_edges_whose_ids_were_given_again() -> None:
     text = "PATTERN p MATCH (a)-[x:k]->(b) UNDER DUAL SIMULATION ON s WINDOW 10 REPORT MAXIMAL ONE PER min(x.src) EVERY 5"
 
     def edge(ts: int, **more: object) -> dict[str, object]:

@@ -151,7 +151,7 @@ async def later() -> Any:
     yield RECORDS[0]
 
 
-def test_an_asynchronous_source_is_no_piece_of_a_session() -> None:
+def test_an_asynchronous_source_is_not_a_piece_of_a_session() -> None:
     with pytest.raises(TypeError, match=r"matches of an asynchronous one come by async for over match\(\) or run\(\)"):
         Session(PATTERN).push(later())
 
@@ -159,9 +159,9 @@ def test_an_asynchronous_source_is_no_piece_of_a_session() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (7, "a int is no stream of records: give a path, a table of pyarrow, pandas or polars, a record"),
-        (None, "a NoneType is no stream"),
-        (b'{"ts":1}', "a bytes is no stream"),
+        (7, "a int is not a stream of records: give a path, a table of pyarrow, pandas or polars, a record"),
+        (None, "a NoneType is not a stream"),
+        (b'{"ts":1}', "a bytes is not a stream"),
         (io.StringIO("ts,src"), "of a file give its path"),
     ],
 )
@@ -171,11 +171,11 @@ def test_what_is_neither_record_nor_stream_is_refused_with_what_is_accepted(wron
         with pytest.raises(TypeError) as refused:
             take(wrong)
         assert said in str(refused.value)
-    assert ends(session.push(RECORDS)) == ["cem", "dan"], "it goes on"
+    assert ends(session.push(RECORDS)) == ["cem", "dan"], "the session continues"
 
 
 @pytest.mark.parametrize("pattern", [b"PATTERN", 7, None, [], ["PATTERN p"], {"p"}])
-def test_what_is_no_pattern_is_refused_at_the_call(pattern: Any) -> None:
+def test_what_is_not_a_pattern_is_refused_at_the_call(pattern: Any) -> None:
     with pytest.raises(TypeError, match="a pattern is a text, a parsed pattern or a list of parsed patterns, not a"):
         graphtide.match(pattern, RECORDS)
 
@@ -213,7 +213,7 @@ def test_a_stream_that_is_never_iterated_is_closed(tmp_path: Path) -> None:
     assert list(matches) == []
 
 
-def test_a_second_thread_is_told_and_does_no_damage() -> None:
+def test_a_second_thread_is_refused_and_does_no_damage() -> None:
     session = Session(PATTERN)
     inside, go_on = threading.Event(), threading.Event()
     found: list[graphtide.Match] = []
@@ -257,7 +257,7 @@ def test_matches_of_a_stream_are_one_threads_at_a_time() -> None:
     assert ends(found) == ["cem", "dan"]
 
 
-def test_a_session_is_closed_by_its_block_and_tells_what_it_held_back() -> None:
+def test_a_session_is_closed_by_its_block_and_warns_of_what_it_held_back() -> None:
     with Session(PATTERN, MatchOptions(lateness=5)) as session:
         session.push(RECORDS)
         assert ends(session.finish()) == ["cem", "dan"]

@@ -44,19 +44,22 @@ def pair(first: object, second: object) -> list[object]:
 @pytest.mark.parametrize(
     ("items", "said"),
     [
-        ([edge(1.5)], '1 of 1 record was put aside, the first at record 1 \\(ts "1.5" is not an integer\\)'),
+        ([edge(1.5)], '1 of 1 record was rejected, the first at record 1 \\(ts "1.5" is not an integer\\)'),
         ([edge("soon")], 'record 1 \\(ts "soon" is not an integer\\)'),
         (
             [edge(1), {"ts": 2, "src": "b", "dst": "c"}],
-            "1 of 2 records was put aside, the first at record 2 \\(label is missing\\)",
+            "1 of 2 records was rejected, the first at record 2 \\(label is missing\\)",
         ),
-        ([edge(1), (2, "b", "c", "pays"), (3, "b", "c", "pays")], "2 of 3 .* record 2 \\(a tuple is no record: give an Edge"),
-        ([edge(1), None], "a NoneType is no record"),
+        (
+            [edge(1), (2, "b", "c", "pays"), (3, "b", "c", "pays")],
+            "2 of 3 .* record 2 \\(a tuple is not a record: give an Edge",
+        ),
+        ([edge(1), None], "a NoneType is not a record"),
         ([edge(2**70)], f'ts "{2**70}" does not fit in 64 bits'),
-        ([edge(1, note=object())], "note: a object is no value of a record"),
+        ([edge(1, note=object())], "note: a object is not a value of a record"),
         ([edge(5), edge(4)], "1 of 2 .* record 2 \\(late: ts 4 is before the watermark 5"),
-        ([edge(NOON + timedelta(microseconds=1))], 'ts "2024-01-31 12:00:00.000001\\+00:00" is no whole number of ms'),
-        ([edge("2024-01-31T12:00:00.0005Z")], 'ts "2024-01-31T12:00:00.0005Z" is no whole number of ms'),
+        ([edge(NOON + timedelta(microseconds=1))], 'ts "2024-01-31 12:00:00.000001\\+00:00" is not a whole number of ms'),
+        ([edge("2024-01-31T12:00:00.0005Z")], 'ts "2024-01-31T12:00:00.0005Z" is not a whole number of ms'),
         ([edge(pd.NaT)], "ts is missing"),
         ([edge(np.datetime64("NaT", "ns"))], "ts is missing"),
     ],
@@ -88,7 +91,7 @@ def test_a_stream_without_end_is_warned_of_at_once_where_nothing_is_of_use() -> 
     matches.close()
 
 
-def test_letters_nobody_takes_are_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_letters_that_are_not_taken_are_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphtide.session.MOST_LETTERS", 2)
     matches = graphtide.match(PATTERN, [*pair(1, 2), None, None, None])
     with pytest.warns(StreamWarning, match="3 of 5 .* gives the first 2 of them"):
@@ -100,7 +103,7 @@ def test_a_session_warns_at_its_end() -> None:
     session = Session(PATTERN)
     session.push(pair(1, 2))
     session.push([edge(1)])
-    with pytest.warns(StreamWarning, match="1 of 3 records was put aside") as caught:
+    with pytest.warns(StreamWarning, match="1 of 3 records was rejected") as caught:
         session.finish()
     assert [warning.filename for warning in caught] == [__file__]
 
@@ -120,7 +123,7 @@ def test_attributes_that_no_value_can_be_are_warned_of() -> None:
         list(graphtide.match(pattern, table))
 
 
-def test_attributes_of_all_pieces_of_a_stream_are_told_at_its_end() -> None:
+def test_attributes_of_all_pieces_of_a_stream_are_reported_at_its_end() -> None:
     session = Session(PATTERN.replace("ORDER", "WHERE y.tags IS NULL ORDER"))
     for ts in range(3):
         session.push([edge(ts), edge(ts, "b", "c", tags={})])
@@ -179,7 +182,7 @@ def test_a_datetime_is_its_exact_ticks_or_refused(moment: datetime, unit: TimeUn
         if rest == 0 and abs(ticks) < 2**63:
             assert [found.last_ts for found in matches] == [ticks]
         else:
-            with pytest.warns(StreamWarning, match="is no whole number of|does not fit in 64 bits"):
+            with pytest.warns(StreamWarning, match="is not a whole number of|does not fit in 64 bits"):
                 assert list(matches) == []
 
 

@@ -47,7 +47,7 @@ def expected(query: GraphQuery, edges: tuple[Edge, ...]) -> list[list[tuple[Any,
     return found
 
 
-def as_told(edges: list[Edge]) -> list[tuple[Any, ...]]:
+def as_reported(edges: list[Edge]) -> list[tuple[Any, ...]]:
     times = {edge.id: int(edge.ts) for edge in edges if edge.operation is Operation.INSERT}
     assert len(times) == sum(edge.operation is Operation.INSERT for edge in edges), "no id comes twice"
     return [
@@ -64,12 +64,12 @@ def test_edges_come_with_results_and_go_with_what_is_withdrawn(monkeypatch: pyte
     for seed in seeds(60):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
-        found = as_told(list(graphtide.match(query, list(edges)).edges()))
+        found = as_reported(list(graphtide.match(query, list(edges)).edges()))
         for said in expected(query, edges):
             assert sorted(found[: len(said)], key=repr) == sorted(said, key=repr), print_pattern(query)
             found = found[len(said) :]
         assert not found
-        deletions += sum(each[0] == "delete" for each in as_told(list(graphtide.match(query, list(edges)).edges())))
+        deletions += sum(each[0] == "delete" for each in as_reported(list(graphtide.match(query, list(edges)).edges())))
     assert deletions > 10, "something must be withdrawn"
 
 
@@ -105,13 +105,13 @@ def run(*arguments: object, fails: bool = False) -> str:
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("PATTERN p MATCH (x)-[e]->(y) ON s WINDOW 5", (), "what 'p' reports is no edge"),
-        ("QUERY q Answer(x, y, z) <- a(x, y), a(y, z). ON s WINDOW(5)", (), "what 'q' reports is no edge"),
-        (NEAR, ("--at", "5"), "what is valid at a time is no stream of edges"),
+        ("PATTERN p MATCH (x)-[e]->(y) ON s WINDOW 5", (), "what 'p' reports is not an edge"),
+        ("QUERY q Answer(x, y, z) <- a(x, y), a(y, z). ON s WINDOW(5)", (), "what 'q' reports is not an edge"),
+        (NEAR, ("--at", "5"), "what is valid at a time is not a stream of edges"),
         (NEAR, ("--output", "x.parquet"), "edges are written as lines"),
     ],
 )
-def test_what_is_no_stream_of_edges_is_refused(
+def test_what_is_not_a_stream_of_edges_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, options: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""What RETURN asks for is told with each match, in records and in tables, through the embedded runtime."""
+"""What RETURN asks for comes with each match, in records and in tables, through the embedded runtime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOGINS = [
 ]
 
 
-def test_a_match_tells_what_its_pattern_returns_in_the_order_of_the_text() -> None:
+def test_a_match_has_what_its_pattern_returns_in_the_order_of_the_text() -> None:
     text = """
     PATTERN guessed SEQ(f:failed{2,}, s:success) PARTITION BY user ON logins WITHIN 9ms
     RETURN s.user AS victim, f.address AS addresses, count(f.address), sum(f.score) AS total, s.ts - first(f.ts) AS took,
@@ -74,7 +74,7 @@ def test_a_field_of_a_branch_that_was_not_taken_is_missing() -> None:
     assert match.fields == {"of_a": 0.5, "of_b": None, "no_b": None}
 
 
-def test_what_began_and_what_is_retracted_tell_their_fields_too() -> None:
+def test_what_began_and_what_is_retracted_have_their_fields_too() -> None:
     text = (
         "PATTERN p SEQ(f:failed, s:success) PARTITION BY user ON s WITHIN 3ms ON TIMEOUT RETURN f.score AS score, s.ts AS came"
     )
@@ -122,7 +122,7 @@ FLOWS = [
 
 
 @pytest.mark.parametrize("engine", ["timing", "sj-tree", "re-search", "filtering"])
-def test_a_subgraph_tells_attributes_times_labels_and_vertices(engine: str) -> None:
+def test_a_subgraph_returns_attributes_times_labels_and_vertices(engine: str) -> None:
     text = """
     PATTERN p MATCH (a)-[e:login]->(b)-[f]->(c) ORDER e < f ON s WINDOW 9ms
     RETURN b.id AS victim, f.bytes, e.ok AS ok, f.ts - e.ts AS took, f.src, f.src_label AS kind, e.label,
@@ -165,7 +165,7 @@ def test_a_retraction_of_a_subgraph_has_the_fields_of_the_match() -> None:
 
 
 @pytest.mark.parametrize("engine", ["ddst-baseline", "ddst-signature", "ddst-coloring"])
-def test_a_component_tells_lists_and_what_is_computed_from_them(engine: str) -> None:
+def test_a_component_returns_lists_and_what_is_computed_from_them(engine: str) -> None:
     text = """
     PATTERN p MATCH (a)-[e:login]->(b)-[f:flow]->(c) UNDER DUAL SIMULATION ON s WINDOW 9ms
     RETURN c.id AS targets, f.bytes, count(f) AS flows, count(c) AS reached, sum(f.bytes) AS total, last(f.dst) AS newest,
@@ -185,7 +185,7 @@ def test_a_component_tells_lists_and_what_is_computed_from_them(engine: str) -> 
     }
 
 
-def test_patterns_that_differ_in_what_they_return_alone_each_tell_their_own() -> None:
+def test_patterns_that_differ_in_what_they_return_alone_each_return_their_own() -> None:
     match = "MATCH (a)-[e:flow]->(b) ON s WINDOW 9ms"
     text = f"PATTERN p {match} PATTERN q {match} RETURN e.bytes AS size PATTERN r {match} RETURN e.bytes AS bytes, e.ts AS at"
     emitted = [(found.query, dict(found.fields)) for found in graphtide.match(text, FLOWS) if found.last_ts == 3]

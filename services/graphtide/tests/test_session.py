@@ -1,4 +1,4 @@
-"""The Python interface: whatever gives records gives the same matches."""
+"""The Python interface: every source of records gives the same matches."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_a_path(tmp_path: Path) -> None:
     assert found(str(path)) == EXPECTED
 
 
-def test_what_is_no_stream_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="a int is no stream of records"):
+def test_what_is_not_a_stream_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a int is not a stream of records"):
         found(7)
     with pytest.raises(UnreadableStreamError):
         found(tmp_path / "none.csv")
@@ -71,7 +71,7 @@ def test_a_session_takes_a_stream_in_pieces_and_puts_late_records_in_order() -> 
     assert [dict(match.edges) for match in session.finish()] == [{"x": "0", "y": "1"}]
 
 
-def test_a_late_record_is_put_aside_with_its_reason() -> None:
+def test_a_late_record_is_rejected_with_its_reason() -> None:
     session = Session(PATTERN)
     session.push([RECORDS[3]])
     session.push([RECORDS[0]])

@@ -126,7 +126,7 @@ def test_late_records_are_those_of_their_own_streams() -> None:
     one = [{"ts": ts, "src": "x", "dst": "y", "label": "a"} for ts in (5, 3, 9)]
     other = [{"ts": 1, "src": "y", "dst": "z", "label": "b"}]
     matches = graphtide.match("QUERY q " + text, graphtide.Inputs(one=one, other=other))
-    with pytest.warns(graphtide.StreamWarning, match="1 of 4 records was put aside"):
+    with pytest.warns(graphtide.StreamWarning, match="1 of 4 records was rejected"):
         assert [each.detected_at for each in matches] == [5]
     (letter,) = matches.take_dead_letters()
     assert "stream one" in letter.reason
@@ -151,7 +151,7 @@ def test_other_streams_than_queries_read_are_refused(inputs: object, said: str) 
         graphtide.match(FIGURE_7, inputs)
 
 
-def test_what_is_no_streams_by_name_is_refused() -> None:
+def test_what_is_not_streams_by_name_is_refused() -> None:
     with pytest.raises(ValueError, match="1 to 64 streams"):
         graphtide.Inputs()
     with pytest.raises(TypeError, match="'a' is given twice"):
@@ -291,4 +291,4 @@ def test_bad_records_of_streams_that_are_analyzed_are_kept_with_their_streams(fi
     assert result.exit_code == 0, result.output
     (letter,) = map(json.loads, (files / "letters.jsonl").read_text().splitlines())
     assert letter["reason"].startswith("stream tx_stream: ")
-    assert "1 of 7 records was put aside" in result.stderr
+    assert "1 of 7 records was rejected" in result.stderr

@@ -98,7 +98,7 @@ def test_only_records_up_to_the_instant_count(small: Path) -> None:
         ("u", "w", [3, 13], ["e3", "e2"]),
         ("v", "w", [3, 13], ["e2"]),
     ]
-    # A deletion shortened them: what was told of a path is not known to be there any more.
+    # A deletion shortened them: a path reported before may be gone.
     assert emitted[6] == [("u", "v", [1, 11], None), ("u", "w", [3, 11], None), ("v", "w", [3, 13], ["e2"])]
     assert emitted[9] == [("u", "v", [1, 11], None)]
     assert valid(small, "1970-01-01T00:00:00.009Z") == valid(small, 9)
@@ -113,7 +113,7 @@ def test_only_records_up_to_the_instant_count(small: Path) -> None:
         ("5", ("--output", "x.parquet"), "results that are valid at a time are written as lines"),
     ],
 )
-def test_what_cannot_be_told_is_refused(
+def test_what_cannot_be_answered_is_refused(
     small: Path, monkeypatch: pytest.MonkeyPatch, at: str, options: tuple[str, ...], said: str
 ) -> None:
     monkeypatch.chdir(small)

@@ -166,7 +166,7 @@ def test_descriptions_that_contradict_each_other_are_not_merged() -> None:
     assert set(merged(one, {"paths": {"/b": {}}})["paths"]) == {"/a", "/b"}
 
 
-def test_a_page_shows_what_it_is_told_as_text() -> None:
+def test_a_page_shows_what_it_is_given_as_text() -> None:
     bad = "<script>alert('1')</script>"
     operation = {"operationId": bad, "summary": bad, "description": f"`{bad}`", "responses": {bad: {"description": bad}}}
     page = page_of({"info": {"title": bad, "version": bad}, "paths": {f"/{bad}": {"get": operation}}})

@@ -28,7 +28,7 @@ class AdaptationPolicy:
         every: records between two glances.
         glance: records whose types are counted.
         sample: records of a sample with paths, to plan on.
-        paths_every: glances of which one is such a sample.
+        paths_every: every how many glances one is such a sample.
         drift: what counts as a change of the stream.
         margin: share of the old plan's estimated cost that the new one's must stay below.
     """
@@ -42,7 +42,7 @@ class AdaptationPolicy:
 
 
 class Watch:
-    """Samples a stream and tells when it has drifted."""
+    """Samples a stream and reports when it has drifted."""
 
     def __init__(self, symbols: Symbols, planned_on: StatisticsSnapshot, policy: AdaptationPolicy) -> None:
         """Start with what the first plans were made on."""

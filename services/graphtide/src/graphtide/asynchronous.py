@@ -1,6 +1,6 @@
-"""What lets matches be waited for in an event loop: steps in a thread of their own, and asynchronous sources for that thread.
+"""Steps in a thread of their own and asynchronous sources for it: an event loop can wait for matches.
 
-Nothing is lost where a wait is cancelled: what was under way goes on, and whoever waits next gets it.
+A cancelled wait loses nothing: the step under way continues, and the next wait gets its result.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Steps(Generic[_Found]):
             self._jobs.put((job, done))
             if not self._is_running:
                 self._is_running = True
-                # Nobody waits for it at the end of the program: its source may never give anything.
+                # At the end of the program the thread is not waited for: its source may never give anything.
                 threading.Thread(target=_work, args=(self._jobs,), name="graphtide-matches", daemon=True).start()
         return done
 

@@ -1,8 +1,8 @@
 """What a deployment needs for a load: partitions, processor cores, memory, Redis and disk of Kafka, by component.
 
-Every figure is one that was measured (`docs/benchmarks`), and stands here with its section; formulas and what they leave out
-are in `docs/how-to/capacity.md`. Figures are of one kind of machine and of generated streams: they give the size, and what the
-services tell of themselves gives the rest.
+Every number was measured and names its section of `docs/benchmarks`; `docs/how-to/capacity.md` has the formulas and what they
+leave out. The measurements are of one kind of machine and of generated streams: they give the size, and the metrics of the
+services give the rest.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SEQUENCER_RATE: Final = 333_000.0
 """Edges a second that a core puts in order on Kafka, in records of 4,000 ("Through the services")."""
 
 MATCHER_NANOSECONDS: Final = 1e9 / 2.43e6
-"""Of a shard, for each edge that it reads, whatever its patterns: 2.43 million a second with one ("Through the services")."""
+"""Of a shard, for each edge that it reads, with any patterns: 2.43 million a second with one ("Through the services")."""
 
 PATTERN_NANOSECONDS: Final = 2.9
-"""Of a pattern for each edge of its stream, where a crowd shares few labels: stream M ("What auto takes for the crowd")."""
+"""Of a pattern for each edge of its stream; many patterns share few labels ("What auto chooses among many patterns", M)."""
 
 STATISTICS_RATE: Final = 2_870_000.0
 """Edges a second that a core counts, at the least of four streams ("Statistics of a stream")."""
@@ -65,7 +65,7 @@ ORDERED_BYTES: Final = 48
 """Of an ordered edge without attributes, in records of 4,096 ("Sizes")."""
 
 LEAST_PARTITIONS: Final = 4
-"""Partitions of a raw topic where nobody says another number."""
+"""Partitions of a raw topic by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,5 +189,5 @@ def _warnings(load: Load, shards: int) -> list[str]:
             "let several deployments have the streams"
         )
     elif load.patterns and shards > load.patterns:
-        found.append(f"a pattern is on one shard, so {shards} shards are no use to {load.patterns}: look at what each costs")
+        found.append(f"a pattern is on one shard, so {shards} shards are of no use to {load.patterns}: look at what each costs")
     return found

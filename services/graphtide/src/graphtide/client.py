@@ -47,7 +47,7 @@ class Description:
         pattern: what was asked, and how it stands.
         plan: the plan as text; None if it has none yet.
         stream: its stream, and how far that was put in order; None if there is none yet.
-        behind: edges that wait for it; None if nobody runs it.
+        behind: edges that wait for it; None if no matcher runs it.
     """
 
     pattern: Pattern
@@ -82,7 +82,7 @@ class Client:
             time_unit: what times of streams count, for edges whose time is a `datetime` or a text.
 
         Raises:
-            FatalError: that is no URL.
+            FatalError: that is not a URL.
             ValueError: there is no such unit.
         """
         self._unit = TimeUnit(time_unit)
@@ -133,7 +133,7 @@ class Client:
         limits: Limits | None = None,
         state: str | None = None,
     ) -> Pattern:
-        """Change what is given of a pattern: of one as it was seen, or by its name, whatever it is by now.
+        """Change what is given of a pattern: as it was seen, or, by its name, its current version.
 
         Raises:
             NotFoundError: there is none.
@@ -173,11 +173,11 @@ class Client:
         return self._server.act(name, "pause")
 
     def resume(self, name: str) -> Pattern:
-        """Let a pattern go on from now. Raises as `get`."""
+        """Let a pattern continue from now. Raises as `get`."""
         return self._server.act(name, "resume")
 
     def delete(self, pattern: str | Pattern, *, force: bool = False) -> None:
-        """Delete a pattern: as it was seen, or by its name, whatever it is by now; matches that were reported stay.
+        """Delete a pattern: as it was seen, or, by its name, its current version; reported matches stay.
 
         Args:
             pattern: the pattern, or its name.
@@ -233,7 +233,7 @@ class Client:
             What is known from now on, as `schema` does.
 
         Raises:
-            RefusedError: there is no such type, or that is a record's own field (`reserved-attribute`).
+            RefusedError: there is no such type, or the name is a record's own field (`reserved-attribute`).
         """
         return _by_name(self._server.declare(stream, dict(types)))
 
@@ -242,12 +242,12 @@ class Client:
 
         Raises:
             NotFoundError: there is none.
-            RefusedError: somebody reads it (`stream-in-use`).
+            RefusedError: a pattern reads it (`stream-in-use`).
         """
         self._server.delete_stream(name)
 
     def matches(self, name: str, *, after: str | None = None, last: int = 0) -> Iterator[MatchAt]:
-        """Return matches as they are reported, without end; after a break of the connection it goes on where it was.
+        """Return matches as they are reported, without end; after a break of the connection it continues where it was.
 
         Args:
             name: the pattern's.
@@ -256,7 +256,7 @@ class Client:
 
         Raises:
             NotFoundError: there is no such pattern.
-            RefusedError: that is no place, or the like; while iterating.
+            RefusedError: that is not a place, or the like; while iterating.
             UnavailableError: the server is not reached before the first match.
         """
         self.get(name)
@@ -277,9 +277,9 @@ class Client:
 
         Raises:
             NotFoundError: there is no such query, or no such version.
-            RefusedError: the pattern is no graph query (`no-graph-query`), or that is no time of its stream (`invalid-time`).
+            RefusedError: the pattern is not a graph query (`no-graph-query`), or not a time of its stream (`invalid-time`).
             UnavailableError: the server is not reached, or works out too many of these at once.
-            ValueError: the `datetime` is no whole number of ticks.
+            ValueError: the `datetime` is not a whole number of ticks.
         """
         asked = None if at is None else str(ticks(at, self._unit) if isinstance(at, datetime) else at)
         pages = list(self._server.results(name, asked, version))
@@ -318,12 +318,12 @@ class Client:
             producer: name of the sender; its edges keep their order, and have a watermark of their own.
             idempotency_key: a name for these edges in this order; requests that were answered within the last ten minutes are
                 not done again.
-            patience: seconds to go on trying where the server says that it gets too much at once and took nothing.
+            patience: seconds to keep trying while the server answers that it gets too much at once and took nothing.
 
         Raises:
             EdgesRejectedError: there were edges, and none could be used.
             ServerError: a request was not done, those before it were; a note of the error says how many edges were kept.
-            TypeError: those are no edges.
+            TypeError: those are not edges.
         """
         headers = {} if producer is None else {"Graphtide-Producer": producer}
         sending = Sending(self._edges, stream, self._unit, headers=headers, key=idempotency_key, patience=patience)
@@ -338,7 +338,7 @@ class Client:
             EdgesRejectedError: that cannot be used either.
             NotFoundError: the letter is no longer there (`unknown-letter`).
             RefusedError: a line of CSV cannot be sent as it was (`columns-unknown`).
-            TypeError: that is no edge.
+            TypeError: that is not an edge.
         """
         self._edges.replay(letter.stream, letter.place, b"" if edge is None else line_of(edge, self._unit))
 

@@ -36,7 +36,7 @@ class Tick(NamedTuple):
 
 
 def date_ticks(low: float, high: float, most: int) -> list[Tick]:
-    """Return about so many ticks at most from `low` to `high`, of which there may be none; both within the years 1 to 9999."""
+    """Return about `most` ticks, or none, from `low` to `high`; both within the years 1 to 9999."""
     rough = (high - low) / most
     if rough <= 0:
         return []

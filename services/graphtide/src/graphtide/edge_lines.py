@@ -1,4 +1,4 @@
-"""What graph queries tell as a stream of edges, one JSON object a line, which is read again as any stream.
+"""Results of graph queries as a stream of edges, one JSON object a line, that is read again as any stream.
 
 Cost: what it takes to make an object of each result, in Python.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class EdgeLines:
-    """Takes what is told, and writes the edges that it is."""
+    """Writes the edges of the results that it takes."""
 
     def __init__(self, sink: MatchSink) -> None:
         """Prepare; `sink` is where lines go."""
@@ -27,7 +27,7 @@ class EdgeLines:
         self._encoder = msgspec.json.Encoder()
 
     def take(self, matches: MatchBatch) -> None:
-        """Take what is told."""
+        """Write the edges of these results."""
         if lines := self._encoder.encode_lines([_record(edge) for edge in self._edges.of(matches)]):
             self._sink.write(lines)
 

@@ -1,4 +1,4 @@
-"""The search for a reason why events are no match of an event pattern.
+"""The search for a reason why events are not a match of an event pattern.
 
 First the pattern is matched over the records around the events: if a match has them, that is the answer. If none has,
 conditions are asked one after the other, each by matching a pattern that has it over the records that bear on it, so that a
@@ -349,7 +349,7 @@ def _alone(place: QueryEvent, predicates: tuple[Expression, ...]) -> EventPatter
 
 
 def _without(pattern: EventPattern, nots: Sequence[Not]) -> EventPattern:
-    """Return a pattern in which some of what must not come may, with the conditions that do not speak of it."""
+    """Return a pattern in which some forbidden events may come, with the conditions that do not use them."""
     gone = {event.name for absent in nots for event in absent.events}
     root = pattern.root
     for absent in nots:

@@ -35,7 +35,7 @@ class Question:
 
     Attributes:
         pattern: the pattern.
-        asked: ids by names of events that are to come.
+        asked: ids by names of the pattern's required events.
         unit: what a tick of the stream's time is.
     """
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from graphtide.session import Patterns, Records
 
 NEAR_MISSES = 3
-"""Near misses that are shown of each pattern unless told otherwise."""
+"""Near misses that are shown of each pattern by default."""
 
 
 class _Nowhere:
@@ -86,15 +86,15 @@ def explain(
 ) -> Explanations | str:
     """Say how the patterns would be matched: an object that prints as text and that notebooks draw, see `Explanations`.
 
-    A `StreamWarning` tells of records of a stream that could not be used, a `PatternWarning` says what patterns ask that the
-    stream to analyze never had.
+    A `StreamWarning` reports records of a stream that could not be used, a `PatternWarning` names what patterns ask that the
+    analyzed stream never had.
 
     Args:
         pattern: text of one or several patterns, or parsed patterns.
-        statistics_from: a stream whose first records tell the planner what is frequent.
+        statistics_from: a stream whose first records show the planner what is frequent.
         options: see `MatchOptions`.
         analyze: a stream to match first, or several by name (`Inputs`), traced, on one thread and by one plan: then the actual
-            figures stand beside the estimates, with the match funnel and what came near a match.
+            counts stand beside the estimates, with the match funnel and what came near a match.
         near_misses: how many partial matches that came near a match to show of each pattern; under dual simulation, how many
             edges.
         why_not: what to ask of the stream to analyze. Ids of edges: of patterns under dual simulation, why each is in no match,
@@ -107,7 +107,7 @@ def explain(
         InvalidQueryError: the patterns read other streams than those to analyze.
         UnreadableStreamError: a stream cannot be read.
         LimitExceededError: a pattern reached a bound under the policy `fail` while the stream was matched.
-        ValueError: there is no such format, or it is asked why not, but of no stream or of no pattern that can tell.
+        ValueError: there is no such format, or `why_not` has no stream, or no pattern that can answer it.
         TypeError: what should be a pattern or a stream is none.
     """
     if format is not None:
@@ -156,11 +156,11 @@ def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | Non
     if of_events is not None:
         names = family_of(of_events).layout(of_events).events
         message = (
-            f"{others[0]!r} is no question of an event pattern: that is NAME=ID, or several with commas between them;"
+            f"{others[0]!r} is not a question of an event pattern: that is NAME=ID, or several with commas between them;"
             f" {of_events.name!r} has the events {', '.join(names)}"
         )
         raise ValueError(message)
-    message = "why not is asked of edges, but no pattern is under dual simulation; of others the near misses tell"
+    message = "why not is asked of edges, but no pattern is under dual simulation; of others the near misses show it"
     raise ValueError(message)
 
 
@@ -185,7 +185,7 @@ def analyzed(
 ) -> Run:
     """Match a stream, or several by name, traced; what ended the run is its `error`. `reading` says how they are written.
 
-    `why_not` are ids of edges whose fate is told of patterns under dual simulation, and questions of event patterns.
+    `why_not` are ids of edges, to explain their fate by patterns under dual simulation, and questions of event patterns.
 
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.
@@ -201,7 +201,7 @@ def analyzed(
 
 
 def explained(run: Run) -> Explanations:
-    """Lay open the plans of a run that was executed, the actual figures beside the estimates."""
+    """Lay open the plans of a run that was executed, the actual counts beside the estimates."""
     pipeline = run.pipeline
     matcher, plans = pipeline.matcher, pipeline.plans
     reports, funnels = matcher.patterns(), matcher.funnel_of_each()
@@ -228,7 +228,7 @@ def statistics_of(
     Args:
         stream: what to look at.
         options: see `MatchOptions`.
-        notify: told of records looked at that could not be used.
+        notify: called with records looked at that could not be used.
         reading: how the stream is written, with the unit and columns of the options.
 
     Raises:

@@ -25,7 +25,7 @@ class Inputs:
     __slots__ = ("_streams",)
 
     def __init__(self, streams: Mapping[str, object] | None = None, /, **named: object) -> None:
-        """Take streams: a mapping, for names that are no words of Python, or by keywords.
+        """Take streams: a mapping, for names that are not words of Python, or by keywords.
 
         Raises:
             TypeError: a name is given twice.
@@ -42,7 +42,7 @@ class Inputs:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names, in the order in which they were given."""
+        """The names, in the order they were given."""
         return tuple(self._streams)
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
@@ -70,7 +70,7 @@ def flaw_of_streams(patterns: Iterable[AnyPattern], given: Iterable[str] | None,
 
     Args:
         patterns: of one pass.
-        given: names of streams; None for one stream without a name, which is whatever one stream a pattern reads.
+        given: names of streams; None for one stream without a name, for patterns that read any one stream.
         spelling: of streams that are given by name.
     """
     patterns = tuple(patterns)

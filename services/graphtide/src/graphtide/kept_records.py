@@ -1,7 +1,7 @@
 """Records that graph queries read, kept as long as another plan of theirs would begin with them.
 
-Invariant: while `is_whole`, all records are here that queries read within their longest reach before the newest, deletions too,
-in the order of the stream. Past the bound all are given up, and none is kept from then on.
+Invariant: while `is_whole`, all records are here that queries read within their longest lookback before the newest, with
+deletions, in the order of the stream. Past the bound all are given up, and none is kept from then on.
 Cost: the bytes of those records; each is copied a few times, as small batches are joined in pairs of like size.
 """
 
@@ -18,7 +18,7 @@ MOST_BYTES: Final = 1 << 28
 """Bytes that records and state may take where no limit of state is set."""
 
 JOINED: Final = 4_096
-"""Records up to which batches are joined."""
+"""Largest number of records in a batch that joining makes."""
 
 RECOUNTED: Final = 16
 """The share of the bound, as its inverse, after whose growth the bytes beside the records are asked for again."""
@@ -55,7 +55,7 @@ class KeptRecords:
         return tuple(batch for _, batch in self._batches)
 
     def take(self, batch: EdgeBatch, newest: int) -> None:
-        """Take records that queries read; the stream has come to a time."""
+        """Take records that queries read; the stream is now at a time."""
         if not self.is_whole:
             return
         gone = 0

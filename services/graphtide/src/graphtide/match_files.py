@@ -188,7 +188,7 @@ def _distinct(words: Iterable[str]) -> pa.Array:
 
 
 def _numbered(outputs: Mapping[str, Sequence[Output]], columns: Columns, words: dict[str, pa.Array]) -> NumberedWords:
-    """Return what the columns of results of each query are, as the engine is told it."""
+    """Return the columns of results of each query, as the engine takes them."""
     names, labels = words["query"].to_pylist(), words["label"].to_pylist()
     places = [
         (

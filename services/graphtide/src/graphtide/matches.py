@@ -43,7 +43,7 @@ _ROWS: Final = 16_384
 class MatchList(list[Match]):
     """A list of matches that can be made a table.
 
-    It knows the patterns and the stream's unit, if it is told; then even an empty one has all columns.
+    With the patterns and the stream's unit, even an empty one has all columns.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit, *, text
 
     Complexity: O(edges + vertices) a match, in Python; some thousand are there at once, or all where patterns return fields.
     """
-    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+    import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     matches = list(matches) if columns.fields else matches
     typed = _as_texts if texts else _typed
@@ -200,7 +200,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit, *, text
 
 def schema_of(columns: Columns, unit: TimeUnit, fields: Sequence[pa.DataType]) -> pa.Schema:
     """Return the columns of a table of matches; `fields` are the types of what patterns return."""
-    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+    import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     word, time, ids = pa.dictionary(pa.int32(), pa.string()), pa.timestamp(unit.value, tz="UTC"), pa.list_(pa.string())
     types = {
@@ -224,7 +224,7 @@ def schema_of(columns: Columns, unit: TimeUnit, fields: Sequence[pa.DataType]) -
 
 def _as_texts(values: Sequence[FieldValue]) -> pa.Array:
     """Return the values of a field as texts, numbers and lists as JSON."""
-    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+    import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return pa.array(texts, pa.string())
@@ -232,7 +232,7 @@ def _as_texts(values: Sequence[FieldValue]) -> pa.Array:
 
 def _typed(values: Sequence[FieldValue]) -> pa.Array:
     """Return the values of a field as a column of the type that fits all of them; texts where none does."""
-    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+    import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     try:
         return pa.array(values)
@@ -301,7 +301,7 @@ def to_polars(table: pa.Table) -> pl.DataFrame:
 
 def _in_milliseconds(table: pa.Table) -> pa.Table:
     """Return a table whose times in seconds are in milliseconds. Polars does that too, but does not say where it cannot."""
-    import pyarrow as pa  # noqa: PLC0415 - whoever makes no table does not wait for it
+    import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     fields = [
         field.with_type(pa.timestamp("ms", "UTC")) if field.type == pa.timestamp("s", "UTC") else field

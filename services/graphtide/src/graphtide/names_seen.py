@@ -40,7 +40,7 @@ class NamesSeen:
         if not (self._edges or self._vertices or self._attributes):
             return
         records, edges, vertices = batch.labels_among([*self._edges], [*self._vertices])
-        # Whoever misses a name at the end has missed it all along, so that all records are counted.
+        # A name missing at the end was missing all along, so all records are counted.
         self._records += records
         for missing, found in ((self._edges, edges), (self._vertices, vertices)):
             for name in found:

@@ -1,4 +1,4 @@
-"""What is doubtful about patterns, alone or beside a stream's records: sentences, the same by every command and in Python."""
+"""What is questionable in patterns, alone or beside a stream's records: sentences, the same by every command and in Python."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def notes_on(
     declared: Mapping[str, AttributeType],
     matched: Container[str] = (),
 ) -> list[str]:
-    """Return what does not fit the stream, with the pattern of which it is said; one sentence where there is no record.
+    """Return sentences about what does not fit the stream, each with its pattern; one sentence for a stream without records.
 
     Args:
         patterns: which were matched, or are to be.
@@ -40,7 +40,7 @@ def notes_on(
         seen: what the good ones had.
         first: statistics of the first of them.
         declared: types of attributes that were declared.
-        matched: patterns with matches, of which nothing is said but attributes that no record had.
+        matched: patterns with matches; their notes are about attributes that no record had, and about nothing else.
     """
     if not records:
         return ["the stream has no records: nothing is matched"]

@@ -1,4 +1,4 @@
-"""A guard of what one thread may use at a time: a second one is told so, instead of both doing damage."""
+"""A guard of what one thread may use at a time: a second one gets an error, instead of both doing damage."""
 
 from __future__ import annotations
 

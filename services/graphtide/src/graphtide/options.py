@@ -28,14 +28,14 @@ _Given = TypeVar("_Given")
 
 @dataclass(frozen=True, slots=True, init=False)
 class MatchOptions:
-    """What a run is told. Words, such as `"ms-tree"`, `"s"` and `"5s"`, stand for what is meant by them.
+    """Options of a run. Words, such as `"ms-tree"`, `"s"` and `"5s"`, may be given for values.
 
     Attributes:
         engine: name of an engine, or `auto` for the one that is estimated cheapest for each pattern.
         storage: how the `timing` engine stores partial matches.
         strategy: how `sj-tree` splits a pattern and searches; None chooses by Relative Selectivity.
         time_unit: what the stream's `ts` counts.
-        lateness: how much later than a newer record a record may come and still be put in order; later ones are put aside.
+        lateness: how much later than a newer record a record may come and still be put in order; later ones are rejected.
         limits: bounds on each pattern's state and work.
         concurrency: threads of the `timing` engine.
         statistics: what is known of the stream; None to look at its first records.
@@ -156,13 +156,13 @@ class MatchOptions:
 
     @property
     def planner_options(self) -> PlannerOptions:
-        """What is wished of planning."""
+        """Options of the planner."""
         strategy = {} if self.strategy is None else {"sj-tree": self.strategy.value}
         builder = {} if self.builder is None else {AGGREGATION: self.builder}
         return PlannerOptions(self.engine, {"timing": self.storage.value, **strategy, **builder})
 
     def with_planner_options(self, planner_options: PlannerOptions) -> MatchOptions:
-        """Return the same options with what else is wished of planning."""
+        """Return the same options with other planner options."""
         storage, strategy = planner_options.variants.get("timing"), planner_options.variants.get("sj-tree")
         return replace(
             self,

@@ -50,11 +50,11 @@ LOOKED_AT = (256, 4096)
 """Records after which the plans of a stream that is live are made again on all that came so far."""
 
 MOST_ADAPTED = 100
-"""Patterns of edges in one pass up to which plans change with the stream."""
+"""Largest number of edge patterns in one pass whose plans change with the stream."""
 
 
 class Replan(NamedTuple):
-    """A plan that changed: after how many records, of which pattern, from which engine to which."""
+    """A plan that changed: after how many records, the pattern, the old engine and the new one."""
 
     records: int
     pattern: str
@@ -95,7 +95,7 @@ class Pipeline:
             options: how.
             traced: how many near misses of each pattern to keep while it is traced, on one thread and by one plan; None traces
                 nothing.
-            asked: ids of edges whose fate to tell of each traced pattern under dual simulation.
+            asked: ids of edges whose fate to explain by each traced pattern under dual simulation.
             questions: of events, of traced event patterns.
 
         Raises:
@@ -202,7 +202,7 @@ class Pipeline:
         yield from self.matcher.finish()
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside as late since the last call."""
+        """Return the records rejected as late since the last call."""
         return take_dead_letters(self._sequencer)
 
     @property
@@ -252,7 +252,7 @@ class Pipeline:
                     yield matches
                     started = time.perf_counter()
         finally:
-            # Whatever came in between, what was taken is kept.
+            # Also after an error, what was taken is kept.
             if self._kept is not None and len(batch):
                 self._keep_read(self._kept, batch)
         self.match_seconds += time.perf_counter() - started
@@ -267,12 +267,12 @@ class Pipeline:
         kept.take(self.matcher.selected_by_queries(batch), last)
         if not kept.is_whole:
             self.notes.append(
-                "graph queries keep their plans from now on: the records of their windows, with which other plans would begin, "
+                "graph queries keep their plans from now on: the records of their windows, needed to begin with other plans, "
                 f"and their state take over {kept.most:,} bytes. A higher limit of bytes of state lets plans follow the stream"
             )
 
     def _keep_early(self, batch: EdgeBatch, newest: int | None) -> None:
-        """Plan again when enough came: the first batch of a live stream, which may be one record, tells a planner nothing.
+        """Plan again when enough came: a live stream's first batch, maybe one record, gives a planner no information.
 
         What came so far is run through new engines, whose matches are those that were reported: only the cost changes.
         """
@@ -296,7 +296,7 @@ class Pipeline:
         self.plan_seconds += time.perf_counter() - started
 
     def _caught_up(self, plans: tuple[AnyPlan, ...]) -> Matcher | None:
-        """Return engines of these plans that saw what came so far; None if a limit acts, or acted before: it would tell."""
+        """Return engines of these plans that saw what came so far; None if a limit acted or acts now: results would differ."""
         fresh = self._made(plans)
         try:
             for early, newest in self._early:

@@ -1,7 +1,7 @@
 """Charts as SVG: lines and stacked areas, linear or logarithmic axes, a legend, several charts one below the other.
 
-Plain values in, one text out; equal charts give equal texts. There is no style to choose: colours are told apart by people who
-see few of them (Okabe and Ito's), and after all of them lines are dashed.
+Plain values in, one text out; equal charts give equal texts. The style is fixed: people who see few colours can distinguish
+these (Okabe and Ito's), and after all of them lines are dashed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _WIDTH, _HEIGHT = 900, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 270, 36, 52
 _TICKS: Final = 6
 _FEW_POWERS: Final = 100
-"""Ratio of the ends of a logarithmic axis up to which 2 and 5 times the powers of ten have ticks, too."""
+"""With a smaller ratio of its ends, a logarithmic axis has ticks at 2 and 5 times the powers of ten, too."""
 _LEGEND_LINE: Final = 17
 _LONGEST_NAME: Final = 38
 _MOST_MARKS: Final = 60
-"""Points up to which a line shows where they are."""
+"""A line with at most so many points marks each of them."""
 
 
 class Kind(Enum):

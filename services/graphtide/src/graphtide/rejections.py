@@ -1,6 +1,6 @@
 """What of a stream could not be used, and the words that say so.
 
-Records that are bad or late are put aside, and values that no attribute can have are missing. Neither is ever silent: commands
+Records that are bad or late are rejected, and values that no attribute can have are missing. Neither is ever silent: commands
 say it on standard error, functions warn.
 """
 
@@ -27,12 +27,12 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class StreamWarning(UserWarning):
-    """Part of a stream could not be used: records were put aside, or values are missing."""
+    """Part of a stream could not be used: records were rejected, or values are missing."""
 
 
 @dataclass(slots=True)
 class Rejections:
-    """How many records were put aside, and the first of them."""
+    """How many records were rejected, and the first of them."""
 
     count: int = 0
     first: DeadLetter | None = None
@@ -49,7 +49,7 @@ class Rejections:
         return 0 < records <= self.count
 
     def sentences(self, records: int, place: str, how: str) -> list[str]:
-        """Return the sentence that tells of them, nothing if there are none.
+        """Return the sentence about them, nothing if there are none.
 
         Args:
             records: how many there were of all.
@@ -61,11 +61,11 @@ class Rejections:
         were = "was" if self.count == 1 else "were"
         reason = " ".join(self.first.reason.split())
         first = f"the first at {place} {self.first.line} ({reason})"
-        return [f"{self.count:,} of {records:,} record{'s' * (records != 1)} {were} put aside, {first}; {how}"]
+        return [f"{self.count:,} of {records:,} record{'s' * (records != 1)} {were} rejected, {first}; {how}"]
 
 
 def unusable_values_notes(found: Iterable[UnusableValues], place: str) -> list[str]:
-    """Return a sentence for each attribute of which values are missing because none can have them."""
+    """Return a sentence for each attribute whose values are missing because no attribute can have them."""
     return [
         f"attribute {unusable.name!r} was {unusable.found} in {unusable.records:,} record{'s' * (unusable.records != 1)}, "
         f"the first at {place} {unusable.line}; such a value counts as missing"
@@ -88,7 +88,7 @@ def settled_notes(found: Iterable[Settled], patterns: Iterable[AnyPattern], reme
 
 
 def warn(text: str, category: type[Warning] = StreamWarning) -> None:
-    """Warn whoever called into this package."""
+    """Warn the code that called into this package."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back

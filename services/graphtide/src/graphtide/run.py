@@ -1,4 +1,4 @@
-"""The main job: patterns over a stream, matches out, dead letters aside, figures at the end.
+"""The main job: patterns over a stream, matches and dead letters out, counts at the end.
 
 However the run ends, what was found before is written and the summary is true for it.
 """
@@ -66,11 +66,11 @@ class Run:
         reader: where records come from.
         matches: where matches go.
         dead_letters: where bad records go; counted alone if None.
-        on_progress: told after every batch.
+        on_progress: called after every batch.
         error: what ended the run, if not the end of the stream.
         rejections: the records that could not be used.
         interrupt: what interrupted the run, if anything did.
-        until: a time up to which alone records are wanted: nothing is read once all of them came. None wants all.
+        until: the last time of wanted records: nothing is read once all of them came. None wants all.
     """
 
     pipeline: Pipeline
@@ -141,7 +141,7 @@ class Run:
         self._notify()
 
     def _write_all(self, found: Generator[MatchBatch, None, None]) -> None:
-        # A record that completes many matches is under way meanwhile: whatever happens, it ends here.
+        # A record that completes many matches is under way meanwhile: in every case it ends here.
         with contextlib.closing(found):
             for matches in found:
                 self._write(matches)
@@ -152,7 +152,7 @@ class Run:
         else:
             self._unwritten = (matches, 0)
             for lines, place in matches.json_lines():
-                # Before the writing: whoever reads a line may interrupt the run at once.
+                # Before the writing: the reader of a line may interrupt the run at once.
                 self._unwritten = (matches, place)
                 self.matches.write(lines)
             self._unwritten = None
@@ -186,7 +186,7 @@ class Run:
             self.dead_letters.flush()
 
     def unused(self, how: str) -> list[str]:
-        """Return sentences that tell what could not be used; `how` says what shows it."""
+        """Return sentences about what could not be used; `how` says what shows it."""
         return [
             *self.rejections.sentences(self.reader.records, self.reader.place, how),
             *unusable_values_notes(self.reader.unusable_values, self.reader.place),

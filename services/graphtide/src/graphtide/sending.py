@@ -165,12 +165,12 @@ def _chunks(edges: Edges) -> Iterator[list[object]]:
     """Return the edges in lists of some thousand.
 
     Raises:
-        TypeError: those are no edges.
+        TypeError: those are not edges.
     """
     given: object = edges
     if is_record(given):
         given = [given]
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        message = f"a {type(given).__name__} is no edge: give edges, or dictionaries with the keys ts, src, dst, label"
+        message = f"a {type(given).__name__} is not an edge: give edges, or dictionaries with the keys ts, src, dst, label"
         raise TypeError(message)
     return whole(given, _REQUEST)

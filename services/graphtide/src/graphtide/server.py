@@ -57,7 +57,7 @@ class Server:
             headers["Authorization"] = f"Bearer {access.token}"
         self._url = access.url
         if not access.url.lower().startswith(("http://", "https://")):
-            message = f"{access.url!r} is no URL of a server"
+            message = f"{access.url!r} is not a URL of a server"
             scheme, separator, _ = access.url.partition("://")
             raise FatalError(
                 f"{message}: add http://, as in http://{access.url}"
@@ -67,7 +67,7 @@ class Server:
         try:
             self._http = httpx2.Client(base_url=access.url.rstrip("/") + "/api/v1", headers=headers, timeout=_TIMEOUT)
         except (httpx2.InvalidURL, ValueError) as error:
-            message = f"{access.url!r} is no URL of a server: {error}"
+            message = f"{access.url!r} is not a URL of a server: {error}"
             raise FatalError(message) from error
 
     def __enter__(self) -> Self:
@@ -91,11 +91,11 @@ class Server:
         """Return a pattern; None if it is not registered."""
         answer = self._request("GET", _path(name))
         # The address of a name such as `p:pause` is that of an action, so no pattern is registered under it.
-        nobody = answer.status_code == 404 or (answer.status_code == 405 and ":" in name)
-        return None if nobody else _pattern(_checked(answer))
+        is_missing = answer.status_code == 404 or (answer.status_code == 405 and ":" in name)
+        return None if is_missing else _pattern(_checked(answer))
 
     def stream(self, name: str) -> StreamDetails | None:
-        """Return a stream and how it stands; None if there is none, or the server does not tell."""
+        """Return a stream and its progress; None if the stream is unknown."""
         answer = self._request("GET", _stream_path(name))
         return None if answer.status_code == 404 else msgspec.json.decode(_checked(answer).content, type=StreamDetails)
 
@@ -117,7 +117,7 @@ class Server:
         self._send("DELETE", _stream_path(name))
 
     def behind(self, name: str) -> int | None:
-        """Return how many edges wait for a pattern; None if nobody runs it."""
+        """Return how many edges wait for a pattern; None if no matcher runs it."""
         return msgspec.json.decode(self._send("GET", f"{_path(name)}/statistics").content, type=PatternStatistics).behind
 
     def matches(self, name: str, most: int) -> Iterator[MatchAt]:
@@ -160,7 +160,7 @@ class Server:
         return _pattern(self._send("PATCH", _path(seen.name), body, {"If-Match": f'"{seen.etag}"'}))
 
     def change_any(self, name: str, body: dict[str, Json]) -> Pattern:
-        """Change a pattern, whatever it is by now."""
+        """Change a pattern in its current version."""
         return _pattern(self._send("PATCH", _path(name), body, {"If-Match": "*"}))
 
     def act(self, name: str, action: str) -> Pattern:
@@ -168,7 +168,7 @@ class Server:
         return _pattern(self._send("POST", f"{_path(name)}:{action}"))
 
     def delete(self, name: str, etag: str | None = None, *, force: bool = False) -> None:
-        """Delete a pattern: as it was seen, or whatever it is by now; a view that others read with `force` alone."""
+        """Delete a pattern, as it was seen or in its current version; a view that others read with `force` alone."""
         self._send(
             "DELETE",
             f"{_path(name)}?force=true" if force else _path(name),

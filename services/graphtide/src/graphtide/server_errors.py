@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 ALL_REJECTED: Final = "all-rejected"
-"""Code of a request of which no edge could be used."""
+"""Code of a request without a usable edge."""
 
 NOT_FOUND: Final = "not-found"
 MALFORMED: Final = "malformed"
@@ -132,7 +132,7 @@ class _Problem(msgspec.Struct, frozen=True):
 
 
 def error_of(answer: httpx2.Response) -> ServerError:
-    """Return the error that an answer is, of which all was read."""
+    """Return the error that an answer is; the answer was read whole."""
     try:
         known = msgspec.json.decode(answer.content, type=_Problem)
         document: dict[str, Any] = msgspec.json.decode(answer.content)

@@ -60,11 +60,11 @@ Ids = str | tuple[str, ...]
 
 
 class MatchRecord(msgspec.Struct, frozen=True):
-    """What was told of a match, of any family; times are as the stream counts them. Hashable, and equal by value.
+    """A match as it was reported, of any family; times are as the stream counts them. Hashable, and equal by value.
 
     A match of edges has `edges` and `vertices` by name, one of events `events`, and `count` where it counts. A result of
-    a graph query has `label`, the interval `valid`, and `src` and `dst`, or `bindings` where it is no edge; `path` where
-    it tells one.
+    a graph query has `label`, the interval `valid`, and `src` and `dst`, or `bindings` where it is not an edge; `path` where
+    it returns one.
     """
 
     match_id: str

@@ -59,13 +59,13 @@ _STREAMS: Final = (
 _DECLARED = "MatchOptions(types={{{column!r}: 'number'}})"
 
 MOST_LETTERS = 100_000
-"""Records put aside that are kept until they are taken; of more, nothing but their number is."""
+"""Rejected records that are kept until they are taken; those past this number are counted alone."""
 
 
 def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None) -> Matches:
     """Find the matches of the pattern in a stream; iterating gives them as their last edges arrive.
 
-    Records that are bad or late are put aside, with a `StreamWarning` that names the first; `take_dead_letters` of what is
+    Records that are bad or late are rejected, with a `StreamWarning` that names the first; `take_dead_letters` of what is
     returned gives them. A table is put in order of time first, so none of its records is late. At the end of the stream a
     `PatternWarning` says what patterns ask that it never had: labels, types of events, attributes.
 
@@ -92,11 +92,11 @@ class Session:
     """Patterns over a stream that comes piece by piece.
 
     Use `push` and, at the end, `finish`; or `run` for a whole stream. Records of all pieces are one stream in order of time;
-    what comes later than `options.lateness` allows is put aside. `finish` warns of what was put aside and not taken; where all
-    that came so far was, `push` does.
+    what comes later than `options.lateness` allows is rejected. `finish` warns of rejected records that were not taken; if all
+    records so far were rejected, `push` does.
 
-    A context manager: leaving its block closes the session. It does not `finish` it, for nobody would get the matches; records
-    that were held back then are told by a `StreamWarning`. To be used by one thread at a time: a call while another thread's
+    A context manager: leaving its block closes the session. It does not `finish` it, because the matches would be lost; a
+    `StreamWarning` reports records that were held back then. To be used by one thread at a time: a call while another thread's
     is under way raises RuntimeError and changes nothing.
     """
 
@@ -127,7 +127,7 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        """Close, and where nothing was raised tell of records that were held back."""
+        """Close; without an error, warn of records that were held back."""
         held = self._pipeline.held_back if not self._over else 0
         self.close()
         if held and value is None:
@@ -156,7 +156,7 @@ class Session:
         """Take a whole stream and its end; return the matches, to be iterated. Raises as `match`."""
         self._refuse_after_end()
         if isinstance(records, AsyncIterable) and not isinstance(records, Iterable):
-            from graphtide.asynchronous import Bridge  # noqa: PLC0415 - whoever has no event loop does not wait for asyncio
+            from graphtide.asynchronous import Bridge  # noqa: PLC0415 - without an event loop there is no wait for asyncio
 
             source = Bridge(records)
             return Matches(self, self._open(source, live=True), source)
@@ -182,7 +182,7 @@ class Session:
         return self._pipeline.replans
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call: bad ones and late ones, the first `MOST_LETTERS` of them."""
+        """Return the records rejected since the last call: bad ones and late ones, the first `MOST_LETTERS` of them."""
         with self._alone:
             if self._reader is not None:
                 self._collect(self._reader)
@@ -197,13 +197,13 @@ class Session:
     def _take(self, reader: Reader) -> Generator[MatchBatch, None, None]:
         self._refuse_after_end()
         self._reader = reader
-        # All pieces are one stream: ordinals, which are ids where a record gives none, go on.
+        # All pieces are one stream: ordinals, which are ids where a record gives none, continue.
         reader.start_at(self._records)
         for batch in reader.batches():
             yield from self._pipeline.push(batch, reader)
             self._collect(reader)
             if self._rejections.is_all(self._records):
-                # Whoever waits for the first match of a stream without end should not wait for this too.
+                # A caller that waits for the first match of a stream without end should not wait for this too.
                 self._warn(reader)
         self._collect(reader)
         self._settled |= {(each.column, each.text, each.line): each for each in reader.settled}
@@ -231,7 +231,7 @@ class Session:
             raise ValueError(message)
 
     def _collect(self, reader: Reader) -> None:
-        """Take what was put aside by now."""
+        """Take what was rejected by now."""
         letters = [*reader.take_dead_letters(), *self._pipeline.take_dead_letters()]
         self._rejections.add(letters)
         self._dead_letters += letters[: MOST_LETTERS - len(self._dead_letters)]
@@ -264,7 +264,7 @@ class Session:
 
     @contextlib.contextmanager
     def _warning_later(self) -> Iterator[None]:
-        """Let warnings wait for `_take_warnings`: in another thread they would name nobody."""
+        """Let warnings wait for `_take_warnings`: in another thread they would name no caller."""
         before, self._notify = self._notify, lambda text, category: self._reported.append((text, category))
         try:
             yield
@@ -315,7 +315,7 @@ def opened(records: Records, options: ReaderOptions) -> Reader:
         hint = "; of a file give its path"
     elif isinstance(records, AsyncIterable):
         hint = "; matches of an asynchronous one come by async for over match() or run()"
-    message = f"a {type(records).__name__} is no stream of records: {_STREAMS}{hint}"
+    message = f"a {type(records).__name__} is not a stream of records: {_STREAMS}{hint}"
     raise TypeError(message)
 
 

@@ -1,4 +1,4 @@
-"""Snapshots of statistics as charts: those of paper 003's Figures 6 and 7, and the figures of a stream over time."""
+"""Snapshots of statistics as charts: those of paper 003's Figures 6 and 7, and measurements of a stream over time."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _Window(NamedTuple):
 
 
 class _OverTime:
-    """The windows over an axis of dates; or of time since the start, where times are no dates."""
+    """The windows over an axis of dates; or of time since the start, if times are not dates."""
 
     def __init__(self, snapshots: Sequence[StatisticsSnapshot], unit: TimeUnit) -> None:
         seen = [(snapshot, snapshot.window) for snapshot in snapshots if snapshot.window is not None and snapshot.edges]
@@ -84,13 +84,13 @@ class _OverTime:
             self.axis = Axis(f"{name} since the start")
         self.windows = [_Window(((window.start + window.end) / 2 - start) / scale, snapshot) for snapshot, window in seen]
 
-    def series(self, name: str, figure: Callable[[StatisticsSnapshot], float]) -> Series:
-        """Return a figure of each window, at its middle."""
-        return Series(name, tuple((at, figure(snapshot)) for at, snapshot in self.windows))
+    def series(self, name: str, measure: Callable[[StatisticsSnapshot], float]) -> Series:
+        """Return a measurement of each window, at its middle."""
+        return Series(name, tuple((at, measure(snapshot)) for at, snapshot in self.windows))
 
-    def chart(self, title: str, y: str, figures: Mapping[str, Callable[[StatisticsSnapshot], float]]) -> Chart:
-        """Return lines of figures."""
-        return Chart(title, self.axis, Axis(y), tuple(self.series(name, figure) for name, figure in figures.items()))
+    def chart(self, title: str, y: str, measures: Mapping[str, Callable[[StatisticsSnapshot], float]]) -> Chart:
+        """Return lines of measurements."""
+        return Chart(title, self.axis, Axis(y), tuple(self.series(name, measure) for name, measure in measures.items()))
 
 
 def _types(over_time: _OverTime, types: Mapping[str, set[EdgeType]], every: set[EdgeType]) -> Chart:

@@ -54,7 +54,7 @@ class OfSession(Protocol):
         ...
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call."""
+        """Return the records rejected since the last call."""
         ...
 
     def _run(self, reader: Reader) -> Generator[MatchBatch, None, None]:
@@ -112,14 +112,14 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
         """Return the next match. Raises as `match`, and RuntimeError where another task waits for it."""
         while (found := self._waiting.take()) is None:
             if self._steps is None:
-                from graphtide.asynchronous import Steps  # noqa: PLC0415 - whoever has no event loop does not wait for asyncio
+                from graphtide.asynchronous import Steps  # noqa: PLC0415 - without an event loop there is no wait for asyncio
 
                 self._steps = Steps(_Step(self._session, self._waiting), self._source)
                 weakref.finalize(self, _forget, self._steps, self._source)
             try:
                 batch = await self._steps.next()
             finally:
-                # Told here, where whoever waits can be named.
+                # Warned here, where the caller that waits can be named.
                 for text, category in self._session._take_warnings():  # noqa: SLF001 - a part of the session
                     warn(text, category)
             if batch is None:
@@ -162,23 +162,23 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
         return to_polars(self.to_arrow())
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call; see `Session.take_dead_letters`."""
+        """Return the records rejected since the last call; see `Session.take_dead_letters`."""
         return self._session.take_dead_letters()
 
     def close(self) -> None:
-        """Let go of the stream; done by itself at its end. Nothing comes after it."""
-        self._let_go()
+        """Close the stream; done by itself at its end. Nothing comes after it."""
+        self._release()
         if self._steps is not None:
             _forget(self._steps, self._source)
 
     async def aclose(self) -> None:
-        """Do the same in an event loop: after what is under way there, for which it waits unless its source blocks."""
+        """Do the same in an event loop: waits for what is under way there, unless its source blocks."""
         if self._steps is None:
-            self._let_go()
+            self._release()
         else:
-            await self._steps.close(self._let_go)
+            await self._steps.close(self._release)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         with self._session._alone:  # noqa: SLF001 - a part of the session
             self._waiting.close()
             self._found.close()

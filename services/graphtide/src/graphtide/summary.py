@@ -1,4 +1,4 @@
-"""What a run did, in figures."""
+"""What a run did, in counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class PatternSummary(msgspec.Struct, frozen=True):
     `candidates` counts pairs of a record and a query edge it satisfied, `discarded` those of them that no partial match could
     use; `unmatched_edges` are the query edges that no record could be by itself: often a label or a constant that the stream
     does not have. `paused` and `limited` say what its limits did. Of an event pattern `timeouts` counts beginnings that did not
-    end in time, and what it held is told of all patterns of its unit. `suppressed` counts matches that ONE PER left untold.
+    end in time, and what it held counts for all patterns of its unit. `suppressed` counts matches that ONE PER suppressed.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         read: records read, those of no use too.
         records: records taken by the matcher: read, less `dead_letters` and `duplicates`.
-        matches: matches reported, retractions left aside.
+        matches: matches reported, without retractions.
         seconds: from the first byte read to the last match written, without start-up and planning.
         records_per_second: `records` by `seconds`.
         engine: name of the engine, or `mixed`.
@@ -42,7 +42,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         match_seconds: the part of `seconds` spent matching.
         peak_partial_matches: most partial matches alive at once.
         peak_state_bytes: most bytes of state alive, sampled between chunks of the stream.
-        dead_letters: records put aside.
+        dead_letters: records rejected.
         duplicates: records dropped because their id was in the window.
         relevant: records whose labels some query edge has.
         deletions: deletions of an edge that was held.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ValidResultsSink:
-    """Takes what is told of results, and writes those that are valid at an instant once all was taken."""
+    """Takes results as they are reported; at the end, writes those that are valid at an instant."""
 
     def __init__(self, at: EventTime, sink: MatchSink) -> None:
         """Prepare for an instant; `sink` is where the records of its results go."""
@@ -23,7 +23,7 @@ class ValidResultsSink:
         self._valid = ValidResults(at)
 
     def take(self, matches: MatchBatch) -> None:
-        """Take what is told; what is told after the instant counts for nothing."""
+        """Take reports of results; those after the instant count for nothing."""
         for found in matches:
             if isinstance(found, IntervalMatch):
                 self._valid.take(found)

@@ -90,7 +90,7 @@ def test_an_attribute_that_history_does_not_have_is_shown_in_the_text(pattern: P
     assert reason.startswith("line 1, column")
     assert line[caret.index("^") :].startswith("x.amonut")
     assert hint == "hint: did you mean 'amount'?"
-    # A run that cannot begin leaves nothing that the next one had to remove.
+    # A run that cannot begin leaves nothing for the next one to remove.
     pattern.write_text(PATTERN)
     assert run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl").exit_code == 0
     assert len((pattern.parent / "m.jsonl").read_bytes().splitlines()) == 1
@@ -98,20 +98,20 @@ def test_an_attribute_that_history_does_not_have_is_shown_in_the_text(pattern: P
 
 def test_finished_slices_of_an_earlier_run_are_not_taken_unasked(pattern: Path) -> None:
     (pattern.parent / "m.parquet.run").mkdir()
-    with pytest.raises(FatalError, match=r"--resume m\.parquet\.run goes on"):
+    with pytest.raises(FatalError, match=r"continue with --resume m\.parquet\.run"):
         run(pattern, "history.parquet", "--output", "m.parquet")
 
 
 @pytest.mark.usefixtures("in_one_process")
-def test_records_put_aside_are_told_and_where_all_were_it_is_no_success(pattern: Path) -> None:
+def test_rejected_records_are_reported_and_where_all_were_it_is_not_a_success(pattern: Path) -> None:
     edges = "ts,src,dst,label\n1,a,b,pays\n2,b,c,pays\n"
     (pattern.parent / "some.csv").write_text(edges + "soon,b,c,pays\n")
     (pattern.parent / "none.csv").write_text("ts,src,dst,label\nsoon,b,c,pays\nlater,b,c,pays\n")
     some = run(pattern, "some.csv", "--source", "csv", "--output", "some.jsonl")
     none = run(pattern, "none.csv", "--source", "csv", "--output", "none.jsonl")
     assert (some.exit_code, none.exit_code) == (0, 3)
-    assert "graphtide: 1 record was put aside; " in some.stderr
-    assert "graphtide: 2 records were put aside; " in none.stderr
+    assert "graphtide: 1 record was rejected; " in some.stderr
+    assert "graphtide: 2 records were rejected; " in none.stderr
     assert (pattern.parent / "some.jsonl").read_text().count("\n") == 1
 
 
@@ -126,7 +126,7 @@ def without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_a_cluster")
-def test_what_is_not_there_is_told_before_spark_starts(pattern: Path) -> None:
+def test_what_is_missing_is_reported_before_spark_starts(pattern: Path) -> None:
     (pattern.parent / "h.csv").write_text("ts,src,dst,label,amount\n1,a,b,pays,5\n")
     with pytest.raises(UnreadableStreamError, match=r"none\.csv: there is no such file"):
         run(pattern, "none.csv", "--source", "csv")
@@ -143,7 +143,7 @@ def test_what_is_not_there_is_told_before_spark_starts(pattern: Path) -> None:
     assert {path.name for path in pattern.parent.iterdir()} == {"p.gtp", "h.csv"}
 
 
-def test_java_that_is_not_there_is_told_with_what_is_looked_for(pattern: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_is_reported_with_what_is_looked_for(pattern: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (pattern.parent / "h.csv").write_text("ts,src,dst,label\n1,a,b,pays\n")
     monkeypatch.setenv("JAVA_HOME", str(pattern.parent))
     with pytest.raises(FatalError, match="Spark needs Java 17 or newer, and JAVA_HOME is"):
@@ -156,7 +156,7 @@ def test_java_that_is_not_there_is_told_with_what_is_looked_for(pattern: Path, m
 
 @pytest.mark.usefixtures("in_one_process")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_end_that_was_asked_for_is_told_and_the_summary_is_true(
+def test_an_end_that_was_asked_for_is_reported_and_the_summary_is_true(
     pattern: Path, monkeypatch: pytest.MonkeyPatch, number: int, status: int
 ) -> None:
     (pattern.parent / "h.csv").write_text("ts,src,dst,label\n1,a,b,pays\n2,b,c,pays\n")
@@ -171,7 +171,7 @@ def test_an_end_that_was_asked_for_is_told_and_the_summary_is_true(
         patched.setattr(OneProcess, "match", interrupted)
         ended = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json")
     assert ended.exit_code == status
-    assert "interrupted; finished slices are in m.jsonl.run: --resume m.jsonl.run goes on" in ended.stderr
+    assert "interrupted; finished slices are in m.jsonl.run: --resume m.jsonl.run continues" in ended.stderr
     emitted = json.loads((pattern.parent / "s.json").read_text())
     assert (emitted["outcome"], emitted["matches"]) == ("interrupted", 1)
     again = run(pattern, "h.csv", "--source", "csv", "--output", "m.jsonl", "--summary", "s.json", "--resume", "m.jsonl.run")
@@ -253,7 +253,7 @@ def test_patterns_that_history_cannot_be_searched_for_are_left_out_and_the_other
 
 
 @pytest.mark.parametrize("name", [name for name in LEFT_OUT if name != "viewer"])
-def test_a_file_of_which_nothing_can_be_searched_is_refused_with_the_reason(pattern: Path, name: str) -> None:
+def test_a_file_without_anything_to_search_is_refused_with_the_reason(pattern: Path, name: str) -> None:
     pattern.write_text(LEFT_OUT[name])
     with pytest.raises(InvalidQueryError, match=name):
         run(pattern, history(pattern.parent))

@@ -50,7 +50,7 @@ def test_unknown_attribute_names_its_place_and_the_nearest_column(tmp_path: Path
     assert "did you mean 'amount'?" in ended.stderr
 
 
-def test_a_condition_that_holds_without_the_attribute_is_no_error(tmp_path: Path) -> None:
+def test_a_condition_that_holds_without_the_attribute_is_not_an_error(tmp_path: Path) -> None:
     ended = run(tmp_path, GOOD.replace("ORDER", "WHERE x.note IS NULL ORDER"), HEADER + ROWS)
     assert ended.returncode == 0
     assert len(ended.stdout.splitlines()) == 1
@@ -81,7 +81,7 @@ def test_a_label_never_seen_matches_nothing_and_is_named(tmp_path: Path) -> None
     assert summary(tmp_path)["patterns"][0]["unmatched_edges"] == ["y"]  # type: ignore[index] # plain JSON
 
 
-def test_malformed_rows_are_put_aside_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_malformed_rows_are_rejected_and_the_rest_is_read(tmp_path: Path) -> None:
     rows = "1,a,b,pays,5\nsoon,b,c,pays,6\n1,b\n2,b,c,pays,6\n"
     ended = run(tmp_path, GOOD, HEADER + rows, "--dead-letters", tmp_path / "dead.jsonl")
     assert ended.returncode == 0
@@ -97,7 +97,7 @@ def test_a_negative_timestamp_is_an_instant_before_the_epoch(tmp_path: Path) -> 
     assert json.loads(ended.stdout)["first_ts"] == -5
 
 
-def test_records_later_than_the_lateness_are_put_aside_and_others_put_in_order(tmp_path: Path) -> None:
+def test_records_later_than_the_lateness_are_rejected_and_others_put_in_order(tmp_path: Path) -> None:
     rows = "10,a,b,pays,5\n12,x,y,pays,1\n11,b,c,pays,6\n2,c,d,pays,7\n"
     ended = run(tmp_path, GOOD, HEADER + rows, "--lateness", "3", "--dead-letters", tmp_path / "dead.jsonl")
     assert [json.loads(line)["edges"] for line in ended.stdout.splitlines()] == [{"x": "0", "y": "2"}]
@@ -137,12 +137,12 @@ def test_memory_does_not_grow_with_bad_records(tmp_path: Path) -> None:
     many.write_text(HEADER + "a,\n" * 2_000_000)
 
     first = "the first at line 2 (expected 5 fields, found 2)"
-    of_many = mebibytes(tmp_path, many, 3, f"2,000,000 of 2,000,000 records were put aside, {first}")
-    assert of_many < mebibytes(tmp_path, few, 3, f"500,000 of 500,000 records were put aside, {first}") + 80
+    of_many = mebibytes(tmp_path, many, 3, f"2,000,000 of 2,000,000 records were rejected, {first}")
+    assert of_many < mebibytes(tmp_path, few, 3, f"500,000 of 500,000 records were rejected, {first}") + 80
     assert (tmp_path / "dead.jsonl").read_bytes().count(b"\n") == 500_000
 
 
-def test_a_field_without_an_end_is_put_aside_with_its_beginning_and_what_follows_is_read(tmp_path: Path) -> None:
+def test_a_field_without_an_end_is_rejected_with_its_beginning_and_what_follows_is_read(tmp_path: Path) -> None:
     stream = tmp_path / "s.csv"
     with stream.open("w") as file:
         file.write(HEADER + '1,a,b,pays,"')
@@ -152,7 +152,7 @@ def test_a_field_without_an_end_is_put_aside_with_its_beginning_and_what_follows
 
     # A record has a bound of 16 MiB, and there are a few copies of its beginning at once.
     said = (
-        "1 of 2 records was put aside, the first at line 2 (the record is longer than 16777216 bytes; its first 65536 are kept)"
+        "1 of 2 records was rejected, the first at line 2 (the record is longer than 16777216 bytes; its first 65536 are kept)"
     )
     assert mebibytes(tmp_path, stream, 0, said) < 350
 
@@ -161,7 +161,7 @@ def test_a_field_without_an_end_is_put_aside_with_its_beginning_and_what_follows
     assert letter["reason"] == "the record is longer than 16777216 bytes; its first 65536 are kept"
 
 
-def test_letters_are_there_while_the_stream_goes_on(tmp_path: Path) -> None:
+def test_letters_are_there_while_the_stream_continues(tmp_path: Path) -> None:
     (tmp_path / "p.gtp").write_text(GOOD)
     letters = tmp_path / "dead.jsonl"
     command = [sys.executable, "-m", "graphtide", "match", str(tmp_path / "p.gtp"), "-", "--dead-letters", str(letters)]
@@ -275,7 +275,7 @@ def test_a_full_disk_is_said_in_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("match",), ("match", "--nonsense"), ("explain", "x", "--format", "xml"), ("nonsense",)])
-def test_a_wrong_call_is_told_how_to_call(arguments: tuple[str, ...]) -> None:
+def test_a_wrong_call_is_answered_with_how_to_call(arguments: tuple[str, ...]) -> None:
     ended = graphtide(*arguments)
     assert ended.returncode in (1, 2)
     assert "Traceback" not in ended.stderr

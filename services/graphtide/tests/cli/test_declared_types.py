@@ -1,4 +1,4 @@
-"""What a column holds: settled by a stream's beginning, declared by `--type` and `--schema`, and told where it matters."""
+"""What a column holds: settled by a stream's beginning, declared by `--type` and `--schema`, and reported where it matters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_column_with_a_leading_zero_holds_texts_in_every_line(folder: Path) ->
     assert (found(result), result.returncode, result.stderr) == (["three"], 0, "")
 
 
-def test_a_column_of_texts_that_a_pattern_takes_for_numbers_is_told_with_what_to_do(folder: Path) -> None:
+def test_a_column_of_texts_that_a_pattern_takes_for_numbers_is_reported_with_what_to_do(folder: Path) -> None:
     result = graphtide_match("amount.gtp", "s.csv")
     assert (found(result), result.returncode) == ([], 0)
     assert result.stderr.startswith(
@@ -54,10 +54,10 @@ def test_a_column_of_texts_that_a_pattern_takes_for_numbers_is_told_with_what_to
     )
 
 
-def test_a_declared_type_puts_aside_what_is_not_of_it(folder: Path) -> None:
+def test_a_declared_type_rejects_what_is_not_of_it(folder: Path) -> None:
     result = graphtide_match("amount.gtp", "s.csv", "--type", "amount:number")
     assert (found(result), result.returncode) == (["two"], 0)
-    assert '1 of 3 records was put aside, the first at line 4 (amount "unknown" is not of the type number' in result.stderr
+    assert '1 of 3 records was rejected, the first at line 4 (amount "unknown" is not of the type number' in result.stderr
 
 
 def test_a_schema_file_declares_and_an_option_comes_before_it(folder: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_schema_file_declares_and_an_option_comes_before_it(folder: Path) -> N
     assert found(result) == ["two"]
 
 
-def test_json_of_another_type_is_put_aside(folder: Path) -> None:
+def test_json_of_another_type_is_rejected(folder: Path) -> None:
     result = graphtide_match("zip.gtp", "s.jsonl", "--type", "zip:string")
     assert result.returncode == 3
     assert 'zip "77" is not of the type string, which was declared' in result.stderr
@@ -78,7 +78,7 @@ WRONG = {
     ("--type", "zip:text"): "there is no type 'text' for 'zip', but string, integer, number, boolean",
     ("--type", "zip:strng"): "did you mean 'string'?",
     ("--type", "src:string"): "'src' is not an attribute",
-    ("--type", "zpi:string"): "s.csv: a type is declared of 'zpi', but there is no such column; did you mean 'zip'?",
+    ("--type", "zpi:string"): "s.csv: a type is declared for 'zpi', but there is no such column; did you mean 'zip'?",
     ("--schema", "none.json"): "none.json: no such file",
     ("--schema", "s.csv"): "s.csv: this is not a schema",
     ("--schema", "odd.json"): "odd.json: this is not a schema: there is no type 'x' for 'zip'",
@@ -100,7 +100,7 @@ def test_python_declares_too_and_is_warned(folder: Path) -> None:
     with pytest.warns(graphtide.StreamWarning, match=r"MatchOptions\(types=\{'amount': 'number'\}\) reads it otherwise"):
         assert list(graphtide.match(pattern, "s.csv")) == []
     options = graphtide.MatchOptions(types={"amount": "number"})
-    with pytest.warns(graphtide.StreamWarning, match="1 of 3 records was put aside"):
+    with pytest.warns(graphtide.StreamWarning, match="1 of 3 records was rejected"):
         assert [match.edges["x"] for match in graphtide.match(pattern, "s.csv", options)] == ["two"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

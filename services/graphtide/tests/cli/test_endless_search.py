@@ -106,7 +106,7 @@ def ended(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str]:
     return process.returncode, shown.decode()
 
 
-def test_a_bound_on_work_lets_the_others_go_on(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_bound_on_work_lets_the_others_continue(files: tuple[Path, Path], tmp_path: Path) -> None:
     arguments = ["--engine", "re-search", "--limit-work", "1000", "--on-limit", "pause", "--summary", tmp_path / "summary.json"]
     command = [sys.executable, "-m", "graphtide", "match", *files, *arguments]
     ended = subprocess.run([str(each) for each in command], capture_output=True, text=True, timeout=60, check=False)

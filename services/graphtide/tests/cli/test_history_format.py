@@ -1,4 +1,4 @@
-"""`graphtide backfill` tells the format of history by the names of its files, and says what helps where they do not tell."""
+"""`graphtide backfill` takes the format of history from the names of its files, or says what helps."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def written(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.csv.gz", "e.jsonl", "e.parquet", "e.arrow"])
-def test_the_names_of_files_tell_their_format(pattern: Path, name: str) -> None:
+def test_the_names_of_files_give_their_format(pattern: Path, name: str) -> None:
     written(pattern.parent / "history" / name)
     (pattern.parent / "history" / "_SUCCESS").touch()
     assert run(pattern, "history/", "--output", "m.jsonl").exit_code == 0
     assert len((pattern.parent / "m.jsonl").read_bytes().splitlines()) == 1
 
 
-def test_where_no_name_tells_the_first_bytes_do(pattern: Path) -> None:
+def test_where_no_name_gives_it_the_first_bytes_do(pattern: Path) -> None:
     written(pattern.parent / "e.parquet")
     (pattern.parent / "e.parquet").rename(pattern.parent / "part-0")
     assert run(pattern, "part-0", "--output", "m.jsonl").exit_code == 0
@@ -69,13 +69,13 @@ def test_where_no_name_tells_the_first_bytes_do(pattern: Path) -> None:
             "history",
             r"a\.csv is csv, but .*b\.parquet is parquet: .* '\*\.csv', or say it with --source",
         ),
-        (("a.csv", "notes.txt"), "history", r"notes\.txt: its name does not tell its format"),
+        (("a.csv", "notes.txt"), "history", r"notes\.txt: its name does not show its format"),
         ((), "history", "history: there is no file in it"),
         ((), "absent", "absent: there is no such file"),
         ((), "localhost:9092/graphtide.ordered.flows.v1", "a topic is history with --source kafka"),
     ],
 )
-def test_history_whose_format_cannot_be_told_is_refused_with_what_helps(
+def test_history_of_unknown_format_is_refused_with_what_helps(
     pattern: Path, names: tuple[str, ...], location: str, said: str
 ) -> None:
     (pattern.parent / "history").mkdir()

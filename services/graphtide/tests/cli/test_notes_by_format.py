@@ -1,4 +1,4 @@
-"""An attribute that no record ever had is noted whatever the format of the stream and the family of the pattern."""
+"""An attribute that no record ever had is noted in every format of the stream and by every family of the pattern."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_python_warns_once_at_the_end(tmp_path: Path, form: StreamFormat, family
     assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_declared_texts_are_no_numbers(tmp_path: Path) -> None:
+def test_declared_texts_are_not_numbers(tmp_path: Path) -> None:
     text = "PATTERN p MATCH (a)-[x:pay]->(b) WHERE x.amount > '5' ON s WINDOW 10s"
     path = stream(tmp_path, CSV, 3)
     assert list(graphtide.match(text, path, MatchOptions(types={"amount": "string"}))) == []

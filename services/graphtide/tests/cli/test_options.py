@@ -70,7 +70,7 @@ MATCH = ("match", "p.gtp", "s.csv")
         (("dev", "up", "--lateness", PAST), f"less than or equal to {2**63 - 1}"),
         (("dev", "up", "--max-ahead", f"{PAST}w"), "is longer than times can be apart"),
         (("backfill", "p.gtp", "s.csv", "--source", "csv", "--slice", f"{PAST}w"), "is longer than times can be apart"),
-        (("backfill", "p.gtp", "s.csv", "--source", "csv", "--from", PAST), f"'{PAST}' is no time of a stream"),
+        (("backfill", "p.gtp", "s.csv", "--source", "csv", "--from", PAST), f"'{PAST}' is not a time of a stream"),
         (("backfill", "p.gtp", "s.csv", "--source", "csv", "--limit-work", PAST), f"less than or equal to {2**63 - 1}"),
         (("wait", "p", "--timeout", "nan"), "greater than or equal to 0"),
         (("tail", "p", "--count", PAST), f"less than or equal to {2**63 - 1}"),
@@ -111,7 +111,7 @@ def test_options_of_python_are_refused_in_words_too() -> None:
         MatchOptions(max_pending=-1)
 
 
-def test_the_summary_goes_to_standard_output_and_tells_what_was_left_out() -> None:
+def test_the_summary_goes_to_standard_output_and_counts_what_was_left_out() -> None:
     ended = run(*MATCH, "--summary", "-")
     match, summary = (json.loads(line) for line in ended.stdout.splitlines())
     assert match["edges"] == {"x": "1", "y": "2"}
@@ -149,7 +149,7 @@ def test_a_missing_file_of_patterns_is_status_3(call: tuple[str, ...]) -> None:
 def test_the_url_of_a_server_has_a_scheme(call: tuple[str, ...]) -> None:
     error = run(*call, "--server", "localhost:8080").exception
     assert isinstance(error, GraphtideError)
-    assert str(error) == "'localhost:8080' is no URL of a server: add http://, as in http://localhost:8080"
+    assert str(error) == "'localhost:8080' is not a URL of a server: add http://, as in http://localhost:8080"
     assert "neither http:// nor https://" in str(run(*call, "--server", "ftp://localhost").exception)
 
 

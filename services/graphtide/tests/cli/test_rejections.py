@@ -1,4 +1,4 @@
-"""Records that could not be used are never left out without a word, whatever the verb."""
+"""Every verb reports the records that could not be used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10\n"
 HEADER = "ts,src,dst,label,amount\n"
 SOME = HEADER + "10,a,b,pays,5\nsoon,b,c,pays,6\n11,b\n11,b,c,pays,6\n3,c,d,pays,1\n12,b,,pays,1\n"
-EMITTED = 'graphtide: 4 of 6 records were put aside, the first at line 3 (ts "soon" is not an integer); '
+EMITTED = 'graphtide: 4 of 6 records were rejected, the first at line 3 (ts "soon" is not an integer); '
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_where_they_are_kept_it_says_so(folder: Path, verb: str) -> None:
 def test_status_3_where_none_could_be_used(folder: Path, verb: str) -> None:
     ended = graphtide(folder, *VERBS[verb], "none.csv")
     assert ended.returncode == 3
-    assert "2 of 2 records were put aside, the first at line 2" in ended.stderr
+    assert "2 of 2 records were rejected, the first at line 2" in ended.stderr
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -79,10 +79,10 @@ def test_the_file_of_letters_is_this_runs_from_the_start(folder: Path, verb: str
     assert (folder / "dead.jsonl").read_text() == ""
 
 
-def test_a_format_that_is_not_the_files_is_no_success(folder: Path) -> None:
+def test_a_format_that_is_not_the_files_is_not_a_success(folder: Path) -> None:
     ended = graphtide(folder, "match", "p.gtp", "good.csv", "--format", "jsonl", "--summary", "summary.json")
     assert ended.returncode == 3
-    assert "3 of 3 records were put aside, the first at line 1 (not a JSON object" in ended.stderr
+    assert "3 of 3 records were rejected, the first at line 1 (not a JSON object" in ended.stderr
     summary = json.loads((folder / "summary.json").read_text())
     assert (summary["dead_letters"], summary["records"], summary["outcome"]) == (3, 0, "unreadable")
 
@@ -95,7 +95,7 @@ def test_rows_of_a_table_are_counted_as_such(folder: Path) -> None:
         folder / "s.parquet",
     )
     ended = graphtide(folder, "match", "p.gtp", "s.parquet")
-    assert "1 of 2 records was put aside, the first at row 2 (ts is missing)" in ended.stderr
+    assert "1 of 2 records was rejected, the first at row 2 (ts is missing)" in ended.stderr
 
 
 def test_it_is_said_however_the_run_ends(folder: Path) -> None:
@@ -103,19 +103,19 @@ def test_it_is_said_however_the_run_ends(folder: Path) -> None:
     (folder / "fans.csv").write_text(HEADER + "0,x\n1,a,b,pays,1\n2,c,d,pays,1\n3,e,f,pays,1\n")
     ended = graphtide(folder, "match", "p.gtp", "fans.csv", *arguments)
     assert ended.returncode == 4
-    assert "1 of 4 records was put aside" in ended.stderr
+    assert "1 of 4 records was rejected" in ended.stderr
 
 
-def test_records_that_statistics_leave_out_are_told_too(folder: Path) -> None:
+def test_records_that_statistics_leave_out_are_reported_too(folder: Path) -> None:
     for verb in ("match", "explain"):
         stream = ("good.csv",) if verb == "match" else ()
         ended = graphtide(folder, verb, "p.gtp", *stream, "--statistics-from", "some.csv")
         assert ended.returncode == 0
-        assert "3 of 6 records were put aside, the first at line 3" in ended.stderr
+        assert "3 of 6 records were rejected, the first at line 3" in ended.stderr
         assert "do not count in the statistics" in ended.stderr
 
 
-def test_validating_against_a_stream_tells_too(folder: Path) -> None:
+def test_validating_against_a_stream_reports_them_too(folder: Path) -> None:
     ended = graphtide(folder, "validate", "p.gtp", "--stream", "some.csv")
     assert EMITTED in ended.stderr, "the late one too"
     assert ended.returncode == 0
@@ -133,7 +133,7 @@ def test_attributes_that_no_value_can_be_are_named(folder: Path) -> None:
         assert (ended.returncode, f"graphtide: {said}\n" in ended.stderr) == (0, True)
 
 
-def test_a_time_past_64_bits_is_told_as_it_was_written(folder: Path) -> None:
+def test_a_time_past_64_bits_is_shown_as_it_was_written(folder: Path) -> None:
     (folder / "s.jsonl").write_text('{"ts": 99999999999999999999, "src": "a", "dst": "b", "label": "pays"}\n')
     graphtide(folder, "match", "p.gtp", "s.jsonl", "--dead-letters", "dead.jsonl")
     assert json.loads((folder / "dead.jsonl").read_text())["reason"] == 'ts "99999999999999999999" does not fit in 64 bits'

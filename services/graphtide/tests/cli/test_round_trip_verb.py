@@ -36,7 +36,7 @@ def test_a_deployment_that_works_is_left_as_it_was(url: str) -> None:
         assert client.patterns() == []
 
 
-def test_a_deployment_without_a_planner_is_told_apart() -> None:
+def test_a_deployment_without_a_planner_is_recognized() -> None:
     log = MemoryLog()
     log.admin().ensure(Topics().of_deployment())
     with served(admin_api(AdminApiSettings(insecure=True), log)) as url:

@@ -130,7 +130,7 @@ def test_get_lists_patterns_and_how_they_stand(there: There) -> None:
     assert there.run("get", "p") == there.run("get")
 
 
-def test_describe_shows_text_standing_and_plan(there: There) -> None:
+def test_describe_shows_text_progress_and_plan(there: There) -> None:
     there.run("apply", there.file(TEXT))
     assert "state:   pending" in there.run("describe", "p")
     there.answer("failed", "it reached a limit of its state")
@@ -231,7 +231,7 @@ def test_a_pattern_is_paused_resumed_and_deleted(there: There) -> None:
     assert isinstance(there.fails("tail", "p"), FatalError)
 
 
-def test_who_may_not_is_told_so(there: There) -> None:
+def test_a_missing_right_is_reported(there: There) -> None:
     assert "401" in str(there.fails("get", key="guess"))
     assert "scope 'patterns:write'" in str(there.fails("apply", there.file(TEXT), key="reader"))
 

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: every verb ends with the status that tells which it was, and a start shows nothing of where it was."""
+"""SIGINT and SIGTERM: every verb ends with the status of its signal, and a start shows no traceback."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def started(*line: object, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
 def ended(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
     """Send a signal; return the status and what was said."""
     process.send_signal(number)
-    # Whatever waits for input goes on waiting: it stays open.
+    # A command that waits for input keeps waiting: it stays open.
     assert process.stderr is not None
     status = process.wait(60)
     return status, process.stderr.read().decode()
 
 
 @BOTH
-def test_match_tells_which_signal_ended_it_and_writes_what_it_has(files: Path, number: int, status: int) -> None:
+def test_match_reports_which_signal_ended_it_and_writes_what_it_has(files: Path, number: int, status: int) -> None:
     with started("-m", "graphtide", "match", files / "p.gtp", "-", "--summary", files / "summary.json") as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -144,7 +144,7 @@ def test_signals_are_kept_for_work_that_looks_now_and_then() -> None:
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-def test_the_status_tells_the_signal() -> None:
+def test_the_status_names_the_signal() -> None:
     assert status_of_interrupt(InterruptedBySignal(signal.SIGTERM)) == 143
     assert status_of_interrupt(KeyboardInterrupt()) == 130
 

@@ -1,4 +1,4 @@
-"""What starts: each verb loads what it needs, and nothing that another one needs."""
+"""What starts: each verb loads what it needs, and no part that only another verb needs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ except SystemExit as end:
     status = end.code
 sys.stderr.write("\\n" + json.dumps([status, sorted(sys.modules)]))
 """
-"""A run of the program that tells its status, and what was loaded when it ended."""
+"""A run of the program that prints its status, and what was loaded when it ended."""
 
 PATTERN = "PATTERN p MATCH (a)-[x:pay]->(b), (b)-[y:pay]->(c) ORDER x < y ON payments WINDOW 10s"
 PAYMENTS = "ts,src,dst,label\n1,ann,bob,pay\n2,bob,eve,pay\n"
@@ -154,7 +154,7 @@ def test_types_of_attributes_and_statistics_of_a_text_load_no_arrow(files: Path)
 
 
 @pytest.mark.parametrize("form", ["json", "plot"])
-def test_statistics_draw_no_table_that_nobody_sees(form: str, files: Path) -> None:
+def test_statistics_draw_no_table_that_is_not_shown(form: str, files: Path) -> None:
     status, parts = after("statistics", files / "payments.csv", "--window", "1s", "--format", form, "--output", files / "drawn")
     assert status == 0
     assert not parts & {"asyncio", "httpx2", "lark", "pyarrow", "rich", "graphtide_bench", *ROOMS_OF_SERVICES}
@@ -248,7 +248,7 @@ def test_a_verb_of_an_extra_that_is_not_installed_says_how_to_get_it(arguments: 
     assert json.loads(end)[0] == 1
 
 
-def test_an_unknown_verb_is_told() -> None:
+def test_an_unknown_verb_is_reported() -> None:
     ended = CliRunner().invoke(app, ["mtach"])
     assert ended.exit_code == 2
     assert "mtach" in ended.stderr

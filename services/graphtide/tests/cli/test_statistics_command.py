@@ -50,7 +50,7 @@ def test_the_table_shows_types_and_paths_of_the_whole_stream(stream: Path) -> No
     assert "(account)-[pays]->(account)" in ended.stdout
     assert "(account)-[pays]->(account)-[pays]->(account)" in ended.stdout
     assert "owns" not in ended.stdout, "a deleted edge does not count"
-    assert "1 of 7 records was put aside, the first at line 5 (late: ts 2 is before the watermark 4" in ended.stderr
+    assert "1 of 7 records was rejected, the first at line 5 (late: ts 2 is before the watermark 4" in ended.stderr
 
 
 def test_tumbling_windows_come_one_a_line_as_json(stream: Path, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_tumbling_windows_come_one_a_line_as_json(stream: Path, tmp_path: Path) 
     assert (first.edges, first.vertices, second.edges, second.vertices) == (2, 3, 1, 2)
 
 
-def test_a_sliding_window_gives_the_figures_at_the_end(stream: Path) -> None:
+def test_a_sliding_window_gives_the_counts_at_the_end(stream: Path) -> None:
     snapshot = from_json(run(stream, "--window", "9ms", "--format", "json").stdout)
     assert (snapshot.edges, snapshot.first_ts, snapshot.last_ts) == (2, 4, 12)
 
@@ -160,7 +160,7 @@ def test_pictures_have_dates(tmp_path: Path, length: int, ticks: list[str], titl
     assert texts[place : place + len(ticks)] == ticks
 
 
-def test_times_that_are_no_dates_are_counted_from_the_start(tmp_path: Path) -> None:
+def test_times_that_are_not_dates_are_counted_from_the_start(tmp_path: Path) -> None:
     stream = payments(tmp_path / "s.csv", 2**62, 2**62 + 50, 2**62 + 100)
     assert "seconds since the start" in drawn(stream, "--time-unit", "s", "--window", "20s")
 

@@ -46,8 +46,8 @@ def test_match_writes_matches_and_summary(files: tuple[Path, Path], tmp_path: Pa
     assert ended.exit_code == 0
     (match,) = [json.loads(line) for line in out.read_text().splitlines()]
     assert match["edges"] == {"x": "0", "y": "1"}
-    figures = json.loads(summary.read_text())
-    assert (figures["records"], figures["matches"], figures["outcome"]) == (2, 1, "done")
+    counts = json.loads(summary.read_text())
+    assert (counts["records"], counts["matches"], counts["outcome"]) == (2, 1, "done")
     assert plans.read_text().startswith("p: engine ")
 
 
@@ -162,21 +162,21 @@ def test_every_verb_reads_a_stream_as_match_does(files: tuple[Path, Path], other
     options = ("--stream-format", "csv", *AS_WRITTEN, "--time-unit", "s", "--lateness", "1s", "--max-ahead", "1h")
     emitted = run("explain", files[0], "--engine", "timing", "--analyze", other, *options)
     assert "records as x          3" in emitted.output
-    assert "1 of 4 records was put aside, the first at line 5" in emitted.stderr
+    assert "1 of 4 records was rejected, the first at line 5" in emitted.stderr
     emitted = run("explain", files[0], "--statistics-from", other, *options)
-    assert "put aside, the first at line 5" in emitted.stderr
+    assert "rejected, the first at line 5" in emitted.stderr
     emitted = run("validate", files[0], "--stream", other, *options)
     assert "1 valid pattern: p" in emitted.output
-    assert "1 of 4 records was put aside, the first at line 5" in emitted.stderr
+    assert "1 of 4 records was rejected, the first at line 5" in emitted.stderr
     emitted = run("statistics", other, *options)
-    assert "1 of 4 records was put aside, the first at line 5" in emitted.stderr
+    assert "1 of 4 records was rejected, the first at line 5" in emitted.stderr
     emitted = run("match", files[0], other, *options, "--statistics-from", other, "--dead-letters", files[0].with_name("d"))
     assert (emitted.exit_code, files[0].with_name("d").read_text().count("\n")) == (0, 1)
 
 
 def test_validate_says_which_records_are_late_and_which_columns_there_are_not(files: tuple[Path, Path], other: Path) -> None:
     emitted = run("validate", files[0], "--stream", other, "--format", "csv", *AS_WRITTEN)
-    assert "1 of 4 records was put aside, the first at line 4 (late: ts 11" in emitted.stderr
+    assert "1 of 4 records was rejected, the first at line 4 (late: ts 11" in emitted.stderr
     files[0].write_text(PATTERN.replace(" ON", " WHERE x.amuont > 1 ON"))
     ended = CliRunner().invoke(app, ["validate", str(files[0]), "--stream", str(other), "--format", "csv", *AS_WRITTEN])
     assert "amount" in str(ended.exception)

@@ -22,7 +22,7 @@ LINES = st.lists(st.sampled_from(["1,a,b,x,7", "2,a,b,x,y", "soon,a,b,x,1", "3,a
 
 
 def emitted(reader: Reader) -> list[object]:
-    """What a reader gives and tells, batch by batch."""
+    """The batches of a reader and its report after each."""
     found: list[object] = [(reader.records, reader.columns, reader.bytes_read)]
     for batch in reader.batches():
         letters = [(letter.line, letter.reason) for letter in reader.take_dead_letters()]
@@ -55,7 +55,7 @@ def test_closing_it_early_ends_its_thread(tmp_path: Path) -> None:
     assert "reader" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_it_waits_until_many_records_put_aside_were_taken(tmp_path: Path) -> None:
+def test_it_waits_until_many_rejected_records_were_taken(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("ts,src,dst,label\n" + ("1,a,b,x\n" + "a\n" * 100_000) * 3)
     reader = open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18))
     ahead = AheadReader(reader)

@@ -1,4 +1,4 @@
-"""A damaged Arrow or Parquet file is refused in words, whatever the damage; it never ends the process that reads it."""
+"""A damaged Arrow or Parquet file is refused with a message, for any damage; it never ends the process that reads it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_damaged_column_that_is_cut_into_blocks_is_status_3(tmp_path: Path) ->
     assert ended.returncode == 3, ended.stderr
 
 
-def test_columns_that_nobody_reads_may_be_of_any_type(tmp_path: Path) -> None:
+def test_columns_that_are_not_read_may_be_of_any_type(tmp_path: Path) -> None:
     numbers = pa.array(range(ROWS))
     union = pa.UnionArray.from_sparse(pa.array([0] * ROWS, pa.int8()), [numbers, numbers])
     dense = pa.UnionArray.from_dense(pa.array([0] * ROWS, pa.int8()), pa.array(range(ROWS), pa.int32()), [numbers])
@@ -148,7 +148,7 @@ def damaged(sound: bytes, rng: Random) -> bytes:
     return bytes(content)
 
 
-def test_a_damaged_column_that_nobody_reads_leads_nowhere(tmp_path: Path) -> None:
+def test_a_damaged_column_that_is_not_read_leads_nowhere(tmp_path: Path) -> None:
     content = arrow(table())
     sound = struct.pack("<4i", 0, 0, 1, 3)
     assert sound in content
@@ -159,7 +159,7 @@ def test_a_damaged_column_that_nobody_reads_leads_nowhere(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("suffix", ["arrow", "stream.arrow", "parquet"])
-def test_whatever_is_damaged_the_reader_says_so_or_reads_on(tmp_path: Path, suffix: str) -> None:
+def test_for_any_damage_the_reader_says_so_or_reads_on(tmp_path: Path, suffix: str) -> None:
     sound = parquet(table()) if suffix == "parquet" else arrow(table(), stream="stream" in suffix)
     rng = Random(suffix)
     names = [tmp_path / f"{number}.{suffix}" for number in range(400)]

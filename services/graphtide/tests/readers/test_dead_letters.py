@@ -26,7 +26,7 @@ def test_every_byte_can_be_had_back(tmp_path: Path) -> None:
     assert file.written == 2
 
 
-def test_without_a_letter_the_file_is_empty_whatever_was_there(tmp_path: Path) -> None:
+def test_without_a_letter_the_file_is_empty_even_if_it_was_not(tmp_path: Path) -> None:
     path = tmp_path / "dead.jsonl"
     path.write_text("of an earlier run\n")
     with DeadLetterFile(path) as file:

@@ -57,7 +57,7 @@ def test_times_of_pandas_are_converted() -> None:
     assert [row[0] for row in read(from_table(frame, ReaderOptions(attributes=("n",))))] == [1, 2, 3]
 
 
-def test_what_is_no_table_is_refused() -> None:
+def test_what_is_not_a_table_is_refused() -> None:
     with pytest.raises(UnreadableStreamError, match="a list is not a table of pyarrow, pandas or polars"):
         from_table([1, 2])
     with pytest.raises(UnreadableStreamError, match="the table cannot be read as Arrow"):
@@ -111,7 +111,7 @@ def test_edges_are_written_under_the_names_of_the_options() -> None:
 
 
 @pytest.mark.parametrize("item", [17, {"ts": object()}, {"ts": 2**70}, {1: 2}, "text", None])
-def test_an_item_that_is_no_record_is_put_aside(item: object) -> None:
+def test_an_item_that_is_not_a_record_is_rejected(item: object) -> None:
     reader = from_edges([item, edge(1)])  # type: ignore[list-item]  # that is the point
     assert [batch.ordinals for batch in reader.batches()] == [[1]]
     assert [letter.line for letter in reader.take_dead_letters()] == [1]

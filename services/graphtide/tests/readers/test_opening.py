@@ -109,7 +109,7 @@ def test_timestamps_are_read_in_the_unit_of_the_stream(tmp_path: Path) -> None:
     assert [batch.ts for batch in reader.batches()] == [[1, -1]]
 
 
-def test_bad_records_are_put_aside_with_their_place(tmp_path: Path) -> None:
+def test_bad_records_are_rejected_with_their_place(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"ts,src,dst,label\n1,a,b,c\nx,a,b,c\n")
     reader = open_stream(path)
@@ -148,7 +148,7 @@ CONTENTS = [
         gzip.compress(b"x", mtime=0),
         "PATH: a compressed parquet file cannot be read; unpack it, the format compresses by itself",
     ),
-    ("a.txt", b"ts,src,dst,label\n", "PATH: its name does not tell its format"),
+    ("a.txt", b"ts,src,dst,label\n", "PATH: its name does not show its format"),
 ]
 
 
@@ -168,7 +168,7 @@ def test_a_format_that_is_said_wins_over_the_name(tmp_path: Path) -> None:
     assert refused(path, ReaderOptions(format=CSV)) == "PATH: was said to be csv, but it is parquet"
 
 
-def test_an_empty_stream_of_json_lines_or_rows_is_no_error(tmp_path: Path) -> None:
+def test_an_empty_stream_of_json_lines_or_rows_is_not_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"")
     pyarrow.parquet.write_table(TABLE.slice(0, 0), tmp_path / "a.parquet")
     assert [list(open_stream(tmp_path / name).batches()) for name in ("a.jsonl", "a.parquet")] == [[], []]

@@ -134,7 +134,7 @@ VERBS: Final = {
     "resume": Verb(
         "graphtide.cli.server",
         "resume",
-        "Let patterns go on from now; one that a limit ended goes on as its next version.",
+        "Let patterns continue from now; one that a limit ended continues as its next version.",
         _WITH_A_SERVER,
     ),
     "delete": Verb("graphtide.cli.server", "delete", "Delete patterns.", _WITH_A_SERVER),
@@ -181,7 +181,7 @@ class _Unloaded(TyperCommand):
 
 
 class _Commands(TyperGroup):
-    """All commands; a signal ends each of them with the status that tells which it was."""
+    """All commands; a signal ends each of them with an exit status that names the signal."""
 
     def __init__(self, **settings: Any) -> None:
         """Fill the list; nothing is loaded yet."""

@@ -162,7 +162,7 @@ def attribute_types(pairs: list[str] | None, schema: Path | None) -> dict[str, A
     """Read the types of attributes; `NAME:TYPE` pairs come before a schema file.
 
     Raises:
-        UnreadableStreamError: the file cannot be read, or is no schema.
+        UnreadableStreamError: the file cannot be read, or is not a schema.
     """
     declared: dict[str, str] = {}
     for pair in pairs or []:
@@ -211,7 +211,7 @@ def _regular(path: Path | str | None) -> Path | None:
         where = Path(path).resolve()
         return None if where.exists() and not where.is_file() else where
     except (OSError, ValueError):
-        # Whoever opens it says what is wrong with it.
+        # The code that opens it reports what is wrong with it.
         return None
 
 

@@ -61,7 +61,7 @@ def backfill(
     *,
     source: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(columnar_first())}, or kafka: an ordered topic; the names of files tell if not given."),
+        typer.Option(help=f"{', '.join(columnar_first())}, or kafka: an ordered topic; by the files' names if not given."),
     ] = None,
     start: Annotated[str | None, typer.Option("--from", help="First time of detection: ticks, or a date.")] = None,
     end: Annotated[str | None, typer.Option("--to", help="Time before which matches are detected.")] = None,
@@ -75,9 +75,9 @@ def backfill(
     ] = None,
     to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
     prefix: Annotated[str, typer.Option(help="What names of the deployment's topics begin with.")] = "graphtide",
-    resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; a run that ended early goes on.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; continues a run that ended early.")] = None,
     summary: Annotated[
-        Path | None, typer.Option(help="Where figures go, with matches by time, as JSON; - is standard output.")
+        Path | None, typer.Option(help="Where counts go, with matches by time, as JSON; - is standard output.")
     ] = None,
     summary_by: Annotated[str, typer.Option(help="Length of the stretches of time in the summary.")] = "1d",
     dry_run: Annotated[bool, typer.Option(help="Show slices and what they would cost, and match nothing.")] = False,
@@ -97,8 +97,8 @@ def backfill(
     """Find every match of the patterns in history: the same as on the live stream, in slices of time on Spark.
 
     A pattern that history cannot be searched for is left out, with a warning that says why; others run. Finished slices stay
-    when the run ends early, and `--resume` goes on from them. Exit status: 0 done, 2 a pattern is invalid, or all are left out,
-    3 history is unreadable or all its records were put aside, 130 interrupted, 143 ended by SIGTERM.
+    when the run ends early; `--resume` continues from them. Exit status: 0 done, 2 a pattern is invalid, or all are left out,
+    3 history is unreadable or all its records were rejected, 130 interrupted, 143 ended by SIGTERM.
     """
     with starting(), needing("spark", "a backfill"):
         from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is there for those who need it
@@ -151,7 +151,7 @@ def backfill(
                 return
             totals = run.execute(prepared, ticks)
         except CancelledError as error:
-            say(f"interrupted; finished slices are in {folder}: --resume {folder} goes on")
+            say(f"interrupted; finished slices are in {folder}: --resume {folder} continues")
             _write_summary(summary, "interrupted", run, by)
             raise typer.Exit(ending.status) from error
     _write_summary(summary, "done", run, by)
@@ -174,7 +174,7 @@ def _searched(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
 
 def _refuse_left(folder: Path, *, is_new: bool) -> None:
     if is_new and folder.exists():
-        message = f"{folder} is left of a run that ended early: --resume {folder} goes on, or remove it"
+        message = f"{folder} is left of a run that ended early: continue with --resume {folder}, or remove it"
         raise FatalError(message)
 
 
@@ -194,12 +194,12 @@ def _say_rest(prepared: Prepared) -> None:
 
 
 def _say_rejected(prepared: Prepared) -> bool:
-    """Say how many records were put aside; return whether all were."""
+    """Say how many records were rejected; return whether all were."""
     rejected, pieces = prepared.reading.rejected, prepared.reading.spans
     if not rejected:
         return False
     were = "record was" if rejected == 1 else "records were"
-    say(f"{rejected:,} {were} put aside; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them")
+    say(f"{rejected:,} {were} rejected; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them")
     return all(span is None for span in pieces)
 
 
@@ -221,8 +221,8 @@ def _write_summary(summary: Path | None, outcome: str, run: Run, by: int) -> Non
     from graphtide_backfill.adapters.output import counted_by_time  # noqa: PLC0415 - see above
 
     by_time = counted_by_time(run.results, list(run.results.finished()), by)
-    figures = {"outcome": outcome, **msgspec.to_builtins(run.backfill.totals()), "by_time": by_time}
-    write_text(summary, msgspec.json.encode(figures).decode() + "\n")
+    counts = {"outcome": outcome, **msgspec.to_builtins(run.backfill.totals()), "by_time": by_time}
+    write_text(summary, msgspec.json.encode(counts).decode() + "\n")
 
 
 def _finish(results: ResultFolder, totals: Totals, output: Path | None, *, is_published: bool) -> None:
@@ -289,7 +289,7 @@ def _instant(text: str | None, option: str, unit: TimeUnit, read: Callable[[str,
         return None
     found = read(text, unit)
     if not MIN_EVENT_TIME <= found <= MAX_EVENT_TIME:
-        message = f"{text!r} is no time of a stream: those are {MIN_EVENT_TIME} to {MAX_EVENT_TIME} {unit.value}"
+        message = f"{text!r} is not a time of a stream: those are {MIN_EVENT_TIME} to {MAX_EVENT_TIME} {unit.value}"
         raise typer.BadParameter(message, param_hint=option)
     return found
 

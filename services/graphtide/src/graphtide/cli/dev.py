@@ -35,13 +35,13 @@ def up(
         typer.Option(
             min=0,
             max=MOST,
-            help="Ticks by which an edge may come later than a newer one; 1000, a second, if not given, 0 with --low-latency.",
+            help="How many ticks after a newer edge an edge may come; 1000, a second, if not given, 0 with --low-latency.",
         ),
     ] = None,
     max_ahead: Annotated[
         str | None, typer.Option(help="How far ahead of the clock an edge may be, such as 5m, or inf; 5m if not given.")
     ] = None,
-    low_latency: Annotated[bool, typer.Option("--low-latency", help="Let edges go on at once, one by one.")] = False,
+    low_latency: Annotated[bool, typer.Option("--low-latency", help="Hand on edges at once, one by one.")] = False,
 ) -> None:
     """Serve patterns, edges and matches over HTTP until interrupted; nothing else has to run, and everyone may do everything.
 

@@ -63,7 +63,7 @@ def explain(
     analyze: Annotated[
         str | None,
         typer.Option(
-            help="Match this stream first, and show actual figures, the match funnel and near misses. "
+            help="Match this stream first, and show actual counts, the match funnel and near misses. "
             "Of several streams --input for each instead.",
             show_default=False,
         ),
@@ -77,8 +77,8 @@ def explain(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="With --analyze: an edge to say of why it is in no match, of patterns under dual simulation; of event "
-            "patterns NAME=ID,… to say why these events are no match; may be repeated.",
+            help="With --analyze, why something is in no match, under dual simulation ID of an edge, of an event pattern "
+            "NAME=ID,… of its events; may be repeated.",
             show_default=False,
         ),
     ] = None,

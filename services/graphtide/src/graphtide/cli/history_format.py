@@ -1,4 +1,4 @@
-"""The format of history, where the command line does not say it: names of files tell, or their first bytes."""
+"""The format of history, where the command line does not give it: by the names of files, or their first bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def format_by_names(location: str) -> str:
     """Return the format of a file, or of all files of a folder or a pattern of names.
 
     Raises:
-        UnreadableStreamError: there are no files, a name does not tell, or they tell different ones.
+        UnreadableStreamError: there are no files, a file's format is unknown, or files have different formats.
     """
     from graphtide_backfill.adapters.files import paths_of  # noqa: PLC0415 - who has backfills has it
 

@@ -1,4 +1,4 @@
-"""What Java says while Spark works, which is no message of ours: it goes to a log."""
+"""What Java writes while Spark works: it goes to a log, as it is not a message of graphtide."""
 
 from __future__ import annotations
 

@@ -76,11 +76,9 @@ def match(
     edges: Annotated[
         bool, typer.Option("--edges", help="Write the results of graph queries as edges, which are read again as a stream.")
     ] = False,
-    summary: Annotated[
-        Path | None, typer.Option(help="Where the figures of the run go, as JSON; - is standard output.")
-    ] = None,
+    summary: Annotated[Path | None, typer.Option(help="Where the counts of the run go, as JSON; - is standard output.")] = None,
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
-    explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual figures, as text.")] = None,
+    explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual counts, as text.")] = None,
     unit: TimeUnitOption = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
@@ -102,9 +100,8 @@ def match(
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
     Matches go out as JSON Lines, or to a Parquet or Arrow file. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is
-    unreadable or all its records were put aside, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended
-    by SIGTERM; whatever the end, matches so far are written and the summary is true. What was put aside is said on standard
-    error.
+    unreadable or all its records were rejected, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended
+    by SIGTERM. After every end, matches so far are written and the summary is true. Standard error says what was rejected.
     """
     refuse_shared_files(
         {
@@ -187,6 +184,6 @@ def _end(run: Run, outcome: str) -> None:
         say(str(run.error))
         raise typer.Exit(status_of(run.error))
     if outcome == "output closed":
-        # Nobody reads on: what is still buffered must not be tried again at exit.
+        # The reader of the pipe is gone: what is still buffered must not be tried again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(_OUTCOMES[outcome] if run.interrupt is None else status_of_interrupt(run.interrupt))

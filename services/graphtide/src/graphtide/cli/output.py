@@ -51,7 +51,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def refuse_unwritable(paths: Iterable[Path | None]) -> None:
-    """Look before work begins whether what it will give can be written; what is told later by who opens it stays so.
+    """Check before work begins that the outputs can be written; opening them may still fail.
 
     Raises:
         FatalError: a path cannot be written.
@@ -62,7 +62,7 @@ def refuse_unwritable(paths: Iterable[Path | None]) -> None:
         try:
             reason = _hindrance(path)
         except (OSError, ValueError):
-            # Whoever opens it says what is wrong with it.
+            # The code that opens it reports what is wrong with it.
             continue
         if reason is not None:
             message = f"{path} cannot be written: {os.strerror(reason)}"
@@ -127,12 +127,12 @@ def edge_lines(patterns: Iterable[AnyPattern], sink: MatchFile | MatchTableFile,
     from graphtide.edge_lines import EdgeLines  # noqa: PLC0415 - as above
 
     if at is not None:
-        message = "what is valid at a time is no stream of edges: leave one of both out"
+        message = "what is valid at a time is not a stream of edges: leave one of both out"
         raise typer.BadParameter(message, param_hint="--edges")
     for pattern in patterns:
         outputs = family_of(pattern).layout(pattern).outputs
         if not outputs or any(len(output.columns) != _COLUMNS for output in outputs):
-            message = f"what {pattern.name!r} reports is no edge: only results of streaming graph queries with two columns are"
+            message = f"what {pattern.name!r} reports is not an edge: only results of graph queries with two columns are"
             raise typer.BadParameter(message, param_hint="--edges")
     return EdgeLines(_lines(sink, "edges"))
 
@@ -146,7 +146,7 @@ def _lines(sink: MatchFile | MatchTableFile, what: str) -> MatchFile:
 
 
 class MatchFile:
-    """A `MatchSink` over a file, or over standard output where there is no path, or it is `-`."""
+    """A `MatchSink` over a file, or over standard output without a path or with `-`."""
 
     def __init__(self, path: Path | None) -> None:
         """Open the file.

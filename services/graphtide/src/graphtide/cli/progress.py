@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProgressBar:
-    """Shows how far a run is, its rate and its matches so far; nothing where there is no terminal."""
+    """Shows how far a run is, its rate and its matches so far; shows nothing without a terminal."""
 
     def __init__(self) -> None:
         """Prepare the bar; it appears on entering."""

@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 _BETWEEN_LOOKS: Final = 0.2
 
 _TEXT: Final = "PATTERN {name} MATCH (a)-[x:{name}]->(b), (b)-[y:{name}]->(a) ON {stream} WINDOW 10m"
-"""Its label is of nobody else, so that other edges of the stream are none of its, and the other way round."""
+"""Its label is its own, so it matches no other edges of the stream, and no other pattern matches its edges."""
 
 
 def round_trip(

@@ -16,7 +16,7 @@ def read_schema(path: Path) -> dict[str, AttributeType]:
     """Read the types of a schema file.
 
     Raises:
-        UnreadableStreamError: it cannot be read, or is no schema.
+        UnreadableStreamError: it cannot be read, or is not a schema.
     """
     try:
         return declared_types(msgspec.json.decode(path.read_bytes(), type=_Schema).attributes)

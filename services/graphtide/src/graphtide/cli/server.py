@@ -116,7 +116,7 @@ def pause(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Tok
 
 
 def resume(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Token = None) -> None:
-    """Let patterns go on from now; one that a limit ended goes on as its next version."""
+    """Let patterns continue from now; one that a limit ended continues as its next version."""
     _act(names, "resume", Access(server, api_key, token))
 
 
@@ -162,7 +162,7 @@ def wait(
 def tail(
     name: Name,
     *,
-    after: Annotated[str | None, typer.Option(help="Place to go on after, as --places shows it.", show_default=False)] = None,
+    after: Annotated[str | None, typer.Option(help="Place to continue after, as of --places.", show_default=False)] = None,
     last: Annotated[int, typer.Option(min=0, max=1_000, help="Without --after: matches reported before that come first.")] = 10,
     places: Annotated[bool, typer.Option("--places", help="Write the place of each match before it.")] = False,
     count: Annotated[int | None, typer.Option(min=1, max=MOST, help="End after so many.", show_default=False)] = None,
@@ -244,7 +244,7 @@ def _write_table(patterns: Iterable[Pattern]) -> None:
         right = column in {"version", "matches", "partial"}
         table.add_column(column, justify="right" if right else "left", no_wrap=column == "name")
     for each in patterns:
-        figures = ("", "") if each.figures is None else (f"{each.figures.matches:,}", f"{each.figures.partial_matches:,}")
+        counts = ("", "") if each.figures is None else (f"{each.figures.matches:,}", f"{each.figures.partial_matches:,}")
         engine = each.placement.engine if each.placement is not None else each.engine
-        table.add_row(each.name, str(each.version), each.state, engine, each.stream, *figures)
+        table.add_row(each.name, str(each.version), each.state, engine, each.stream, *counts)
     Console(soft_wrap=True).print(table)

@@ -1,7 +1,7 @@
-"""What SIGINT and SIGTERM do to a command: end it, and tell in its exit status which it was.
+"""What SIGINT and SIGTERM do to a command: end it with an exit status that names the signal.
 
-While a command starts there is nothing to tidy up, and an exception out of an import may be caught or shown by whoever imports:
-so the process ends at once. Later the signal is an exception like Ctrl-C's, so that whatever runs can write what it has.
+While a command starts, the signal ends the process at once: there is nothing to tidy up, and an import may catch or show an
+exception. Later the signal is an exception like Ctrl-C's, so that the code that runs can write what it has.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class InterruptedBySignal(KeyboardInterrupt):
 def end_at_once() -> None:
     """Let a signal end the process without a word, until `starting` ends; call it from the main thread.
 
-    What the parent told to be ignored stays ignored: SIGINT in jobs that a script has put in the background, say.
+    A signal that the parent ignores stays ignored: SIGINT in jobs that a script has put in the background, say.
     """
     _let(_taken(), _end)
 
@@ -101,7 +101,7 @@ def status_of_interrupt(error: BaseException | None) -> int:
 
 
 def _taken() -> list[signal.Signals]:
-    """Return the signals that are not ignored on the word of whoever started the process."""
+    """Return the signals that the parent process does not ignore."""
     return [number for number in ENDING if signal.getsignal(number) not in {signal.SIG_IGN, None}]
 
 

@@ -32,7 +32,7 @@ def status_of(error: GraphtideError) -> int:
 
 
 def shown_by(dead_letters: Path | None) -> str:
-    """Return what shows the records that were put aside."""
+    """Return what shows the rejected records."""
     return "--dead-letters FILE keeps them" if dead_letters is None else f"they are in {dead_letters}"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FORMATS: Final = f"{one_of(FORMATS)}; by the name if not given."
 
 Lateness = Annotated[str, typer.Option(help="Records up to so much late are put back in order.")]
-MaxAhead = Annotated[str | None, typer.Option(help="Records further ahead of the clock are put aside; by default none are.")]
+MaxAhead = Annotated[str | None, typer.Option(help="Records further ahead of the clock are rejected; by default none are.")]
 Columns = Annotated[list[str] | None, typer.Option("--column", help="NAME=COLUMN: what the stream calls ts, src, dst …")]
 Format = Annotated[str | None, typer.Option("--format", "--stream-format", help=_FORMATS)]
 FormatOfStream = Annotated[str | None, typer.Option("--stream-format", help=f"The stream's: {_FORMATS}")]
@@ -124,7 +124,7 @@ def files_of(inputs: list[str] | None) -> dict[str, str]:
 
 
 def of_another(reading: ReaderOptions, *, is_same: bool) -> ReaderOptions:
-    """Return how to read another stream of the same kind: as this one, but in its own format, which its name tells."""
+    """Return how to read another stream of the same kind: as this one, but in the format that its own name gives."""
     return reading if is_same else replace(reading, format=None)
 
 

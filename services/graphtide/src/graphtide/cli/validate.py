@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphtide.readers import ReaderOptions
 
 _AS_THEY_ARE: Final = ("ms", "0", ",")
-"""Unit, lateness and delimiter where nobody says otherwise."""
+"""Unit, lateness and delimiter by default."""
 
 
 def validate(
@@ -68,7 +68,7 @@ def validate(
 
 
 def _with_family(pattern: AnyPattern) -> str:
-    """Return the name of a pattern, and of which family it is if that is not subgraphs."""
+    """Return the name of a pattern, and its family if that is not subgraphs."""
     from graphtide_query.families import family_of  # noqa: PLC0415 - help does without
 
     kind = family_of(pattern).kind

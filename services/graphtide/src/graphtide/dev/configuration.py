@@ -53,9 +53,9 @@ PROGRAMS: Final[dict[str, type[BaseSettings]]] = {
 _HEAD: Final = """\
 # Configuration
 
-Every service is told what it needs by variables of the environment, and by nothing else. A name is the service's prefix and the
-setting, with `__` between a group and what is in it. What is a list or an object is written as JSON. A variable that is not set
-leaves the default; a value that does not fit ends the service at its start, and it says which one and why. Beside these, the
+Environment variables alone configure every service. A name is the service's prefix and the setting, with `__` between a group
+and what is in it. What is a list or an object is written as JSON. A variable that is not set leaves the default; a value that
+does not fit ends the service at its start, and it says which one and why. Beside these, the
 variables of [OpenTelemetry](telemetry.md#where-it-goes) hold, `OTEL_*`.
 
 A *secret* is a value that no log and no error shows; give it from where secrets are kept. This page is made from the services'

@@ -1,6 +1,6 @@
 """Putting the services together: one HTTP port, a thread for each worker.
 
-Whatever is not given comes from the services' own settings and their environment, so what is tried here behaves as it will in a
+What is not given comes from the services' own settings and their environment, so what is tried here behaves as it will in a
 cluster.
 """
 
@@ -71,8 +71,8 @@ class DevOptions:
     Attributes:
         kafka: bootstrap address of a Kafka; None keeps the log in memory.
         redis: URL of a Redis for checkpoints; None keeps them in memory.
-        lateness: ticks by which an edge may come later than one that is newer; None is what ingestion has by itself.
-        low_latency: let edges go on at once instead of waiting up to 50 ms for more.
+        lateness: ticks that an edge may come after a newer one; None is ingestion's default.
+        low_latency: hand on edges at once instead of waiting up to 50 ms for more.
         max_ahead_seconds: how far ahead of the clock an edge may be; None is what ingestion is set to.
     """
 
@@ -144,7 +144,7 @@ def application(options: DevOptions) -> FastAPI:
 
 
 async def _signpost(request: Request) -> Response:
-    """Answer whoever follows the address that the command shows: what is here, and a first request."""
+    """Answer a request for the address that the command shows: what is here, and a first request."""
     base = str(request.base_url).rstrip("/")
     return PlainTextResponse(
         f"""graphtide {__version__}: all services in one process, for development alone; everyone may do everything.
@@ -156,7 +156,7 @@ GET  {base}/api/v1/patterns/NAME/matches       what was found
 GET  {base}/api/v1/streams                     streams
 GET  {base}/docs                               all of the interface, as a page; /openapi.json for programs
 GET  {base}/readyz                             is it ready
-GET  {base}/metrics                            figures, for Prometheus
+GET  {base}/metrics                            metrics, for Prometheus
 
 graphtide apply FILE --server {base}           the same from the command line: apply, get, describe, tail
 

@@ -1,8 +1,8 @@
 """A reader in a thread of its own: while one batch is matched, the next is read and decoded.
 
-Decoders and engines let go of Python's lock, so that two cores work at once. What a reader tells of itself goes with its
-batches: whoever takes a batch sees the reader as it was then, and never while it works. Cost: three more batches in memory;
-where much of a batch was put aside, nothing is read until that was taken.
+Decoders and engines release Python's lock, so that two cores work at once. What a reader reports of itself goes with its
+batches: with a batch comes the reader's state after that batch, and never a later one. Cost: three more batches in memory;
+after a batch with many rejected records, nothing is read until they were taken.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_WAITING: Final = 2
 
 _MOST_LETTERS: Final = 1 << 16
-"""Records put aside with one batch, past which the reader waits until they were taken: each is larger than its bytes."""
+"""Records rejected with one batch, past which the reader waits until they were taken: each is larger than its bytes."""
 
 
 class _ReaderReport(NamedTuple):
@@ -53,14 +53,14 @@ def read_ahead(reader: Reader) -> Reader:
 
 
 class AheadReader:
-    """A reader that works while nobody asks; see `Reader`."""
+    """A reader that works between calls; see `Reader`."""
 
     def __init__(self, reader: Reader) -> None:
         """Prepare; the thread starts with the first batch that is asked for."""
         self._reader = reader
         self._waiting: Queue[_Handed] = Queue(_MOST_WAITING)
         self._is_closed = Event()
-        self._turn = Condition()
+        self._changed = Condition()
         self._asked = 0
         self._handed = 0
         self._thread = Thread(target=self._work, name="reader", daemon=True)
@@ -78,9 +78,9 @@ class AheadReader:
             self.close()
 
     def _next(self) -> EdgeBatch | None:
-        with self._turn:
+        with self._changed:
             self._asked += 1
-            self._turn.notify()
+            self._changed.notify()
         handed = self._waiting.get()
         self._report_of = handed.report
         self._letters += handed.letters
@@ -105,27 +105,27 @@ class AheadReader:
         self._handed += 1
         if len(letters) > _MOST_LETTERS:
             del letters
-            with self._turn:
-                # Whoever asks for the next batch has done with this one.
-                self._turn.wait_for(lambda: self._asked > self._handed or self._is_closed.is_set())
+            with self._changed:
+                # A call for the next batch means that the caller has done with this one.
+                self._changed.wait_for(lambda: self._asked > self._handed or self._is_closed.is_set())
 
     def close(self) -> None:
-        """Let go of the stream, and wait for the thread, which ends after the batch that it is at."""
-        with self._turn:
+        """Close the stream, and wait for the thread, which ends after its current batch."""
+        with self._changed:
             self._is_closed.set()
-            self._turn.notify()
+            self._changed.notify()
         while self._thread.is_alive():
             with suppress(Empty):
                 self._waiting.get(timeout=0.01)
         self._reader.close()
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call, up to the batch that was taken last."""
+        """Return the records rejected since the last call, up to the batch that was taken last."""
         letters, self._letters = self._letters, []
         return letters
 
     def start_at(self, ordinal: int) -> None:
-        """Go on counting from an ordinal; before the first batch."""
+        """Continue to count from an ordinal; before the first batch."""
         self._reader.start_at(ordinal)
 
     @property

@@ -1,8 +1,8 @@
 """Readers of columnar data: Parquet files, Arrow IPC files and streams, tables in memory.
 
-Each record batch goes to the decoder as it lies in memory, with the wanted columns alone. What the columns are is judged once,
-by the whole schema, so that an error names all of them. What a file says of its columns is checked against its bytes before
-anything reads them: damaged offsets or codes lead anywhere. Columns that nobody wants may be of any type. Cost: a look at every
+Each record batch goes to the decoder as it lies in memory, with the wanted columns alone. The whole schema is checked once,
+so that an error names all wrong columns. What a file says of its columns is checked against its bytes before anything reads
+them: damaged offsets or codes lead anywhere. Columns that are not wanted may be of any type. Cost: a look at every
 wanted value.
 """
 
@@ -111,9 +111,9 @@ def _reader(
 
     def blocks() -> Iterator[pa.RecordBatch]:
         known = _wanted(schema, options)
-        judged = pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema])
+        checked = pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema])
         try:
-            decoder.check_columns(judged)
+            decoder.check_columns(checked)
         except UnreadableStreamError as error:
             message = f"{name}: {error}"
             raise UnreadableStreamError(message) from error

@@ -1,7 +1,7 @@
 """Readers over anything that gives blocks for a decoder: what readers of all formats share.
 
-Cost: one call of the decoder a block. A block without a record is handed on only where it gave dead letters, so that whoever
-reads can take them before there are more.
+Cost: one call of the decoder a block. A block without a record is handed on only if it gave dead letters, so that the caller
+can take them before there are more.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class DecodingReader:
             source: closed at the end.
             columns: the stream's, where the decoder sees only some.
             place: what the line of a dead letter counts.
-            refused: where `blocks` leaves letters of records for which it gave substitutes.
+            refused: where `blocks` leaves letters of records that it replaced by substitutes.
             is_live: see `Reader.is_live`.
             to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
-            typed: columns of which a type is declared, so that they must be there.
+            typed: columns with a declared type; they must be there.
         """
         self._decoder = decoder
         self._blocks = blocks
@@ -121,7 +121,7 @@ class DecodingReader:
         for name in sorted(self._typed - {*known}):
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            message = f"{self._name}: a type is declared of {name!r}, but there is no such column{hint}"
+            message = f"{self._name}: a type is declared for {name!r}, but there is no such column{hint}"
             raise UnreadableStreamError(message)
 
     def _named(self, step: Callable[[], EdgeBatch]) -> EdgeBatch:
@@ -133,12 +133,12 @@ class DecodingReader:
             raise UnreadableStreamError(message) from error
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call."""
+        """Return the records rejected since the last call."""
         letters, self._letters = self._letters, []
         return letters
 
     def start_at(self, ordinal: int) -> None:
-        """Go on counting from an ordinal; see `Reader.start_at`."""
+        """Continue to count from an ordinal; see `Reader.start_at`."""
         self._decoder.start_at(ordinal)
 
     @property
@@ -147,7 +147,7 @@ class DecodingReader:
         return self._decoder.ordinal()
 
     def close(self) -> None:
-        """Let go of the stream."""
+        """Close the stream."""
         if self._source is not None:
             self._source.close()
 

@@ -37,10 +37,10 @@ _TABLE = "the table"
 def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
     """Read a table of pyarrow, pandas or polars, or anything else that gives an Arrow stream.
 
-    Records come in order of time, whatever the order of the rows, except from a reader of record batches, which is a stream.
+    Records come in order of time, in any order of the rows, except from a reader of record batches, which is a stream.
 
     Raises:
-        UnreadableStreamError: it is no table, or a column of it has values that no Arrow type holds.
+        UnreadableStreamError: it is not a table, or a column of it has values that no Arrow type holds.
     """
     import pyarrow as pa  # noqa: PLC0415 - records by themselves do without
 
@@ -64,7 +64,7 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
 
 
 def _is_ordered(table: pa.Table, name: str) -> bool:
-    """Return whether the times of a table ascend. Where they are no times, whoever reads them says so."""
+    """Return whether the times of a table ascend. The reader reports values that are not times."""
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -82,7 +82,7 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
     """Read edges, or dictionaries with the keys of a record (`ts src dst label …`; every other key is an attribute).
 
     A `ts` is an integer, or a datetime or ISO text that is a whole number of ticks; see `graphtide.readers.times`. An item
-    that is no record is put aside like any bad record. What iterating raises is raised.
+    that is not a record is rejected like any bad record. What iterating raises is raised.
     """
     options = options or ReaderOptions()
     decoder = JsonLinesDecoder(
@@ -108,10 +108,10 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
 
 
 class Lines:
-    """Writes items as JSON Lines, and a substitute for each that is no record.
+    """Writes items as JSON Lines, and a substitute for each that is not a record.
 
     Attributes:
-        refused: letters of the items that are none; whoever takes them empties the list.
+        refused: letters of the items that are not records; the caller that takes them empties the list.
     """
 
     def __init__(self, options: ReaderOptions) -> None:
@@ -155,7 +155,7 @@ class Lines:
         """Return an item as a dictionary.
 
         Raises:
-            ValueError: it is no record.
+            ValueError: it is not a record.
         """
         if isinstance(item, Edge):
             return _fields(item, self._names)
@@ -170,7 +170,7 @@ class Lines:
             built = None
         if not isinstance(built, dict):
             keys = "ts, src, dst, label, or ts, type"
-            message = f"a {type(item).__name__} is no record: give an Edge, or a dictionary with the keys {keys}"
+            message = f"a {type(item).__name__} is not a record: give an Edge, or a dictionary with the keys {keys}"
             raise ValueError(message)  # noqa: TRY004 - caught as what is wrong with a record, not with the call
         return built
 
@@ -208,7 +208,7 @@ def _plain(value: Any) -> object:
     """Return a number of numpy as Python's own; refuse what is none."""
     if hasattr(value, "item"):
         return value.item()
-    message = f"a {type(value).__name__} is no value of a record"
+    message = f"a {type(value).__name__} is not a value of a record"
     raise TypeError(message)
 
 

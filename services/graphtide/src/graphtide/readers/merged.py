@@ -52,7 +52,7 @@ class _Stream:
         self.newest: int | None = None
 
     def has_more(self) -> bool:
-        """Return whether the stream goes on, after reading on where no record is at hand: to duplicates alone, maybe."""
+        """Return whether the stream continues, after reading on if no record is at hand: to duplicates alone, maybe."""
         if not self.is_at_hand:
             self.head, self.place = next(self._ordered, None), 0
         return self.head is not None
@@ -135,7 +135,7 @@ class MergedReader:
             self.close()
 
     def _pass(self, of_all: Callable[[list[int]], int], streams: Sequence[_Stream]) -> None:
-        """Note the time that some streams have come to: the least, or at the end of all the greatest, of theirs."""
+        """Note the time that some streams are at: the least, or at the end of all the greatest, of theirs."""
         times = [time for stream in streams if (time := stream.earliest) is not None]
         if times and len(times) == len(streams):
             self.passed = of_all(times)
@@ -150,17 +150,17 @@ class MergedReader:
         return sum(stream.dropped for stream in self._streams)
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call, bad ones and late ones; the reason says of which stream."""
+        """Return the records rejected since the last call, bad ones and late ones; the reason names the stream."""
         letters = [letter for stream in self._streams for letter in stream.letters]
         for stream in self._streams:
             stream.letters = []
         return letters
 
     def start_at(self, ordinal: int) -> None:
-        """Refuse to go on counting: the streams are whole.
+        """Refuse to continue from an ordinal: the streams are whole.
 
         Raises:
-            ValueError: they are to go on.
+            ValueError: the ordinal is not 0.
         """
         if ordinal:
             message = "streams by name are whole, not pieces"
@@ -172,7 +172,7 @@ class MergedReader:
         return sum(stream.reader.records for stream in self._streams)
 
     def close(self) -> None:
-        """Let go of the streams."""
+        """Close the streams."""
         for stream in self._streams:
             stream.reader.close()
 

@@ -1,4 +1,4 @@
-"""A reader for a file or for standard input: how the stream is written, its name and its first bytes tell."""
+"""A reader for a file or for standard input; the name or the first bytes give the format."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = No
 
 
 def format_by_name(name: str) -> StreamFormat | None:
-    """Return how a file of this name is written; None if the name does not tell."""
+    """Return the format of a file by its name; None if the name has no known ending."""
     path = PurePath(name)
     suffix = path.suffix.lower()
     if suffix in COMPRESSED_SUFFIXES:
@@ -55,10 +55,10 @@ def format_by_name(name: str) -> StreamFormat | None:
 
 
 def format_of(name: str) -> StreamFormat:
-    """Return how a file is written, as its name or else its first bytes tell.
+    """Return the format of a file, by its name or else by its first bytes.
 
     Raises:
-        UnreadableStreamError: there is no such file, or nothing tells.
+        UnreadableStreamError: there is no such file, or its format is unknown.
     """
     if (found := format_by_name(name)) is not None:
         return found
@@ -93,7 +93,7 @@ def _notify(source: ByteSource, name: str) -> StreamFormat:
         return DEFAULT
     found = format_by_name(name) or by_magic(source.head)
     if found is None:
-        message = f"{name}: its name does not tell its format; end it in one of {', '.join(suffixes())}, or say the format"
+        message = f"{name}: its name does not show its format; end it in one of {', '.join(suffixes())}, or say the format"
         raise UnreadableStreamError(message)
     return found
 

@@ -1,7 +1,7 @@
 """Chunks of an iterable that may be slow: item by item while it is, in thousands while it is not.
 
-Whoever iterates waits in the source itself: so a source that is bound to a thread works, what it raises and what interrupts it
-comes out where it should, and nothing has to be ended with the iteration. The price is that a source cannot be overtaken: what
+The iterating thread waits in the source itself. So a source that is bound to a thread works, errors and interrupts come out
+where they should, and nothing has to be ended with the iteration. The price is that a source cannot be overtaken: what
 is in an unfinished chunk when it pauses waits for its next item. So after a pause a chunk is one item for `_SINGLES` items, and
 from then on at most a `_SHARE`th of what came since: a burst up to that length is handed on to its last item, a longer one but
 for such a part.

@@ -1,4 +1,4 @@
-"""What every reader offers, and what a reader is told.
+"""What every reader offers, and the options of readers.
 
 Invariant: a reader is read once, by one thread; its batches come in the order of the stream, and no record is lost: each one is
 in a batch or among the dead letters. Memory is bounded by a block and its batch, as long as dead letters are taken.
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReaderOptions:
-    """What a reader is told once.
+    """Options of a reader.
 
     Attributes:
         symbols: the table of labels that the matcher shares.
         attributes: names of the attributes to decode; the batches have no others.
         columns: what the stream calls `ts src dst label src_label dst_label id op type`, where it has other names.
         time_unit: what `ts` counts; timestamps of columnar formats are converted to it.
-        format: how the stream is written; None to tell by its name and first bytes.
+        format: how the stream is written; None for the format by its name and first bytes.
         delimiter: what separates the fields of a format that has a delimiter.
-        types: what is declared of attributes: a record with another value is put aside, a table with another column refused.
-        keep_raw: whether records of text formats keep their bytes for a later stage to put aside; else it gets their fields.
+        types: declared types of attributes: a record with another value is rejected, a table with another column refused.
+        keep_raw: whether records of text formats keep their bytes for a later stage that rejects them; else they keep fields.
         block_size: bytes of text to decode at once.
         block_rows: rows of a columnar format to decode at once.
-        latest: records that are later than this are put aside.
+        latest: records that are later than this are rejected.
         live: whether edges of an iterable without a length are handed on as they come; see `graphtide.readers.pacing`.
     """
 
@@ -55,7 +55,7 @@ class ReaderOptions:
 
     @property
     def declared(self) -> dict[str, str]:
-        """What is declared of attributes, as decoders are told it."""
+        """Declared types of attributes, as decoders take them."""
         return {name: kind.value for name, kind in self.types.items()}
 
     @property
@@ -65,7 +65,7 @@ class ReaderOptions:
 
 
 class UnusableValues(NamedTuple):
-    """A wanted attribute that good records had a value of which none can have, so that it is missing.
+    """A wanted attribute that is missing in good records, because no attribute can have the value given.
 
     That is: its name, what the values are instead, how many records had one, the line of the first.
     """
@@ -88,7 +88,7 @@ class Reader(Protocol):
     """A stream that is being read."""
 
     def batches(self) -> Iterator[EdgeBatch]:
-        """Yield batches; call once. One is empty where records were put aside and none was good.
+        """Yield batches; call once. A batch is empty if records were rejected and none was good.
 
         Raises:
             UnreadableStreamError: the stream cannot be read, or not further; what could be read was yielded before.
@@ -96,11 +96,11 @@ class Reader(Protocol):
         ...
 
     def take_dead_letters(self) -> list[DeadLetter]:
-        """Return the records put aside since the last call."""
+        """Return the records rejected since the last call."""
         ...
 
     def start_at(self, ordinal: int) -> None:
-        """Go on counting from an ordinal: this is a later piece of a stream whose records have ordinals for ids."""
+        """Continue to count from an ordinal: this is a later piece of a stream whose records have ordinals for ids."""
         ...
 
     @property
@@ -109,7 +109,7 @@ class Reader(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the stream; done by itself at its end."""
+        """Close the stream; done by itself at its end."""
         ...
 
     @property
@@ -129,7 +129,7 @@ class Reader(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """Whether records are handed on as they come, so that the first batch tells little of the stream."""
+        """Whether records are handed on as they come, so that the first batch says little about the stream."""
         ...
 
     @property

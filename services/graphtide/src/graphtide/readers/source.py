@@ -1,6 +1,6 @@
 """Bytes of a file or of standard input, decompressed on the way, as they come.
 
-Whether they are compressed, their first bytes tell, not their name. gzip goes through zlib, which is as fast as the reader of
+Their first bytes, not their name, show whether they are compressed. gzip goes through zlib, which is as fast as the reader of
 pyarrow and gives every byte before the place where a damaged file breaks; zstd goes through pyarrow in small steps, so that at
 most one step is lost there.
 """

@@ -24,7 +24,7 @@ def ticks(value: object, unit: TimeUnit) -> object:
     """Return the ticks of a datetime of Python, pandas or numpy, or of a date and time as ISO text; anything else as it is.
 
     Raises:
-        ValueError: it is no whole number of ticks; or it is the time of numpy or pandas that is none.
+        ValueError: it is not a whole number of ticks; or it is the missing time of numpy or pandas.
     """
     nanoseconds: Fraction | None
     if isinstance(value, datetime):
@@ -39,7 +39,7 @@ def ticks(value: object, unit: TimeUnit) -> object:
         return value
     found = nanoseconds / unit.nanoseconds
     if found.denominator != 1:
-        message = f'ts "{value}" is no whole number of {unit.value}; the option time_unit says what a stream counts'
+        message = f'ts "{value}" is not a whole number of {unit.value}; the option time_unit says what a stream counts'
         raise ValueError(message)
     return int(found)
 
