@@ -52,7 +52,7 @@ def test_for_development_everyone_may_do_everything() -> None:
         assert http.get("/api/v1/dead-letters").status_code == 200
 
 
-def test_a_caller_who_calls_too_often_is_told_when_to_come_back() -> None:
+def test_a_caller_who_calls_too_often_learns_when_to_come_back() -> None:
     settings = AdminApiSettings(insecure=True, requests_per_second=0.5, burst=2)
     with TestClient(admin_api(settings, MemoryLog())) as http:
         answers = [http.get("/api/v1/patterns") for _ in range(3)]

@@ -26,7 +26,7 @@ PATTERN = {"text": "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y 
 
 
 class Withholding(MemoryLog):
-    """A log in memory that does not give the records of some topics as long as it is told so."""
+    """A log in memory that withholds the records of some topics as long as it is set to."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -110,7 +110,7 @@ def test_a_ticket_is_over_after_a_minute_and_known_to_all_with_its_secret() -> N
     ticket, end = Tickets(clock, secret).new(Caller("ann", frozenset({"admin"})))
     other = Tickets(clock, secret)
     assert end <= clock.now() + timedelta(seconds=60)
-    assert other.caller(ticket) == Caller("ann", frozenset({READ_MATCHES})), "it grants no more than reading matches"
+    assert other.caller(ticket) == Caller("ann", frozenset({READ_MATCHES})), "it allows no more than reading matches"
     clock.sleep(61)
     assert other.caller(ticket) is None
 
@@ -137,7 +137,7 @@ def test_pages_of_other_sites_may_not(http: httpx2.Client, origin: str) -> None:
 
 
 @pytest.mark.parametrize("origin", ["*", "ui.example", "https://ui.example/app", "ftp://ui.example", "https://", "null"])
-def test_what_is_no_origin_is_no_setting(origin: str) -> None:
+def test_what_is_not_an_origin_is_refused_as_a_setting(origin: str) -> None:
     with pytest.raises(ValueError, match="is no origin of pages"):
         AdminApiSettings(insecure=True, cors_origins=[origin])
 

@@ -1,4 +1,4 @@
-"""Streams are deleted with all that is kept of them, and only where nobody reads them."""
+"""Streams are deleted with all that is kept of them, and only if no pattern reads them."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_stream_that_is_read_with_others_is_not_deleted(deployment: Deployment
     assert (problem(refused), refused.json()["patterns"]) == ((409, "stream-in-use"), ["p"])
 
 
-def test_a_pattern_that_reads_several_streams_goes_on_where_the_merged_one_ends(deployment: Deployment) -> None:
+def test_a_pattern_that_reads_several_streams_continues_where_the_merged_one_ends(deployment: Deployment) -> None:
     streams, merged = (StreamName("s"), StreamName("r")), StreamName("r.s")
     deployment.log.admin().ensure(TOPICS.of_stream(merged))
     deployment.writer.write([Message(TOPICS.ordered(merged), None, b"x", partition=0)])

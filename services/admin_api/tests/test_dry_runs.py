@@ -1,4 +1,4 @@
-"""Simulations take a bounded part of a service: whatever they do, others are answered."""
+"""Dry runs take a bounded part of a service: others are answered in any case."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 class Work:
-    """Work that goes on until it is let go, or learns that nobody wants it."""
+    """Work that continues until it is released, or learns that it is unwanted."""
 
     def __init__(self, *, listens: bool = True) -> None:
-        self.goes_on = threading.Event()
+        self.released = threading.Event()
         self.begun = 0
         self.ended = 0
         self._listens = listens
 
     def __call__(self, is_unwanted: Callable[[], bool]) -> str:
         self.begun += 1
-        while not self.goes_on.wait(0.01) and not (self._listens and is_unwanted()):
+        while not self.released.wait(0.01) and not (self._listens and is_unwanted()):
             pass
         self.ended += 1
         return "found"
@@ -69,7 +69,7 @@ def test_so_many_work_side_by_side_and_one_of_a_caller() -> None:
         await asyncio.to_thread(wait_until, lambda: work.begun == 2, 30, pause=0.01)
         others = [dry_runs.run(caller, request(), work) for caller in ("ann", "cid")]
         found: list[BaseException | str] = [*await asyncio.gather(*others, return_exceptions=True)]
-        work.goes_on.set()
+        work.released.set()
         found += await asyncio.gather(*begun)
         found.append(await dry_runs.run("cid", request(), work))
         return [outcome(each) for each in found]
@@ -89,14 +89,14 @@ def test_one_of_a_caller_leaves_room_for_another_caller() -> None:
             await dry_runs.run("ann", request(), work)
         second = asyncio.ensure_future(dry_runs.run("bob", request(), work))
         await asyncio.to_thread(wait_until, lambda: work.begun == 2, 30, pause=0.01)
-        work.goes_on.set()
+        work.released.set()
         return outcome((await asyncio.gather(first, second))[1])
 
     assert asyncio.run(story()) == "found"
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_nobody_waits_for_ever_and_who_has_gone_ends_the_work(is_there: bool) -> None:
+def test_no_caller_waits_for_ever_and_one_that_has_gone_ends_the_work(is_there: bool) -> None:
     work = Work()
 
     async def story() -> int:
@@ -115,7 +115,7 @@ def test_work_that_does_not_listen_keeps_its_place_until_it_ends() -> None:
         dry_runs = DryRuns(1, 1, 0.5)
         found = [*await asyncio.gather(dry_runs.run("ann", request(), work), return_exceptions=True)]
         found += await asyncio.gather(dry_runs.run("bob", request(), work), return_exceptions=True)
-        work.goes_on.set()
+        work.released.set()
         await asyncio.to_thread(wait_until, lambda: work.ended == 1, 30, pause=0.01)
         found.append(await dry_runs.run("bob", request(), work))
         return [outcome(each) for each in found]
@@ -152,12 +152,12 @@ WITH_AN_END = {
 
 
 def emitted(answer: httpx2.Response) -> tuple[str, object]:
-    """Return whether a simulation was cut off, or why there was none."""
+    """Return whether a dry run was cut off, or why there was none."""
     name = "truncated" if answer.is_success else "code"
     return name, answer.json()[name]
 
 
-def test_simulations_without_end_leave_the_service_to_others() -> None:
+def test_dry_runs_without_end_leave_the_service_to_others() -> None:
     names = ("ann", "bob", "cid")
     keys = [KeySettings(name=name, hash=hashed(name), scopes=["patterns:read"]) for name in names]
     app = admin_api(AdminApiSettings(api_keys=keys, requests_per_second=1_000, burst=1_000), MemoryLog())
@@ -192,11 +192,11 @@ def test_values_past_number_are_refused_before_they_are_made(deployment: Deploym
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request"), answer.text
 
 
-NO_SIMULATIONS = ["", "[]", "{}", '{"text":""}', '{"edges":[]}', '{"text":"","edges":{}}', '{"text":"","edges":[1]}']
-NO_SIMULATIONS += ['{"text":"","edges":[],"more":1}', '{"text":"","edges":[],"time_unit":"h"}', '{"text":1,"edges":[]}']
+NO_DRY_RUNS = ["", "[]", "{}", '{"text":""}', '{"edges":[]}', '{"text":"","edges":{}}', '{"text":"","edges":[1]}']
+NO_DRY_RUNS += ['{"text":"","edges":[],"more":1}', '{"text":"","edges":[],"time_unit":"h"}', '{"text":1,"edges":[]}']
 
 
-@pytest.mark.parametrize("body", NO_SIMULATIONS)
-def test_what_is_no_simulation_is_told_so(deployment: Deployment, body: str) -> None:
+@pytest.mark.parametrize("body", NO_DRY_RUNS)
+def test_another_body_than_a_dry_run_is_refused(deployment: Deployment, body: str) -> None:
     answer = deployment.http.post("/api/v1/patterns:simulate", content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")

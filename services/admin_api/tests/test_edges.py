@@ -50,10 +50,10 @@ class Stream:
             **more,
         }
         first, last = EventTime(edges[0][0]), EventTime(edges[-1][0])
-        figures = ordered.OrderedHeader(first, last, count, self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
+        header = ordered.OrderedHeader(first, last, count, self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
         self._ordinal += count
         self._transactor.begin()
-        self._transactor.write([ordered.encode(TOPICS.ordered(S), figures, ordered_body.encode(columns))])
+        self._transactor.write([ordered.encode(TOPICS.ordered(S), header, ordered_body.encode(columns))])
         self._transactor.commit("g", {})
 
 
@@ -132,7 +132,7 @@ def test_edges_are_found_by_id_and_by_time_in_the_newest_epoch_that_has_them(dep
         assert answer["truncated"] is False
         return [(each["id"], each["ts"]) for each in answer["edges"]]
 
-    assert found("id=a") == [("a", 9), ("a", 1)], "a deletion is no edge"
+    assert found("id=a") == [("a", 9), ("a", 1)], "a deletion is not an edge"
     assert found("id=b") == [("b", 2)]
     assert found("id=b&from=5&to=6") == [("b", 5)]
     assert found("id=a&id=b&to=9&from=1") == [("b", 2)], "edges of two epochs are of no match"

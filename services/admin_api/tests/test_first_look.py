@@ -1,4 +1,4 @@
-"""The first pattern of a stream says at once what may be misspelt, though nobody has counted the stream."""
+"""The first pattern of a stream says at once what may be misspelt, before the stream was counted."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def send(deployment: Deployment, *labels: str) -> None:
     lines = "".join(f'{{"ts":{ts},"src":"a","dst":"b","label":"{label}"}}\n' for ts, label in enumerate(labels))
     body = JsonLinesDecoder(Symbols(), [], {}).decode(lines.encode()).to_arrow()
     last = EventTime(len(labels) - 1)
-    figures = ordered.OrderedHeader(EventTime(0), last, len(labels), 0, last, TimeUnit.MILLISECOND)
-    deployment.writer.write([ordered.encode(TOPICS.ordered(PAYMENTS), figures, body)])
+    header = ordered.OrderedHeader(EventTime(0), last, len(labels), 0, last, TimeUnit.MILLISECOND)
+    deployment.writer.write([ordered.encode(TOPICS.ordered(PAYMENTS), header, body)])
 
 
 def register(deployment: Deployment, name: str, label: str, stream: str) -> list[str]:
@@ -36,7 +36,7 @@ def register(deployment: Deployment, name: str, label: str, stream: str) -> list
     return found
 
 
-def test_a_misspelt_label_is_told_with_the_first_pattern(deployment: Deployment) -> None:
+def test_a_misspelt_label_is_reported_with_the_first_pattern(deployment: Deployment) -> None:
     send(deployment, "pays", "asks")
     assert register(deployment, "p", "pyas", "payments") == [
         "no edge of label 'pyas' among the last 2 edges; did you mean pays?"
@@ -44,19 +44,19 @@ def test_a_misspelt_label_is_told_with_the_first_pattern(deployment: Deployment)
     assert register(deployment, "q", "pays", "payments") == []
 
 
-def test_a_misspelt_stream_is_told_with_the_first_pattern(deployment: Deployment) -> None:
+def test_a_misspelt_stream_is_reported_with_the_first_pattern(deployment: Deployment) -> None:
     send(deployment, "pays")
     assert register(deployment, "p", "pays", "paiments") == ["no edge of stream 'paiments' was seen; did you mean payments?"]
     assert register(deployment, "q", "pays", "other") == []
 
 
-def test_an_end_that_cannot_be_read_is_no_reason_to_refuse_a_pattern(deployment: Deployment) -> None:
+def test_an_end_that_cannot_be_read_is_not_a_reason_to_refuse_a_pattern(deployment: Deployment) -> None:
     deployment.log.admin().ensure(TOPICS.of_stream(PAYMENTS))
     deployment.write(TOPICS.ordered(PAYMENTS), b"", b"no arrow")
     assert register(deployment, "p", "pays", "payments") == []
 
 
-def test_a_rare_label_that_the_stream_had_before_is_no_misspelt_one(deployment: Deployment) -> None:
+def test_a_rare_label_that_the_stream_had_before_is_not_a_misspelt_one(deployment: Deployment) -> None:
     snapshot = StatisticsSnapshot(edges=33, types={EdgeType(None, "4624", None): 33})
 
     def warned() -> bool:

@@ -122,7 +122,7 @@ READERS = {
     "both": SEVERAL.replace("QUERY q", "QUERY both").replace("ON other", "ON one"),
     "two": view("two", "one"),
 }
-"""Patterns of every family, a query over two streams and a view, all of which read the view `one`."""
+"""Readers of the view `one`: patterns of every family, a query over two streams and a view."""
 
 
 @pytest.mark.parametrize("way", ["DELETE", "PUT", "PATCH"])
@@ -193,7 +193,7 @@ def test_the_plan_is_that_which_was_published_with_all_that_it_was_chosen_from(d
     assert "PATH[:follows+]" in text
 
 
-def test_a_plan_that_leads_nowhere_is_told_to_be_none(deployment: Deployment) -> None:
+def test_a_plan_that_leads_nowhere_is_shown_as_none(deployment: Deployment) -> None:
     register(deployment)
     publish(deployment, form_of(Derivation(rewritings=(Rewriting("inline concatenation", 70),))))
     answer = deployment.http.get("/api/v1/patterns/p/plan")
@@ -201,12 +201,12 @@ def test_a_plan_that_leads_nowhere_is_told_to_be_none(deployment: Deployment) ->
     assert "does not apply in place 70" in answer.json()["detail"]
 
 
-def test_a_view_has_a_stream_to_which_nobody_sends_edges(deployment: Deployment) -> None:
+def test_a_view_has_a_stream_that_takes_no_edges_from_outside(deployment: Deployment) -> None:
     assert register(deployment, view("one", "s")).status_code == 201
     topics, one = deployment.log.admin().topics(), StreamName("one")
     assert {TOPICS.ordered(one), TOPICS.dead_letters(one)} <= set(topics)
     assert TOPICS.raw(one) not in topics
-    # Who reads it makes no topic to which edges could be sent.
+    # A reader of it makes no topic that could take edges from outside.
     assert register(deployment, "PATTERN p MATCH (x)-[:one]->(y) ON one WINDOW 10").status_code == 201
     assert TOPICS.raw(one) not in deployment.log.admin().topics()
     answer = deployment.http.delete("/api/v1/streams/one")

@@ -1,4 +1,4 @@
-"""Backfills are asked for, shown as the service that does them tells, and cancelled."""
+"""Backfills are requested, shown as their service reports them, and cancelled."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_is_asked_for_is_written_whole(deployment: Deployment, asked: str) 
     assert (record.start, record.end, record.engine, record.desired) == (100, 200, "timing", "done")
 
 
-def test_an_operation_is_shown_as_it_was_told(deployment: Deployment, asked: str) -> None:
+def test_an_operation_is_shown_as_it_was_reported(deployment: Deployment, asked: str) -> None:
     assert deployment.http.get(f"/api/v1/operations/{asked}").json()["state"] == "queued"
     say(deployment, asked, "running")
     shown = deployment.http.get(f"/api/v1/operations/{asked}").json()

@@ -1,4 +1,4 @@
-"""Pages: every record once, the newest first, whatever the size of a page and whoever keeps it."""
+"""Pages: every record once, the newest first, for pages of any size and every kind of records."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_cursor_that_is_none_is_refused(deployment: Deployment, path: str, cur
     most_looked_at=st.integers(1, 9),
     most_at_once=st.integers(1, 5),
 )
-def test_pages_hold_every_record_once_whatever_their_bounds(
+def test_pages_hold_every_record_once_with_any_bounds(
     written: list[tuple[str, int, bool]], most: int, most_looked_at: int, most_at_once: int
 ) -> None:
     log = MemoryLog()
@@ -137,7 +137,7 @@ def test_pages_hold_every_record_once_whatever_their_bounds(
 
 
 @given(most=st.integers(1, 5), kept=st.integers(1, 6), back=st.integers(1, 20), patterns=st.text("pq", max_size=20))
-def test_pages_go_on_in_the_log_where_what_is_at_hand_ends(most: int, kept: int, back: int, patterns: str) -> None:
+def test_pages_continue_in_the_log_where_what_is_at_hand_ends(most: int, kept: int, back: int, patterns: str) -> None:
     log = MemoryLog()
     log.admin().ensure(TOPICS.of_deployment(partitions=2))
     writer = log.writer()

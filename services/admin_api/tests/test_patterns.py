@@ -204,7 +204,7 @@ def test_a_pattern_says_how_it_stands(deployment: Deployment) -> None:
     assert deployment.http.get("/api/v1/patterns/p").json()["reason"] == "it reached a limit of its state"
 
 
-def test_a_pattern_that_a_limit_ended_goes_on_as_its_next_version(deployment: Deployment) -> None:
+def test_a_pattern_that_a_limit_ended_continues_as_its_next_version(deployment: Deployment) -> None:
     deployment.http.post("/api/v1/patterns", json={"text": TEXT})
     deployment.publish()
     deployment.say("paused", reason="it reached a limit of its state")
@@ -267,7 +267,7 @@ def test_a_plan_is_explained_with_what_its_host_counted(deployment: Deployment) 
     assert (statistics["figures"]["state_bytes"], statistics["figures"]["suppressed"], statistics["behind"]) == (700, 4, 0)
 
 
-def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Deployment) -> None:
+def test_what_may_be_misspelt_is_reported_as_far_as_statistics_know(deployment: Deployment) -> None:
     def emitted(stream: str, *labels: str) -> None:
         snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, label, None): 10 for label in labels})
         record = statistics.StatisticsRecord(stream, 1, snapshot)
@@ -291,7 +291,7 @@ def test_what_may_be_misspelt_is_told_as_far_as_statistics_know(deployment: Depl
     assert other.json()["warnings"] == ["no edge of stream 'paiments' was seen; did you mean payments?"]
 
 
-def test_attributes_that_no_edge_had_are_told_until_one_has_them(deployment: Deployment) -> None:
+def test_attributes_that_no_edge_had_are_reported_until_one_has_them(deployment: Deployment) -> None:
     text = "PATTERN p MATCH (a)-[x]->(b) WHERE x.amout > 5 AND x.ts > 3 ON s WINDOW 10"
 
     def emitted(*attributes: str) -> None:
@@ -318,14 +318,14 @@ def test_attributes_that_no_edge_had_are_told_until_one_has_them(deployment: Dep
         "QUERY p INPUT i = ()-[e]->() ON s WINDOW(10) WHERE e.amount IN ['90'] r(x, y) <- i(x, y).",
     ],
 )
-def test_a_text_that_is_compared_with_numbers_is_told(deployment: Deployment, text: str) -> None:
+def test_a_warning_names_a_text_that_is_compared_with_numbers(deployment: Deployment, text: str) -> None:
     assert deployment.http.post("/api/v1/patterns", json={"text": text}).json()["warnings"] == []
     deployment.http.put("/api/v1/streams/s/schema", json={"attributes": {"amount": "number"}})
     (warning,) = deployment.http.get("/api/v1/patterns/p").json()["warnings"]
     assert warning.startswith("attribute 'amount' is compared with a text, and its values are numbers: that is never true")
 
 
-def test_a_text_that_nobody_can_read_has_no_warnings() -> None:
+def test_an_unreadable_text_has_no_warnings() -> None:
     assert asked_names("PATTERN") == asked_names("") == AskedNames()
 
 
@@ -376,7 +376,7 @@ NO_JSON = [*HALVES, r'{"\udc00":1}', "NaN", "-Infinity", "1e400", "[" * 100_000]
         ("POST", "/patterns/p:backfill", '{"engine":%s}'),
     ],
 )
-def test_what_is_no_json_anywhere_in_a_body_is_a_problem(
+def test_what_is_not_json_anywhere_in_a_body_is_a_problem(
     deployment: Deployment, method: str, path: str, body: str, value: str
 ) -> None:
     json = {"Content-Type": "application/json", "If-Match": "*"}
@@ -384,7 +384,7 @@ def test_what_is_no_json_anywhere_in_a_body_is_a_problem(
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
 
 
-def test_a_method_that_an_address_does_not_know_is_told_all_that_it_knows(deployment: Deployment) -> None:
+def test_a_method_that_an_address_does_not_know_is_answered_with_all_that_it_knows(deployment: Deployment) -> None:
     described = deployment.http.get("/openapi.json").json()["paths"]
     for path, operations in described.items():
         known = {method.upper() for method in operations} | ({"HEAD"} if "get" in operations else set())

@@ -1,4 +1,4 @@
-"""What is valid at an instant: the snapshot, from what was told in one window before it; and what may be missing is said."""
+"""What is valid at an instant: the snapshot, from the reports of one window before it, with notes on what may be missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from graphtide_admin_api.application import emitted as told_module
+from graphtide_admin_api.application import emitted as emitted_module
 from graphtide_admin_api.application.dry_run import dry_run
 from graphtide_admin_api.application.emitted import Most
 from graphtide_admin_api.application.matches import RecentMatches, kept
@@ -53,7 +53,7 @@ NOISE = b'{"match_id":"n","query":"noise","kind":"match","detected_at":7}'
 
 
 class Trimmed:
-    """A log whose partitions begin at these offsets: what was before has been let go."""
+    """A log whose partitions begin at these offsets: what was before has been deleted."""
 
     def __init__(self, log: MemoryLog, firsts: dict[TopicPartition, int]) -> None:
         self._log, self._firsts = log, firsts
@@ -71,7 +71,7 @@ class Trimmed:
 
 @dataclass
 class World:
-    """A log with an ordered stream and with what was told of one query, and how far that has read."""
+    """A log with an ordered stream and with the reports of one query, and how far that has read."""
 
     text: str = TEXT
     most: Most = field(default_factory=Most)
@@ -93,32 +93,32 @@ class World:
         """Append a record of edges of these times to the ordered stream, which the query has read then."""
         place = TopicPartition(TOPICS.ordered(self.stream), 0)
         first, last = (EventTime(times[0]), EventTime(times[-1])) if times else (EventTime(-(2**63)),) * 2
-        figures = ordered.OrderedHeader(first, last, len(times), self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
+        header = ordered.OrderedHeader(first, last, len(times), self._ordinal, last, TimeUnit.MILLISECOND, epoch=self.epoch)
         self._ordinal += len(times)
-        self._writer.write([ordered.encode(TOPICS.ordered(self.stream), figures, b"edges")])
+        self._writer.write([ordered.encode(TOPICS.ordered(self.stream), header, b"edges")])
         self.position = self.log.reader(None).ends([place])[place][1]
 
-    def tell(self, *lines: bytes, version: int = 1, backfilled: bool = False) -> None:
+    def write(self, *lines: bytes, version: int = 1, backfilled: bool = False) -> None:
         """Append match records."""
         for line in lines:
             message = matches.encode(TOPICS.matches, line, version, None)
             self._writer.write([matches.as_backfilled(message) if backfilled else message])
 
     def emitted(self, kind: str, at: int, source: str, target: str, until: int | None, **more: int) -> None:
-        """Append what is told of an edge `near`; a retraction withdraws it from `since` on."""
+        """Append a report of an edge `near`; a retraction withdraws it from `since` on."""
         body = {
             "match_id": result_id("q", more.get("version", 1), "near", (source, target)),
             **{"query": "q", "kind": kind, "detected_at": at, "first_ts": at, "last_ts": at},
             **{"src": source, "dst": target, "label": "near", "valid": [more.get("since", at), until]},
         }
-        self.tell(json.dumps(body).encode(), version=more.get("version", 1))
+        self.write(json.dumps(body).encode(), version=more.get("version", 1))
 
     def let_go(self, matches: int) -> None:
         """Let the first matches go."""
         self.seen = Trimmed(self.log, {self.place(): matches})
 
     def place(self) -> TopicPartition:
-        """Return the partition in which matches of the query stand."""
+        """Return the partition of the query's matches."""
         reader = self.log.reader(None)
         reader.assign(dict.fromkeys(reader.partitions(TOPICS.matches), 0))
         (found,) = {each.partition for each in reader.poll(0, 10_000) if each.key == b"q"}
@@ -169,8 +169,8 @@ def expected(query: GraphQuery, edges: Iterable[Edge], at: int) -> dict[tuple[st
     return {row: next(end for begin, end in intervals[row] if begin <= at < end) for row in valid}
 
 
-def told_by(query: GraphQuery, edges: Iterable[Edge]) -> Iterator[bytes]:
-    """Yield the match records of all that is told of a query, in order."""
+def reports_of(query: GraphQuery, edges: Iterable[Edge]) -> Iterator[bytes]:
+    """Yield the match records of all reports of a query, in order."""
     oracle = GraphQueryOracle(query)
     for edge in edges:
         for emitted in oracle.push(edge):
@@ -183,7 +183,7 @@ def told_by(query: GraphQuery, edges: Iterable[Edge]) -> Iterator[bytes]:
 
 
 def random_worlds(count: int) -> Iterator[tuple[random.Random, GraphQuery, tuple[Edge, ...], World]]:
-    """Yield queries and streams, with all that is told of them among matches of others."""
+    """Yield queries and streams, with their reports among matches of others."""
     for seed in range(count):
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
@@ -197,13 +197,13 @@ def test_what_is_valid_is_the_snapshot_of_any_instant(monkeypatch: pytest.Monkey
     results = begun_before = 0
     for rng, query, edges, world in random_worlds(150):
         begun: dict[str, list[int]] = {}
-        for line in told_by(query, edges):
-            world.tell(*[NOISE] * rng.randrange(3), line)
+        for line in reports_of(query, edges):
+            world.write(*[NOISE] * rng.randrange(3), line)
             if (emitted := json.loads(line))["kind"] == "match":
                 begun.setdefault(emitted["match_id"], []).append(emitted["detected_at"])
         last = int(edges[-1].ts)
         for at in rng.sample(range(int(edges[0].ts) - 3, last + 12), 5):
-            monkeypatch.setattr(told_module, "_AT_ONCE", rng.choice((1, 4, 1_024)))
+            monkeypatch.setattr(emitted_module, "_AT_ONCE", rng.choice((1, 4, 1_024)))
             found, want = world.valid(at), expected(query, edges, at)
             ends = {tuple(each.bindings.values()): each.valid[1] for each in found.found}
             assert ends == want
@@ -225,8 +225,8 @@ def test_a_query_that_was_registered_later_misses_nothing_where_it_says_so() -> 
     for rng, query, edges, world in random_worlds(150):
         start = rng.randrange(1, len(edges))
         world.start, began = start, int(edges[start - 1].ts)
-        # What edges of the same time brought about before is not told; what was told is cut there.
-        world.tell(*(line for line in told_by(query, edges) if json.loads(line)["detected_at"] > began))
+        # Changes by edges of the same time before are not reported; the reports are cut there.
+        world.write(*(line for line in reports_of(query, edges) if json.loads(line)["detected_at"] > began))
         for at in rng.sample(range(began, int(edges[-1].ts) + 1), min(3, int(edges[-1].ts) - began)):
             found, want = world.valid(at), expected(query, edges, at)
             rows = {tuple(each.bindings.values()) for each in found.found}
@@ -239,7 +239,7 @@ def test_a_query_that_was_registered_later_misses_nothing_where_it_says_so() -> 
 
 
 def a_world(**more: Any) -> World:
-    """Return one in which u -> v is valid in [1, 40), v -> w in [3, 13), and u -> w was withdrawn at 9."""
+    """Return a world: u -> v is valid in [1, 40), v -> w in [3, 13), and u -> w was withdrawn at 9."""
     world = World(**more)
     world.edges(1, 3, 5, 9, 20, 30)
     world.emitted("match", 1, "u", "v", 11)
@@ -271,10 +271,10 @@ def test_now_is_as_far_as_the_query_has_read() -> None:
     world.edges(33)
     assert world.valid().at == 33
     world.position = None
-    assert (world.valid().at, world.valid().flaws) == (30, []), "it has read what it told of"
+    assert (world.valid().at, world.valid().flaws) == (30, []), "it has read what it reported"
 
 
-def test_before_all_that_was_told_nothing_is_valid() -> None:
+def test_before_all_reports_nothing_is_valid() -> None:
     assert (rows(a_world().valid(-5)), a_world().valid(-5).flaws) == ([], [])
 
 
@@ -299,7 +299,7 @@ def test_a_date_is_a_time() -> None:
     assert (empty.valid().at, empty.valid().read_to, len(empty.valid().flaws)) == (None, None, 1)
 
 
-def test_results_that_stay_are_all_that_were_told_and_not_withdrawn() -> None:
+def test_results_that_stay_are_all_that_were_reported_and_not_withdrawn() -> None:
     world = World(STAYING)
     world.edges(1, 3, 500)
     world.emitted("match", 1, "u", "v", None)
@@ -325,16 +325,16 @@ def test_a_bound_that_is_met_is_said() -> None:
     for most in (Most(matches=2), Most(bytes=300)):
         world = a_world(most=most, text=STAYING)
         (flaw,) = world.valid().flaws
-        assert flaw == "only 2 matches of all patterns were looked at, back to what was told at 26"
+        assert flaw == "only 2 matches of all patterns were looked at, back to what was reported at 26"
 
 
 def test_an_instant_long_ago_is_found_without_a_look_at_all_that_came_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(told_module, "_AT_ONCE", 4)
+    monkeypatch.setattr(emitted_module, "_AT_ONCE", 4)
     world = World(most=Most(matches=50))
     world.edges(*range(1, 201))
     for at in range(1, 201):
         world.emitted("match", at, "u", f"v{at}", at + 10)
-        world.tell(*[NOISE] * 3)
+        world.write(*[NOISE] * 3)
     for at in (5, 100, 190):
         assert sorted(each.first_ts for each in world.valid(at).found) == list(range(max(1, at - 9), at + 1))
         assert world.valid(at).flaws == []
@@ -362,9 +362,9 @@ def test_what_was_found_in_history_or_cannot_be_read_is_left_out() -> None:
     world = a_world()
     late = {"match_id": "0" * 32, "query": "q", "kind": "match", "detected_at": 29, "first_ts": 29, "last_ts": 29}
     body = json.dumps({**late, "src": "a", "dst": "b", "label": "near", "valid": [29, 39]}).encode()
-    world.tell(body, backfilled=True)
+    world.write(body, backfilled=True)
     assert (len(world.valid().found), world.valid().flaws) == (1, [])
-    world.tell(json.dumps({**late, "valid": "for ever"}).encode())
+    world.write(json.dumps({**late, "valid": "for ever"}).encode())
     assert (len(world.valid().found), world.valid().flaws) == (1, ["a match cannot be read"])
 
 
@@ -372,7 +372,7 @@ def test_results_that_were_given_up_are_said_to_be_missing() -> None:
     world = World()
     world.edges(1)
     body = {"match_id": "0" * 32, "query": "q", "kind": "match", "detected_at": 1, "first_ts": 1, "last_ts": 1}
-    world.tell(json.dumps({**body, "bindings": {"x": "u"}, "label": "l", "valid": [1, 9], "completeness": "SHED"}).encode())
+    world.write(json.dumps({**body, "bindings": {"x": "u"}, "label": "l", "valid": [1, 9], "completeness": "SHED"}).encode())
     assert (len(world.valid().found), "SHED" in world.valid().flaws[0]) == (1, True)
 
 
@@ -394,7 +394,7 @@ def test_pages_hold_every_result_once() -> None:
     page = world.valid(most=3)
     pages = [page]
     while page.following is not None:
-        world.edges(1 + len(pages))  # time goes on, the pages are those of one instant
+        world.edges(1 + len(pages))  # time passes, the pages are those of one instant
         assert ResultsCursor.of(str(page.following)) == page.following
         page = world.valid(cursor=page.following, most=3)
         pages.append(page)

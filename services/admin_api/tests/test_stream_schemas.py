@@ -1,4 +1,4 @@
-"""What attributes of a stream are, declared or seen, is told and can be declared."""
+"""Attributes of a stream can be declared, and are shown, declared or seen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SCHEMA = "/api/v1/streams/s/schema"
 
 
-def test_what_is_declared_and_what_was_seen_are_told_together(deployment: Deployment) -> None:
+def test_declared_and_seen_attributes_are_shown_together(deployment: Deployment) -> None:
     assert deployment.http.get(SCHEMA).json() == {"stream": "s", "attributes": []}
     seen = SchemaRecord("s", "seen", {"zip": "integer", "n": "any"})
     deployment.write(Topics().schemas, schema_key("s", "seen"), encode_schema(seen))
@@ -35,13 +35,13 @@ def test_what_is_declared_and_what_was_seen_are_told_together(deployment: Deploy
     "attributes",
     [{"zip": "text"}, {"zip": "any"}, {"": "string"}, {"src": "string"}, {"op": "string"}, {"x" * 201: "string"}, []],
 )
-def test_what_is_no_declaration_is_refused(deployment: Deployment, attributes: list[str] | dict[str, str]) -> None:
+def test_what_is_not_a_declaration_is_refused(deployment: Deployment, attributes: list[str] | dict[str, str]) -> None:
     answer = deployment.http.put(SCHEMA, json={"attributes": attributes})
     assert answer.status_code == 422
     assert answer.json()["code"] == ("reserved-attribute" if {*attributes} & {"src", "op"} else "invalid-request")
     assert deployment.http.get(SCHEMA).json()["attributes"] == []
 
 
-def test_a_schema_of_what_is_no_stream_is_refused(deployment: Deployment) -> None:
+def test_a_schema_of_what_is_not_a_stream_is_refused(deployment: Deployment) -> None:
     assert deployment.http.get("/api/v1/streams/No/schema").json()["code"] == "bad-stream"
     assert deployment.http.put("/api/v1/streams/No/schema", json={"attributes": {}}).json()["code"] == "bad-stream"

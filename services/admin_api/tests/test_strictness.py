@@ -44,7 +44,7 @@ def test_every_route_that_takes_json_has_a_body_here(deployment: Deployment) -> 
         ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, "unsupported-encoding"),
     ],
 )
-def test_a_body_that_is_no_json_is_refused_by_its_type(
+def test_a_body_that_is_not_json_is_refused_by_its_type(
     deployment: Deployment, method: str, path: str, body: str, given: tuple[dict[str, str], str]
 ) -> None:
     headers, code = given
@@ -81,7 +81,7 @@ def test_json_is_taken_under_its_names(deployment: Deployment, method: str, path
         ("DELETE", "/patterns/p?forced=true", "did you mean force?"),
     ],
 )
-def test_a_parameter_that_nobody_knows_is_refused(deployment: Deployment, method: str, path: str, hint: str | None) -> None:
+def test_an_unknown_parameter_is_refused(deployment: Deployment, method: str, path: str, hint: str | None) -> None:
     answer = deployment.http.request(method, f"/api/v1{path}", content=TEXT if method == "POST" else None, headers=JSON)
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown-parameter")
     assert answer.json().get("hint") == hint
@@ -118,7 +118,7 @@ def test_head_is_get_without_the_body_wherever_get_is(deployment: Deployment) ->
         ("/patterns/p:backfill", {"to": "7"}),
     ],
 )
-def test_a_value_of_another_type_is_no_number(deployment: Deployment, path: str, body: dict[str, object]) -> None:
+def test_a_value_of_another_type_is_not_a_number(deployment: Deployment, path: str, body: dict[str, object]) -> None:
     if path != "/patterns":
         deployment.http.post("/api/v1/patterns", content=TEXT, headers=JSON)
     answer = deployment.http.post(f"/api/v1{path}", json=body)

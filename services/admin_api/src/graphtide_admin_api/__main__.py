@@ -44,13 +44,13 @@ def main() -> None:
 
 def _make_key(name: str, scopes: list[str]) -> None:
     try:
-        granted = sorted(checked(scopes))
+        allowed = sorted(checked(scopes))
     except ValueError as error:
         sys.stderr.write(f"graphtide-admin-api: {error}\n")
         sys.exit(2)
     key = new_key()
     sys.stderr.write(f"the key, which is shown only now: {key}\n")
-    sys.stdout.write(json.dumps({"name": name, "hash": hashed(key), "scopes": granted}) + "\n")
+    sys.stdout.write(json.dumps({"name": name, "hash": hashed(key), "scopes": allowed}) + "\n")
 
 
 def _serve() -> None:

@@ -1,4 +1,4 @@
-"""Deleting streams that nobody reads any more."""
+"""Deleting streams that no pattern reads any more."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Deleting:
     def _refuse_if_read(self, name: str, patterns: list[str], going: Sequence[StreamName]) -> None:
         of_its_name = self._view.pattern(name)
         if of_its_name is not None and of_its_name.view is True:
-            detail = f"stream {name!r} has what the view of this name tells: delete the view first"
+            detail = f"stream {name!r} has the results of the view of this name: delete the view first"
             raise ProblemError(409, "stream-in-use", detail, extra={"patterns": [name]})
         if patterns:
             named = ", ".join(patterns[:_MOST_NAMED]) + (" and others" if len(patterns) > _MOST_NAMED else "")
@@ -93,7 +93,7 @@ class Deleting:
             raise ProblemError(409, "stream-in-use", detail, headers={"Retry-After": "1"})
 
     def _shut_out_sequencer(self, stream: StreamName) -> None:
-        """Take the sequencer's id, so that nothing that it holds goes out to a stream that is made under the name later."""
+        """Take the sequencer's id: none of its open records can go out to a later stream of the same name."""
         transactor = self._log.transactor(sequencer_of(self._topics, stream))
         try:
             transactor.open()

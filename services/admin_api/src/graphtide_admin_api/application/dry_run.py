@@ -32,11 +32,11 @@ MOST_MATCHES: Final = 1_000
 MOST_PATTERNS: Final = 20
 _MOST_PARTIAL_MATCHES: Final = 200_000
 _MOST_STATE_BYTES: Final = 64 * 1024 * 1024
-"""Of all patterns of a simulation together."""
+"""Of all patterns of a dry run together."""
 
 _WORK: Final = 100_000_000
 _SECONDS: Final = 5.0
-"""Steps of work that matching may take, and time that it may take with planning, whichever is spent first."""
+"""Steps of work, and time with planning, that matching may take; the first one spent ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ def dry_run(
 ) -> DryRun:
     """Match patterns over edges, each a JSON object, put in the order of their times first.
 
-    It ends early, with what was found, when its time is over, and as soon as it learns that nobody wants it any more.
+    It ends early, with what was found, when its time is over, and as soon as it learns that it is unwanted.
 
     Raises:
         ProblemError: the text is wrong, there is no such engine, or there is too much of something.
     """
     patterns = read_all(text)
     if len(edges) > MOST_EDGES or len(patterns) > MOST_PATTERNS:
-        detail = f"a simulation takes up to {MOST_EDGES} edges and {MOST_PATTERNS} patterns"
+        detail = f"a dry run takes up to {MOST_EDGES} edges and {MOST_PATTERNS} patterns"
         raise ProblemError(413, "too-large", detail)
     for pattern in patterns:
         check_engine(engine, pattern)
@@ -108,7 +108,7 @@ def dry_run(
     truncated = False
 
     try:
-        # As at the end of a file, what follows from time alone is told at the end.
+        # As at the end of a file, matches that follow from time alone come at the end.
         with closing(matcher.push(ordered, most=100, budget=_WORK, is_cancelled=is_over)) as matched:
             for part in chain(matched, matcher.finish()):
                 found += [match.json.removesuffix(b"\n") for match in part.records()]

@@ -1,7 +1,7 @@
 """Edges of an ordered stream by their ids: what a match names can be shown.
 
-Ids are in no index. Where times are told, only the records of those times are read, which bisection finds; where none are, the
-newest first. What a request may read is bounded, and it says where it came to the bound.
+Ids are in no index. With times, only the records of those times are read, which bisection finds; without, the newest first.
+A request reads a bounded number of records, and says where it stopped at the bound.
 """
 
 from __future__ import annotations

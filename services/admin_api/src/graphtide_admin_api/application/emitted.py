@@ -1,9 +1,9 @@
-"""What a query told up to an instant, read back from the log as far as it can matter.
+"""The reports of a query up to an instant, read back from the log as far as they can matter.
 
-All that is told of a query stands in one partition, for its key is the query's name, and in the order of detection, but for
-what was found in history, which comes whenever that is. Where a stream never began anew, the place of the instant is found by
-bisection; else what came after it is passed over. Cost: O(log matches) looks of bounded length, and O(matches of all patterns
-from the stretch on); both have a bound, and where one is met it is said.
+All reports of a query are in one partition, as the query's name is their key. They are in the order of detection, except those
+of backfills, which come at any time. If the stream has one epoch, bisection finds the place of the instant; else the reader
+passes over what came after it. Cost: O(log matches) looks of bounded length, and O(matches of all patterns from the stretch
+on); both have a bound, and the answer says where one is met.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class Most:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Which part of what a query told is wanted.
+    """Which part of a query's reports is wanted.
 
     Attributes:
         name: of the query.
         version: of the query; others count for nothing.
-        created_at: when the name was registered; nothing was told of it before.
+        created_at: when the name was registered; it has no reports before.
         stream_epoch: the epoch of the stream that is read; None where the stream has no edges.
-        at: the instant; None is the time up to which the query is known to have read.
-        lookback: how many ticks before the instant something can have been told that matters, exclusively; None is all.
+        at: the instant; None is the time up to where the query is known to have read.
+        lookback: how many ticks before the instant a report can matter, exclusively; None is all.
     """
 
     name: str
@@ -76,12 +76,12 @@ class Stretch:
 
 @dataclass(slots=True)
 class Emitted:
-    """What was told in a stretch, the oldest first, and what may be missing in it.
+    """The reports in a stretch, the oldest first, and what may be missing in it.
 
     Attributes:
         at: the instant; None where none was given, and nothing is known that would be one.
-        read_to: time up to which the query is known to have read its stream; None if nothing is known.
-        records: what was told.
+        read_to: time up to where the query is known to have read its stream; None if nothing is known.
+        records: the reports.
         flaws: why records are missing, where some may be.
     """
 
@@ -97,11 +97,11 @@ class Emitted:
 
 
 def emitted_in(reader: LogReader, ends: Mapping[TopicPartition, tuple[int, int]], wanted: Stretch, most: Most) -> Emitted:
-    """Return what was told in a stretch.
+    """Return the reports in a stretch.
 
     Args:
         reader: of the log.
-        ends: where the partitions begin and end in which it may stand, as they were before anybody looked at the stream.
+        ends: begins and ends of the partitions that may have it, as they were before the first look at the stream.
         wanted: the stretch.
         most: how much may be looked at.
 
@@ -145,10 +145,10 @@ class _Reading:
         first = self._reader.ends([place])[place][0]
         created = self._wanted.created_at.timestamp() * 1000
         if first > 0 and (oldest is None or oldest.timestamp >= created):
-            self._emitted.add("the log does not keep all that was told before: its matches have left by their age")
+            self._emitted.add("the log does not keep all that was reported before: its matches have left by their age")
 
     def _take(self, found: IntervalMatch, size: int) -> bool:
-        """Take what was told before all that was taken, if it is of the stretch; return whether to go on."""
+        """Take a report that is older than all taken ones, if it is of the stretch; return whether to continue."""
         emitted_at, stream_epoch = found.detected_at, self._wanted.stream_epoch
         if (
             stream_epoch is not None
@@ -172,11 +172,11 @@ class _Reading:
         return True
 
     def _cut(self) -> None:
-        since = "" if self._seen is None else f", back to what was told at {self._seen}"
+        since = "" if self._seen is None else f", back to what was reported at {self._seen}"
         self._emitted.add(f"only {self._looked_at:,} matches of all patterns were looked at{since}")
 
     def _end(self, place: TopicPartition, first: int, end: int) -> int:
-        """Return an offset from which on all that the query told was told after the instant."""
+        """Return an offset; all reports of the query from there on came after the instant."""
         at, stream_epoch = self._wanted.at, self._wanted.stream_epoch
         if at is None or (
             stream_epoch is not None and (stream_epoch.epoch > 0 or stream_epoch.read_to is None or at >= stream_epoch.read_to)
@@ -207,7 +207,7 @@ class _Reading:
             return None, next(records, None) is None
 
     def _own(self, record: Record) -> IntervalMatch | None:
-        """Return what a record tells, if it is of the query's version and in the order of detection."""
+        """Return the result in a record, if it is of the query's version and in the order of detection."""
         if record.key != self._key:
             return None
         try:

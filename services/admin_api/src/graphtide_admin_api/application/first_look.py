@@ -1,4 +1,4 @@
-"""What may be misspelt in a pattern whose stream nobody has counted yet: a look at the end of its stream.
+"""What may be misspelt in a pattern whose stream was not counted yet: a look at the end of its stream.
 
 Statistics are of streams that patterns read, so at the first pattern there are none. Cost: one question to the log for the ends
 of all streams, and the last few ordered records of one.

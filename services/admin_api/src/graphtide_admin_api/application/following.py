@@ -20,7 +20,7 @@ _MOST: Final = 1_000
 
 
 class Event(Protocol):
-    """A match and the place after which whoever has seen it goes on."""
+    """A match and its place; a reader that has seen it continues after the place."""
 
     @property
     def place(self) -> Place | Places:
@@ -34,7 +34,7 @@ class Event(Protocol):
 
 
 class Follows(Protocol):
-    """Whoever gives matches as they come."""
+    """Gives matches as they come."""
 
     def take(self) -> Sequence[Event]:
         """Return what follows and is there, up to a bound; may read the log.
@@ -75,7 +75,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class OfAll:
-    """A match of any pattern; its place tells how far every partition was followed."""
+    """A match of any pattern; its place says how far every partition was followed."""
 
     place: Places
     body: bytes

@@ -1,6 +1,6 @@
-"""The newest matches of every pattern, kept for whoever looks on.
+"""The newest matches of every pattern, kept for readers.
 
-Each pattern keeps its last ones, and a list says for which offsets it is whole: who wants older ones reads the log itself.
+Each pattern keeps its last ones, and a list has the offsets from where it is whole: older ones are read from the log itself.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Kept:
 
 @dataclass(slots=True)
 class _Ring:
-    """The last matches of a pattern; `dropped` is the place of the last that was let go."""
+    """The last matches of a pattern; `dropped` is the place of the last dropped one."""
 
     kept: deque[Kept] = field(default_factory=deque)
     dropped: dict[int, int] = field(default_factory=dict)
 
 
 class IncompleteMatchesError(TransientError):
-    """The newest matches were not read yet, so nobody can tell that there are none."""
+    """The newest matches were not read yet, so it is not known that there are none."""
 
     def __init__(self) -> None:
         """Say so."""
@@ -62,7 +62,7 @@ class IncompleteMatchesError(TransientError):
 
 
 class Rings:
-    """The matches that are kept, and from which offsets on they are whole; for one thread at once."""
+    """The matches that are kept, and the offsets from where they are whole; for one thread at once."""
 
     def __init__(self, positions: Mapping[int, int], firsts: Mapping[int, int], most: int, most_bytes: int) -> None:
         """Keep nothing yet; matches are taken from these offsets of partitions on, and there are some from `firsts` on."""
@@ -147,7 +147,7 @@ class Rings:
             self._all.dropped[oldest.place.partition] = oldest.place.offset
 
     def _least(self, ring: _Ring, partition: int) -> int:
-        """Return the offset from which on all matches of a pattern in a partition are kept."""
+        """Return the first offset; all later matches of a pattern in a partition are kept."""
         return max(self._whole_from.get(partition, 0), ring.dropped.get(partition, -1) + 1)
 
     def _drop(self, ring: _Ring) -> None:
@@ -296,7 +296,7 @@ class _Time(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which matches: of a pattern, detected at `since` or later and before `until`; None is no bound."""
+    """The wanted matches: of a pattern, detected at `since` or later and before `until`; None means no bound."""
 
     name: str
     since: int | None = None
@@ -328,7 +328,7 @@ def older(log: Log, topic: str, wanted: Wanted, cursor: Places | None, most: int
 
 
 def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> tuple[list[Kept], Place]:
-    """Return up to `most` matches of a pattern after a place, read from the log, and the place up to which it was read.
+    """Return up to `most` matches of a pattern after a place, read from the log, and the place up to where it was read.
 
     Complexity: O(matches of all patterns after the place).
 

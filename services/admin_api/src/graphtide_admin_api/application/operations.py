@@ -30,7 +30,7 @@ _FLUSH_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is asked for, and what is said of it; None as long as nobody has begun."""
+    """What is asked for, and its status; None until a service begins it."""
 
     asked: OperationRecord
     status: OperationStatus | None
@@ -58,7 +58,7 @@ class Operations:
             ProblemError: the times are the wrong way round.
         """
         if start is not None and end is not None and start >= end:
-            raise ProblemError(422, "invalid-range", f"from {start} to {end} there is no time")
+            raise ProblemError(422, "invalid-range", f"there is no time from {start} to {end}")
         asked = OperationRecord(
             id=uuid.uuid4().hex,
             pattern=pattern.name,
@@ -86,7 +86,7 @@ class Operations:
                 key = record.key or b""
                 if record.value is None or operations.is_of_run(key):
                     continue
-                # What cannot be read is nobody's.
+                # Unreadable records belong to no operation.
                 with suppress(PoisonRecordError):
                     if operations.is_status(key):
                         status = operations.decode_status(record.value)

@@ -53,7 +53,7 @@ def page_of(
 ) -> Page[_T]:
     """Return the page of a topic below a cursor; without one, that of its newest records.
 
-    Complexity: O(records looked at), those that nobody wants among them.
+    Complexity: O(records looked at), with those that are not wanted.
 
     Raises:
         TransientError: the log does not answer.
@@ -81,7 +81,7 @@ def page_of(
 
 
 def backwards(reader: LogReader, place: TopicPartition, first: int, below: int, most_at_once: int) -> Iterator[Record]:
-    """Yield the records below an offset, the newest first; it ends where they have just been let go."""
+    """Yield the records below an offset, the newest first; it ends where the log has just deleted them."""
     back = min(_FIRST_READ, most_at_once)
     while below > first:
         start = max(first, below - back)

@@ -70,7 +70,7 @@ class Patterns:
     def put(
         self, name: str, request: PatternRequest, if_match: str | None, *, force: bool = False
     ) -> tuple[PatternRecord, bool]:
-        """Register or replace a pattern; what the wish leaves out becomes the default. Says whether it is new.
+        """Register or replace a pattern; options not given become the default. Says whether it is new.
 
         Where a view goes by that which patterns read, `force` lets these fail; else it is refused, as in `patch` and `delete`.
         """
@@ -107,7 +107,7 @@ class Patterns:
         return self._changed(name, change, force=force)
 
     def resume(self, name: str, if_match: str | None) -> PatternRecord:
-        """Let a pattern go on; one that a limit ended goes on as its next version."""
+        """Let a pattern continue; one that a limit ended continues as its next version."""
         record, pattern_status = self.get(name)
         seen = _ANY if if_match is None else if_match
         if record.state == "paused" or not pattern_status.is_ended:
@@ -154,7 +154,7 @@ class Patterns:
         return max(old.version, self._view.last_version(old.name)) + 1
 
     def _make_stream_of(self, view: str) -> None:
-        """Make the topics of the stream of a view, to which nobody sends edges.
+        """Make the topics of the stream of a view, which takes no edges from outside.
 
         One that was made for patterns which read it, and has none, becomes that of the view.
 
@@ -183,7 +183,7 @@ class Patterns:
             raise ProblemError(409, "name-collides", str(error)) from error
 
     def _is_of_view(self, stream: StreamName, topics: Collection[str]) -> bool:
-        """Whether a stream is there to which nobody sends edges, but which is no merged one."""
+        """Whether a stream is there that takes no edges from outside, but is not a merged one."""
         has_raw = is_merged(stream) or self._topics.raw(stream) in topics
         return not has_raw and self._topics.ordered(stream) in topics
 
@@ -196,7 +196,7 @@ class Patterns:
             reader.close()
 
     def _moment(self, stream: str) -> Moment:
-        """Return the time, and where the stream ends, and those that it is merged from; topics are made if nobody did.
+        """Return the time, and the ends of the stream and of those that it is merged from; missing topics are made.
 
         Asked for within a change: a stream that is deleted before begins at 0 again.
         """

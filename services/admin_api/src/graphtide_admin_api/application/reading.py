@@ -1,4 +1,4 @@
-"""Looking into streams: which there are, where they end, what was put aside."""
+"""Looking into streams: which there are, where they end, which records were rejected."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Streams:
             reader.close()
 
     def one(self, name: str) -> tuple[Stream, NotedProgress | None] | None:
-        """Return a stream, and how it stands where it was put in order; None if there is no such stream."""
+        """Return a stream, and its progress if it was put in order; None if there is no such stream."""
         if name not in self.names():
             return None
         reader = self._log.reader(None)
@@ -96,7 +96,7 @@ class Streams:
     def edges_from(self, name: str, position: int) -> int:
         """Return how many ordered edges a stream has from an offset on.
 
-        Offsets are no measure: the log counts the ends of transactions, too, so that who has read all stays behind by one.
+        Offsets are not a measure: the log counts the ends of transactions, too, so a reader of all records stays behind by one.
         """
         reader, partition = self._log.reader(None), TopicPartition(self._topics.ordered(StreamName(name)), 0)
         try:
@@ -139,7 +139,7 @@ class Streams:
                 if not found or reader.at_end():
                     break
         except FatalError:
-            # What was asked for has just been let go.
+            # What was asked for has just been deleted.
             return []
         return records
 

@@ -1,8 +1,8 @@
 """Changing registrations, one after the other, however many processes serve the API.
 
-Whoever writes holds a transactional id that is one for the deployment. Taking it shuts out whoever had it, and reading the
-topic after that gives what is registered exactly; as long as nobody else takes it, nobody else has written. So what a change is
-decided on is what it replaces: a change that another one has overtaken is not written, and is decided anew.
+The writer holds a transactional id that is one for the deployment. Taking it shuts out the writer that had it, and reading the
+topic after that gives what is registered exactly: until another writer takes the id, no other one has written. So what a change
+is decided on is what it replaces: a change that another one has overtaken is not written, and is decided anew.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Registry:
         """
         with self._lock:
             try:
-                # Whoever wrote since is seen, and whoever is about to write is shut out.
+                # Changes of an earlier writer are seen, and a writer about to write is shut out.
                 self._close()
                 self._open()
                 act(sorted(name for name, record in self._held.items() if stream in {record.stream, *record.reads.streams}))

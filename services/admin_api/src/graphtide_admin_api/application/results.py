@@ -1,8 +1,8 @@
-"""What of a streaming graph query is valid at an instant, from what was told of it.
+"""What of a streaming graph query is valid at an instant, from its reports.
 
-Where windows do not keep their results, what was told in the longest window before the instant is enough (ADR 28); where they
-do, all is read that the log has. An answer says what may be missing in it, and why. So many are worked out at once and no more,
-since each holds what was told in its stretch.
+If windows do not keep their results, the reports in the longest window before the instant are enough (ADR 28); if they do, all
+that the log has is read. An answer says what may be missing in it, and why. A bounded number of them is worked out at once,
+since each holds the reports in its stretch.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ResultsCursor:
         """
         found = _CURSOR.fullmatch(text)
         if found is None or not MIN_EVENT_TIME <= int(found[2]) <= MAX_EVENT_TIME:
-            message = "that is no cursor of results"
+            message = "that is not a cursor of results"
             raise ValueError(message)
         return cls(int(found[1]), EventTime(int(found[2])), found[3])
 
@@ -90,8 +90,8 @@ class ValidAt:
 
     Attributes:
         version: of the query.
-        at: the instant; None where nobody knows which time it is.
-        read_to: time up to which the query has read its stream; None if that is not known.
+        at: the instant; None if its time is not known.
+        read_to: time up to where the query has read its stream; None if that is not known.
         found: the results.
         following: where the page after this one begins; None if there is none.
         flaws: why results may be missing or change; none if it is all, and stays so.
@@ -106,7 +106,7 @@ class ValidAt:
 
 
 class Results:
-    """Tells what is valid; safe for threads, a reader of its own each call."""
+    """Finds what is valid; safe for threads, a reader of its own each call."""
 
     def __init__(self, log: Log, topics: Topics, recent: RecentMatches, most: Most | None = None) -> None:
         """Work on a log; `recent` knows where matches of a query stand."""
@@ -122,7 +122,7 @@ class Results:
         Complexity: O(matches of all patterns in the stretch that is read, log n of those after it), within bounds.
 
         Raises:
-            ProblemError: the pattern is no graph query; there is no such version or time, or the cursor is of others; or too
+            ProblemError: the pattern is not a graph query; there is no such version or time, or the cursor is of others; or too
                 many ask at once.
             TransientError: the log does not answer.
         """
@@ -157,7 +157,7 @@ class Results:
         return _page(emitted, version, asked, flaws)
 
     def _ends(self, reader: LogReader, name: str) -> Mapping[TopicPartition, tuple[int, int]]:
-        """Return where the partitions begin and end in which matches of a query may stand: all of them where none was kept."""
+        """Return begins and ends of the partitions that may have matches of a query: all of them where none was kept."""
         topic, newest = self._topics.matches, self._recent.newest(name, 1)
         places = [TopicPartition(topic, each.place.partition) for each in newest] or reader.partitions(topic)
         return reader.ends(places)
@@ -191,7 +191,7 @@ def _version(record: PatternRecord, asked: Asked) -> int:
 
 
 def _unit(stream_epoch: StreamEpoch | None, pattern_status: PatternStatus) -> TimeUnit | None:
-    """Return what a tick of the stream is; None where nobody knows yet."""
+    """Return what a tick of the stream is; None where it is not known yet."""
     if stream_epoch is not None:
         return stream_epoch.unit
     return None if pattern_status.plan is None else TimeUnit(pattern_status.plan.unit)
@@ -226,17 +226,17 @@ def _ahead(emitted: Emitted, *, is_current: bool) -> list[str]:
     if not is_current:
         return ["it is another version than that which is registered: how long it looked back, and since when, is not kept"]
     if emitted.at is None or emitted.read_to is None:
-        return ["nobody has read the stream for the query yet, or how far is not known"]
+        return ["the stream was not read for the query yet, or how far is not known"]
     if emitted.at > emitted.read_to:
         return [f"the query has read its stream up to {emitted.read_to}: edges up to {emitted.at} may come and change it"]
     return []
 
 
 def _began(began: EventTime | None, at: EventTime, lookback: int | None) -> list[str]:
-    """Say whether results may be missing since the query did not tell in all of the stretch."""
+    """Say whether results may be missing since the query did not report in all of the stretch."""
     if began is None or (lookback is not None and at - lookback >= began):
         return []
-    return [f"the query tells what changed after {began}: what was valid before is missing where it was not extended since"]
+    return [f"the query reports what changed after {began}: what was valid before is missing where it was not extended since"]
 
 
 def _page(emitted: Emitted, version: int, asked: Asked, flaws: list[str]) -> ValidAt:

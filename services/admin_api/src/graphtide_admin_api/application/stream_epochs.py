@@ -1,6 +1,6 @@
-"""How far a query has read its stream, and which times of what it told belong to the epoch that it reads.
+"""How far a query has read its stream, and which times of its reports belong to the epoch that it reads.
 
-Times begin anew in epochs, and match records do not say of which they are. Those of an epoch lie between the times of its first
+Times begin anew in epochs, and match records do not name theirs. Those of an epoch lie between the times of its first
 and its newest edge. Cost: O(log records of the stream) reads.
 """
 
@@ -39,12 +39,12 @@ class StreamEpoch:
     read_to: EventTime | None
 
     def has(self, emitted_at: int) -> bool:
-        """Whether what was told at a time may have been told in this epoch."""
+        """Whether a report at a time may be of this epoch."""
         return self.epoch == 0 or (self.first is not None and self.first <= emitted_at <= self.newest)
 
 
 def stream_epoch_of(reader: LogReader, stream: TopicPartition, position: int | None) -> StreamEpoch | None:
-    """Return the epoch in which a query is that reads a stream's ordered edges from a position next; None if there are none.
+    """Return the epoch of a query that reads a stream's ordered edges from a position next; None if there are none.
 
     Where the position is not known it is the newest epoch.
 
@@ -66,7 +66,7 @@ def stream_epoch_of(reader: LogReader, stream: TopicPartition, position: int | N
 
 
 def emitted_from(reader: LogReader, stream: TopicPartition, start: int, epoch: int) -> EventTime | None:
-    """Return the time of an epoch after which a query told, that tells from an offset on; None if it told in all of the epoch.
+    """Return the time of an epoch after which a query reported, from an offset on; None if it did in all of the epoch.
 
     Where the stream does not keep what was before the offset, it is the time of what it keeps first.
 

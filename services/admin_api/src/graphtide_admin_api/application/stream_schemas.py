@@ -1,4 +1,4 @@
-"""What somebody declares of a stream's attributes."""
+"""Declared types of a stream's attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the control topics say now, followed all the time, for whoever asks."""
+"""What the control topics say now, followed all the time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Form(NamedTuple):
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def asked_names(text: str) -> AskedNames:
-    """Return what a registered text names; nothing of one that somebody else wrote and nobody can read."""
+    """Return what a registered text names; nothing of an unreadable text that another program wrote."""
     try:
         (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
@@ -70,7 +70,7 @@ def asked_names(text: str) -> AskedNames:
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def _by_text(text: str) -> _ByForm:
-    """Return what one record may complete by the form of a registered text; nothing of one that nobody can read."""
+    """Return what one record may complete by the form of a registered text; nothing of an unreadable one."""
     try:
         (pattern,) = parse(text)
     except (InvalidPatternError, ValueError):
@@ -86,7 +86,7 @@ def _by_form(pattern: AnyPattern) -> _ByForm:
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def stream_of(text: str) -> str | None:
-    """Return the stream that a registered text is on; None of one that nobody can read."""
+    """Return the stream that a registered text is on; None of an unreadable one."""
     try:
         (pattern,) = parse(text)
         return ordered_stream(pattern)
@@ -95,7 +95,7 @@ def stream_of(text: str) -> str | None:
 
 
 class IncompleteError(TransientError):
-    """Not all that was there at the start was read yet, so nobody can tell what is not there."""
+    """Not all that was there at the start was read yet, so it is not known what is missing."""
 
     def __init__(self, what: str) -> None:
         """Say what is being read."""
@@ -227,9 +227,9 @@ class Known:
 
 
 class View:
-    """What is known of patterns and streams, for whoever asks; safe for threads.
+    """What is known of patterns and streams; safe for threads.
 
-    It answers once it is whole: until then all but `is_whole` and `wait_for` raise `IncompleteError`. Whoever reads the topics
+    It answers once it is whole: until then all but `is_whole` and `wait_for` raise `IncompleteError`. A reader of the topics
     anew makes another whole first; the old one answers meanwhile.
     """
 
@@ -312,7 +312,7 @@ class View:
         return record is not None and record.snapshot.edges > 0
 
     def warnings(self, record: PatternRecord) -> list[str]:
-        """Return what may be misspelt in a pattern, or take very many matches, as far as the newest snapshots tell."""
+        """Return what may be misspelt in a pattern, or take very many matches, as far as the newest snapshots show."""
         # What a pattern has matched was there, though it may be rare.
         is_seen = self.pattern_status(record).reported > 0
         form = _Form(record.text, _by_text(record.text))

@@ -20,7 +20,7 @@ class PatternStatus:
         reason: why, where it failed or a limit paused it.
         plan: the plan that was published last.
         status: what the plan's host said of this version last.
-        reported: how many matches were reported since the name was registered, whatever versions and hosts it had.
+        reported: how many matches were reported since the name was registered, by all versions and hosts.
     """
 
     state: str
@@ -31,7 +31,7 @@ class PatternStatus:
 
     @property
     def is_ended(self) -> bool:
-        """Whether it ended by itself, and only its user can let it go on."""
+        """Whether it ended by itself, and only its user can let it continue."""
         return self.status is not None and self.state in {"failed", "paused"} and self.status.state in {"failed", "paused"}
 
 

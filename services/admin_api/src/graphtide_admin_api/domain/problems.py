@@ -15,7 +15,7 @@ Extra = str | int | list[str]
 
 
 class ProblemError(GraphtideError):
-    """An answer that is no success.
+    """An answer other than success.
 
     Attributes:
         status: of HTTP.
@@ -49,7 +49,7 @@ def no_pattern(name: str) -> ProblemError:
 
 
 def invalid_pattern(error: InvalidPatternError) -> ProblemError:
-    """Return the problem of a text that is no pattern, with its place."""
+    """Return the problem of a text that is not a pattern, with its place."""
     return ProblemError(422, "invalid-pattern", error.reason, extra=place_of(error))
 
 

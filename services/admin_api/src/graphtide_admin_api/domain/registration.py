@@ -1,6 +1,6 @@
 """Registrations and how they change: each function gives the next record of a pattern.
 
-A new text is a new version, and so is a pattern that goes on after a limit ended it: matches of different versions have
+A new text is a new version, and so is a pattern that continues after a limit ended it: matches of different versions have
 different ids. Limits, engine and state change without one. `start` is where the ordered stream ended at a registration, a new
 version or the end of a pause: matches are reported from there on.
 """
@@ -61,7 +61,7 @@ class PatternRequest:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something is registered: by the clock, and the offset at which each stream's ordered edges end, merged or not."""
+    """When something is registered: by the clock, and by the end offset of each stream's ordered edges, merged or not."""
 
     now: datetime
     ends: dict[str, int]
@@ -149,7 +149,7 @@ def registered(request: PatternRequest, version: int, moment: Moment) -> Pattern
         moment: when.
 
     Raises:
-        ProblemError: the text is no pattern, or has a window of edges, or there is no such engine,
+        ProblemError: the text is not a pattern, or has a window of edges, or there is no such engine,
             or its first match is more than its limit of work.
     """
     text = request.text or ""
@@ -181,10 +181,10 @@ def registered(request: PatternRequest, version: int, moment: Moment) -> Pattern
 
 
 def changed(record: PatternRecord, request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
-    """Return the record with a wish fulfilled; `version` is the next one, for a new text.
+    """Return the record with the request applied; `version` is the next one, for a new text.
 
     Raises:
-        ProblemError: the text is no pattern, or one of another name, or has a window of edges, or there is no such engine,
+        ProblemError: the text is not a pattern, or one of another name, or has a window of edges, or there is no such engine,
             or its first match is more than its limit of work.
     """
     new = record
@@ -241,7 +241,7 @@ def refuse_circle(new: PatternRecord, registered: Iterable[PatternRecord]) -> No
 
 @lru_cache(maxsize=_MOST_VIEWS)
 def _readable(text: str) -> tuple[AnyPattern, ...]:
-    """Return the patterns of a registered text; none of one that somebody else wrote and nobody can read."""
+    """Return the patterns of a registered text; none of an unreadable one that another program wrote."""
     try:
         return parse(text)
     except InvalidPatternError:
@@ -261,7 +261,7 @@ def without_view(view: str, record: PatternRecord, moment: datetime) -> PatternR
 
 
 def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
-    """Do nothing if nobody reads the view that is to go.
+    """Do nothing if no pattern reads the view to delete.
 
     Raises:
         ProblemError: patterns do; it names them.
@@ -277,13 +277,13 @@ def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
 
 
 def renewed(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:
-    """Return the record of a pattern that goes on after a limit ended it."""
+    """Return the record of a pattern that continues after a limit ended it."""
     start = moment.ends.get(record.stream)
     return _marked(replace(record, state="active", version=version, start=start, updated_at=moment.now))
 
 
 def check_match(record: PatternRecord, if_match: str | None) -> None:
-    """Do nothing if a change may go on: its caller has seen the record as it is, and says so by its strong ETag (RFC 9110).
+    """Do nothing if a change is allowed: its caller has seen the record as it is, and says so by its strong ETag (RFC 9110).
 
     Raises:
         ProblemError: the caller does not say what was seen, or something else.

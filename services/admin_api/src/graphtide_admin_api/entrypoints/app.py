@@ -69,7 +69,7 @@ _TAGS: Final = [
     {"name": "matches", "description": "What was found: pages of it, single matches with their edges, events as they come."},
     {
         "name": "streams",
-        "description": "Where edges come from: how far they were put in order, what was counted and put aside.",
+        "description": "Where edges come from: how far they were put in order, what was counted and rejected.",
     },
     {"name": "matchers", "description": "Who finds matches: what their shards cost, and how many there should be."},
     {"name": "operations", "description": "Long work: patterns run over history."},
@@ -86,7 +86,7 @@ ROUTERS: Final[tuple[Callable[[Parts], APIRouter], ...]] = (
     operations.router,
     health.router,
 )
-"""What the application serves, in the order in which paths are tried."""
+"""What the application serves; paths are tried in this order."""
 
 _TICKET: Final = {
     "type": "apiKey",

@@ -1,6 +1,6 @@
-"""What is to be simulated, read without making anything of its edges.
+"""The body of a dry run, read without making anything of its edges.
 
-The event loop reads it, and a body can hold millions of values: they are made one edge after the other, by the simulation.
+The event loop reads it, and a body can hold millions of values: they are made one edge after the other, by the dry run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graphtide_admin_api.domain.registration import MOST_TEXT
 
 
 class DryRunIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Patterns and edges to try them on; edges stay as they are written until their simulation has its place."""
+    """Patterns and edges to try them on; edges stay as they are written until their dry run has its place."""
 
     text: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)]
     edges: Annotated[list[msgspec.Raw], msgspec.Meta(max_length=MOST_EDGES)]
@@ -55,8 +55,8 @@ DRY_RUN: Final[dict[str, Any]] = {
 """What OpenAPI says of the request."""
 
 
-async def simulation_of(request: Request) -> DryRunIn:
-    """Read what is to be simulated. Complexity: O(bytes), and nothing is made of the edges yet.
+async def dry_run_of(request: Request) -> DryRunIn:
+    """Read the body of a dry run. Complexity: O(bytes), and nothing is made of the edges yet.
 
     Raises:
         ProblemError: it is something else.
@@ -65,16 +65,16 @@ async def simulation_of(request: Request) -> DryRunIn:
     try:
         return msgspec.json.decode(await request.body(), type=DryRunIn)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProblemError(422, "invalid-request", f"the body is no simulation: {error}") from error
+        raise ProblemError(422, "invalid-request", f"the body is not a dry run: {error}") from error
 
 
 def edge_of(number: int, edge: msgspec.Raw) -> bytes:
     """Return an edge as one line of JSON.
 
     Raises:
-        ProblemError: it is no JSON object.
+        ProblemError: it is not a JSON object.
     """
     try:
         return msgspec.json.encode(msgspec.json.decode(edge, type=dict[str, object]))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ProblemError(422, "invalid-request", f"edge {number} is no JSON object: {error}") from error
+        raise ProblemError(422, "invalid-request", f"edge {number} is not a JSON object: {error}") from error

@@ -1,7 +1,7 @@
-"""Simulations side by side: so many at once, one a caller, each in a thread that nothing else waits for.
+"""Dry runs side by side: so many at once, one a caller, each in a thread that nothing else waits for.
 
-The bound holds for threads, not for requests: whatever a simulation does, no more of them work than may, and a process that is
-told to end does not wait for one. Once its sender has gone, or waited long enough, a simulation learns that nobody wants it.
+The bound holds for threads, not for requests: no more dry runs work than may, in any case, and a process that is asked
+to end does not wait for one. Once its sender has gone, or waited long enough, a dry run learns that it is unwanted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DryRuns:
         self._working: Counter[str] = Counter()
 
     async def run(self, caller: str, request: Request, work: Callable[[Callable[[], bool]], _T]) -> _T:
-        """Return what the work gives; it is handed a function that tells whether nobody wants it any more.
+        """Return what the work gives; it takes a function that says whether it is unwanted.
 
         Raises:
             ProblemError: too many work already, or it takes too long; and what the work raises.
@@ -55,7 +55,7 @@ class DryRuns:
                 self._give_back(caller)
                 done.set_result(result)
 
-        Thread(target=run, name="simulation", daemon=True).start()
+        Thread(target=run, name="dry run", daemon=True).start()
         try:
             return await self._waited_for(asyncio.wrap_future(done), request)
         finally:
@@ -68,7 +68,7 @@ class DryRuns:
                 return done.result()
             if await request.is_disconnected():
                 break
-        detail = f"the simulation does not end within {self._seconds:g} seconds; try fewer edges, or a shorter window"
+        detail = f"the dry run does not end within {self._seconds:g} seconds; try fewer edges, or a shorter window"
         headers = {"Retry-After": str(round(self._seconds))}
         raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "simulation-too-long", detail, headers=headers)
 
@@ -88,5 +88,5 @@ class DryRuns:
 
 
 def _too_many(most: int, whose: str) -> ProblemError:
-    detail = f"simulations at work {whose}: {most}, and more may not be"
+    detail = f"dry runs at work {whose}: {most}, and more may not be"
     return ProblemError(HTTPStatus.TOO_MANY_REQUESTS, "too-many-simulations", detail, headers={"Retry-After": "5"})

@@ -58,7 +58,7 @@ class EventStreams:
     async def events(self, following: Follows) -> AsyncGenerator[bytes]:
         """Yield the events of what is followed, and a comment now and then where there are none.
 
-        It ends where the log does not answer: whoever follows comes back to the place that was reached.
+        It ends where the log does not answer: the client comes back to the place where it was.
         """
         yield b"retry: 1000\n\n"
         emitted = time.monotonic()
@@ -90,7 +90,7 @@ class EventsResponse(StreamingResponse):
         self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until whoever follows goes, or a problem where there is no seat."""
+        """Send events until the client goes, or a problem where there is no seat."""
         caller = caller_of(scope)
         try:
             with self._streams.seat(caller.name if caller is not None else ""):

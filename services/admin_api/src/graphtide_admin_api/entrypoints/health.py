@@ -1,4 +1,4 @@
-"""Routes for whoever runs the service: does it live, can it serve, what does it count."""
+"""Routes for operators of the service: does it live, can it serve, what does it count."""
 
 from __future__ import annotations
 

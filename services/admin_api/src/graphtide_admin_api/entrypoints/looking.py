@@ -1,4 +1,4 @@
-"""Routes that look at one pattern: its plan and its figures."""
+"""Routes that look at one pattern: its plan and its counts."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def router(parts: Parts) -> APIRouter:
     def get_pattern_statistics(name: str) -> PatternStatistics:
         """Return what the pattern's host has counted, and how far it is behind its stream."""
         record, pattern_status = parts.patterns.get(name)
-        figures = counts_of(pattern_status)
+        counts = counts_of(pattern_status)
         behind = None
-        if figures is not None and figures.position is not None:
-            behind = parts.streams.edges_from(record.stream, figures.position)
-        return PatternStatistics(state=pattern_status.state, reason=pattern_status.reason, figures=figures, behind=behind)
+        if counts is not None and counts.position is not None:
+            behind = parts.streams.edges_from(record.stream, counts.position)
+        return PatternStatistics(state=pattern_status.state, reason=pattern_status.reason, figures=counts, behind=behind)
 
     return routes
 

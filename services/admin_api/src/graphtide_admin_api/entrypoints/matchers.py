@@ -54,7 +54,7 @@ class StreamPlaceOut(BaseModel):
 class ShardOut(BaseModel):
     """One shard of a matcher service, as its host said last.
 
-    `busy` is the share of its time in which it did not wait for records; `patterns` are those that it is to run.
+    `busy` is the share of its time that it did not wait for records; `patterns` are those that it is to run.
     """
 
     shard: int
@@ -83,7 +83,7 @@ class ScalingOut(BaseModel):
 
 
 class MatcherOut(BaseModel):
-    """A matcher service; `scaling` is null where the planner was told how many shards there are."""
+    """A matcher service; `scaling` is null where the planner is configured with the number of shards."""
 
     model_config = like(_MATCHER)
 

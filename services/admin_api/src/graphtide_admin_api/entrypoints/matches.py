@@ -24,17 +24,17 @@ from graphtide_admin_api.entrypoints.parts import Parts
 
 LastEventId = Annotated[str | SkipJsonSchema[None], Header(description="Id of the last event that was seen.")]
 AfterQuery = Annotated[
-    str | SkipJsonSchema[None], Query(description="The same, for whoever can send no header.", examples=["0-17"])
+    str | SkipJsonSchema[None], Query(description="The same, for clients that can send no header.", examples=["0-17"])
 ]
 LastQuery = Annotated[int, Query(ge=0, le=1_000, description="Matches reported before that come first.")]
-TicketQuery = Annotated[str | SkipJsonSchema[None], Query(description="A ticket, for whoever can send no header.")]
+TicketQuery = Annotated[str | SkipJsonSchema[None], Query(description="A ticket, for clients that can send no header.")]
 
 _BY_TICKET: Final[dict[str, Any]] = {"security": [{"Ticket": []}]}
-"""What the description adds to the ways in which a caller shows who it is."""
+"""What the description adds to the ways a caller shows who it is."""
 
 _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "Events, for as long as anybody reads.",
+        "description": "Events, until the client closes the connection.",
         "content": {
             "text/event-stream": {
                 "schema": {"type": "string"},
@@ -99,8 +99,8 @@ def router(parts: Parts) -> APIRouter:
     ) -> EventsResponse:
         """Send matches and retractions as they are reported, as server-sent events; ids are `partition-offset`.
 
-        With Last-Event-ID, or `after`, it goes on after that event. Without one it begins with the last matches, if some are
-        asked for, and goes on with what is reported from then on.
+        With Last-Event-ID, or `after`, it continues after that event. Without one it begins with the last matches, if some are
+        asked for, and continues with what is reported from then on.
         """
         parts.patterns.get(name)
         seen = last_event_id or after
@@ -137,10 +137,10 @@ def router(parts: Parts) -> APIRouter:
 
     @everything.post("/tickets", tags=["matches"], status_code=201, dependencies=sees)
     def make_ticket(request: Request, response: Response) -> TicketOut:
-        """Make a ticket with which a browser may follow matches: `?ticket=` in place of a header, for a minute."""
+        """Make a ticket for a browser that follows matches: `?ticket=` in place of a header, for a minute."""
         caller = caller_of(request.scope)
         if caller is None:
-            raise ProblemError(401, "unauthenticated", "nobody knows for whom the ticket would be")
+            raise ProblemError(401, "unauthenticated", "the ticket would be for an unknown caller")
         response.headers["Cache-Control"] = "no-store"
         ticket, end = parts.tickets.new(caller)
         return TicketOut(ticket=ticket, expires_at=end)

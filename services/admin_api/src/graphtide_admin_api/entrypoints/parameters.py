@@ -39,7 +39,7 @@ def begin_of(cursor: str | None) -> Places | None:
     """Return what a page begins below.
 
     Raises:
-        ProblemError: this is no cursor.
+        ProblemError: this is not a cursor.
     """
     try:
         return None if cursor is None else Places.of(cursor)

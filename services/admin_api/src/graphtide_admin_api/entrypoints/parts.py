@@ -33,7 +33,7 @@ class Bounds:
         most_event_streams: streams of events at once.
         most_event_streams_a_caller: of one caller.
         heartbeat_seconds: between two signs of life of a stream.
-        most_simulations: simulations side by side.
+        most_simulations: dry runs side by side.
         most_simulations_a_caller: of one caller.
         simulation_seconds: that an answer waits for one.
     """

@@ -22,7 +22,7 @@ from graphtide_admin_api.application.dry_run import DryRun, dry_run
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.registration import ACTIONS, PatternRequest, read_all
 from graphtide_admin_api.entrypoints.answers import BadEdge, DryRunOut, Flaw, PatternSummary, Validity, pattern_of
-from graphtide_admin_api.entrypoints.dry_run_form import DRY_RUN, edge_of, simulation_of
+from graphtide_admin_api.entrypoints.dry_run_form import DRY_RUN, dry_run_of, edge_of
 from graphtide_admin_api.entrypoints.dry_runs import DryRuns
 from graphtide_admin_api.entrypoints.forms import PatternChange, PatternIn, TextIn
 from graphtide_admin_api.entrypoints.parameters import AnyStreamQuery
@@ -105,7 +105,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.post("/patterns:simulate", dependencies=reads, openapi_extra=DRY_RUN)
     async def dry_run_patterns(request: Request) -> DryRunOut:
         """Match patterns over a few edges, without registering anything."""
-        caller, given = caller_of(request.scope), await simulation_of(request)
+        caller, given = caller_of(request.scope), await dry_run_of(request)
 
         def work(is_unwanted: Callable[[], bool]) -> DryRun:
             edges = [edge_of(number, edge) for number, edge in enumerate(given.edges, start=1)]
@@ -154,7 +154,7 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.post("/patterns/{name}:resume", dependencies=writes)
     def resume_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
-        """Let a pattern go on from now; one that a limit ended goes on as its next version."""
+        """Let a pattern continue from now; one that a limit ended continues as its next version."""
         return shown(parts.patterns.resume(name, if_match), response)
 
     return routes

@@ -31,7 +31,7 @@ def router(parts: Parts) -> APIRouter:
         """Declare types of attributes: an edge with a value of another type becomes a dead letter. None takes them back."""
         reserved = sorted(name for name in schema.attributes if name in {*RECORD_FIELDS, "op"})
         if reserved:
-            detail = f"{reserved[0]!r} is no attribute: a record's own fields have their types"
+            detail = f"{reserved[0]!r} is not an attribute: a record's own fields have their types"
             raise ProblemError(422, "reserved-attribute", detail)
         parts.schemas.declare(checked_sent(stream), schema.attributes)
         return _schema(parts, stream)

@@ -1,4 +1,4 @@
-"""Routes that look at streams: where they end, what is counted of them, what was put aside."""
+"""Routes that look at streams: where they end, what is counted of them, what was rejected."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def router(parts: Parts) -> APIRouter:
         patterns, found = parts.view.patterns(), parts.streams.one(checked(stream))
         if found is None:
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
-        standing = None
+        progress = None
         if found[1] is not None:
             stream_progress, counted = found[1].stream_progress, found[1].stream_progress.counted
-            standing = StreamProgressOut(
+            progress = StreamProgressOut(
                 epoch=stream_progress.epoch,
                 watermark=stream_progress.watermark,
                 newest=stream_progress.newest,
@@ -59,7 +59,7 @@ def router(parts: Parts) -> APIRouter:
                 lateness=stream_progress.lateness,
                 note=found[1].note,
             )
-        return StreamDetails(**msgspec.structs.asdict(_stream(found[0], patterns)), standing=standing)
+        return StreamDetails(**msgspec.structs.asdict(_stream(found[0], patterns)), standing=progress)
 
     @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
     def find_edges(
@@ -70,7 +70,7 @@ def router(parts: Parts) -> APIRouter:
     ) -> EdgesOut:
         """Return edges by their ids, as they were put in order: those of the newest epoch that has any of them.
 
-        Ids are in no index: with `from` and `to`, which a match tells as `first_ts` and `last_ts`, only those times are read.
+        Ids are in no index: with `from` and `to`, which a match has as `first_ts` and `last_ts`, only those times are read.
         """
         if checked(stream) not in parts.streams.names():
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
