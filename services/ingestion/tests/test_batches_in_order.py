@@ -63,7 +63,7 @@ def sent(raw_form: Literal["batches", "text"], body: str, content_type: str = "a
 
 
 def in_order(log: Log, most_records: int, steps: int = 3) -> None:
-    """Sequence all there is by workers of which each makes so many steps, and then is gone without a word."""
+    """Sequence all there is by workers that each take so many steps, and then are gone without a word."""
     clock = ManualClock()
     ordering = Ordering(lateness=2, idle_seconds=1.0, ahead=Ahead(TimeUnit.MILLISECOND, 3600.0))
     options = Sequencing(ordering=ordering, linger_seconds=0.0, most_records=most_records, poll_seconds=0.0)
@@ -77,7 +77,7 @@ def in_order(log: Log, most_records: int, steps: int = 3) -> None:
 
 
 def timeless(letter: tuple[object, ...]) -> tuple[object, ...]:
-    """A dead letter without the time of the log, up to which edges are taken."""
+    """A dead letter without the time of the log, the bound of edges' times."""
     own, code, reason, *others = letter
     return (own, code, re.sub("up to [0-9]+", "up to now", str(reason)), *others)
 

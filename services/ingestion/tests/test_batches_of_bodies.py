@@ -1,4 +1,4 @@
-"""A passage that goes on as a batch becomes what the sequencer makes of its text: edges, ids, bytes, lines, dead letters."""
+"""A passage handed on as a batch becomes what the sequencer makes of its text: edges, ids, bytes, lines, dead letters."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_passage_with_a_new_attribute_is_text_and_the_next_one_is_a_batch() ->
 
 
 @pytest.mark.parametrize("header", ["ts,src,dst,label,n,n", ",".join(["ts,src,dst,label", *(f"a{n}" for n in range(1_001))])])
-def test_columns_that_a_batch_cannot_have_go_on_as_text(header: str) -> None:
+def test_columns_that_a_batch_cannot_have_are_handed_on_as_text(header: str) -> None:
     text = f"{header}\n1,a,b,x{',1' * (header.count(',') - 3)}\n".encode()
     (passage,), refused = passed_on(text, CSV, 1, 1 << 19, 1000)
     assert (passage.is_batch, refused) == (False, [])

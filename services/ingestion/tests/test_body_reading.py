@@ -37,7 +37,7 @@ CSV_PARTS = [b"1,a,b,x,", b"2,a,b,x,1", b"2,a,b,x,e", b'3,"a\nb",b,x,', b'"a\nb"
 LINE_ENDS = st.sampled_from([b"\n", b"\r\n"])
 TOO_SMALL_FOR_ALL = 64
 LEAST_BATCHES = st.sampled_from([1, 2, 64])
-"""Edges from which on a passage is a batch: all of them, some, or none here."""
+"""Least edges of a passage that becomes a batch: all of them, some, or none here."""
 
 Named = tuple[int, str, str, bool]
 """Time, source, id, and whether that was made."""
@@ -180,7 +180,7 @@ JSON_SEEN = b"""{"ts":1,"src":"a","dst":"b","label":"x","n":1,"m":1,"t":"x","o":
 {"ts":1,"src":"a","dst":"b","label":"x","later":"""
 
 
-def test_what_edges_show_is_told() -> None:
+def test_what_edges_show_is_noted() -> None:
     reader = BodyReader(JSON_LINES)
     reader.push(JSON_SEEN)
     assert reader.seen == {"n": "number", "m": "any", "t": "string", "b": "boolean"}

@@ -1,4 +1,4 @@
-"""Producers that run beside each other lose nothing where nobody says how late an edge may come."""
+"""Producers that run beside each other lose nothing with the default lateness."""
 
 from __future__ import annotations
 

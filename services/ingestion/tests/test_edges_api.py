@@ -106,7 +106,7 @@ def problem(response: Response) -> tuple[int, str]:
     return response.status_code, document["code"]
 
 
-def test_good_edges_are_passed_on_as_they_came_and_bad_ones_are_put_aside(service: Service) -> None:
+def test_good_edges_are_passed_on_as_they_came_and_bad_ones_are_rejected(service: Service) -> None:
     first, bad, last = edge(1, n=1), '{"ts": "x"}\n', edge(2)
     answer = service.post(first + bad + "\n" + last, NDJSON | {"graphtide-producer": "probe", "traceparent": TRACE})
     assert (answer.status_code, answer.json()) == (
@@ -200,7 +200,7 @@ def test_events_are_taken_however_they_are_written(service: Service, headers: di
     assert event["attributes"] == {"speed": 9}
 
 
-def test_an_event_without_an_edge_is_put_aside_alone(service: Service) -> None:
+def test_an_event_without_an_edge_is_rejected_alone(service: Service) -> None:
     batch = [{"specversion": "1.0", "data": json.loads(edge(1))}, {"specversion": "1.0"}, {"specversion": "1.0", "data": 5}]
     answer = service.post(json.dumps(batch), {"content-type": "application/cloudevents-batch+json"}).json()
     assert (answer["accepted"], answer["rejected"]) == (1, 2)
@@ -225,13 +225,13 @@ def test_a_large_body_goes_out_in_parts_that_know_their_lines(raw_form: str, mon
     assert {raw.decode(record).is_batch for record in records} == {raw_form == "batches"}
 
 
-def test_an_edge_that_is_too_large_is_put_aside_alone(service: Service) -> None:
+def test_an_edge_that_is_too_large_is_rejected_alone(service: Service) -> None:
     answer = service.post(edge(1) + edge(2, note="n" * 600_000) + edge(3)).json()
     assert (answer["accepted"], [(error["line"], error["code"]) for error in answer["errors"]]) == (2, [(2, "too-large")])
     assert [raw.decode(record).line for record in service.raw()] == [1]
 
 
-def test_only_the_first_errors_are_told_and_all_are_kept(service: Service) -> None:
+def test_only_the_first_errors_are_reported_and_all_are_kept(service: Service) -> None:
     answer = service.post('{"op": "upsert", "ts": 1}\n' * 25).json()
     assert (answer["rejected"], len(answer["errors"])) == (25, 10)
     assert {letter.code for letter in service.letters()} == {"unknown-operation"}
@@ -298,7 +298,7 @@ def test_a_repeated_request_gets_the_first_answer_and_writes_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", [NDJSON, JSON])
-def test_a_request_whose_edges_were_all_put_aside_is_no_success_and_is_remembered_as_one_is(
+def test_a_request_whose_edges_were_all_rejected_is_not_a_success_and_is_remembered_as_one_is(
     service: Service, kind: dict[str, str]
 ) -> None:
     headers = kind | {"idempotency-key": "k1"}
@@ -312,10 +312,10 @@ def test_a_request_whose_edges_were_all_put_aside_is_no_success_and_is_remembere
     assert (problem(again), again.json()) == ((422, "all-rejected"), first.json())
     assert len(service.letters()) == 1, "the letter is kept, and not written twice"
     assert problem(service.post(edge(1), headers)) == (422, "idempotency-key-reused")
-    assert service.post("\n", NDJSON).status_code == 202, "where there is no edge, none was put aside"
+    assert service.post("\n", NDJSON).status_code == 202, "without an edge, none was rejected"
 
 
-def test_a_stream_that_was_made_for_edges_is_told_with_those_that_may_be_meant() -> None:
+def test_a_stream_that_was_made_for_edges_is_reported_with_those_that_may_be_meant() -> None:
     with serving(create_streams=True) as service:
         headers = NDJSON | {"idempotency-key": "k1"}
         first = service.post(edge(1), headers, "/api/v1/streams/flwos/edges")
@@ -343,7 +343,7 @@ def test_a_stream_that_was_made_for_edges_is_told_with_those_that_may_be_meant()
     ids=str,
 )
 @pytest.mark.parametrize("kind", ["edges", "events"])
-def test_a_request_of_which_nothing_can_be_used_makes_no_stream(headers: dict[str, str], body: str, kind: str) -> None:
+def test_a_request_without_a_usable_edge_makes_no_stream(headers: dict[str, str], body: str, kind: str) -> None:
     with serving(create_streams=True) as service:
         answer = service.post(body, headers, f"/api/v1/streams/other/{kind}")
         if body not in {"", ","}:
@@ -393,7 +393,7 @@ def test_a_stream_that_was_deleted_is_missed_and_not_waited_for(service: Service
         service.log.admin().ensure(TOPICS.of_stream(StreamName("flows")))
 
 
-def test_what_is_not_there_is_told_with_what_may_be_meant(service: Service) -> None:
+def test_an_unknown_stream_is_refused_with_what_may_be_meant(service: Service) -> None:
     answer = service.post(edge(1), NDJSON, "/api/v1/streams/flwos/edges")
     assert (problem(answer), answer.json()["detail"]) == (
         (404, "unknown-stream"),
@@ -434,7 +434,7 @@ def test_a_request_that_failed_is_not_remembered(service: Service) -> None:
     assert service.post(edge(1), NDJSON | headers).status_code == 202
 
 
-def test_too_many_bytes_in_flight_are_told_to_come_back() -> None:
+def test_too_many_bytes_in_flight_are_answered_with_when_to_come_back() -> None:
     log: Any = Unwilling()
     with serving(log, most_bytes_in_flight=100) as service:
         slow = threading.Thread(target=service.post, args=(edge(1) * 2,))
@@ -447,7 +447,7 @@ def test_too_many_bytes_in_flight_are_told_to_come_back() -> None:
         assert service.post(edge(2)).status_code == 202
 
 
-def test_a_log_that_does_not_answer_is_told_as_unavailable() -> None:
+def test_a_log_that_does_not_answer_is_reported_as_unavailable() -> None:
     log: Any = Unwilling(refuses=True)
     with serving(log) as service:
         answer = service.post(edge(1))
@@ -480,7 +480,7 @@ def test_what_a_browser_sends_for_another_site_is_not_taken() -> None:
         assert service.post(edge(1), NDJSON | {"host": "graphtide.example"}).status_code == 202
 
 
-def test_nobody_is_let_in_by_forgetting_to_say_who_may() -> None:
+def test_a_service_without_keys_lets_no_caller_in() -> None:
     with pytest.raises(FatalError, match="nobody could call"):
         bootstrap(MemoryLog(), Settings())
 
@@ -502,7 +502,7 @@ def test_a_dead_letter_of_csv_is_sent_again_only_as_json(service: Service) -> No
     assert service.post(edge(1), JSON, url).json()["accepted"] == 1
 
 
-def test_health_and_figures_are_told() -> None:
+def test_health_and_metrics_are_served() -> None:
     with serving(roles=frozenset({"http", "sequencer"})) as service:
         count_metrics()
         before = metrics_of(service.client.get("/metrics").text)
@@ -541,7 +541,7 @@ class TestSchemas:
         records = [record for record in service.records(TOPICS.schemas) if record.key == b"flows@seen"]
         return decode_schema(records[-1].key, records[-1].value).attributes if records else {}
 
-    def test_what_is_declared_refuses_edges_with_other_values_whatever_they_are_written_in(self, service: Service) -> None:
+    def test_what_is_declared_refuses_edges_with_other_values_in_every_format(self, service: Service) -> None:
         self.declare(service, n="integer", zip="string")
         wait_until(lambda: service.post(edge(1, n="x")).json()["rejected"] == 1, 10, pause=0.01)
         answer = service.post(edge(1, n=7) + edge(2, n=7.5)).json()

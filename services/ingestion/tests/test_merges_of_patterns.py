@@ -64,7 +64,7 @@ def test_the_merged_streams_are_those_of_the_patterns_that_are_registered() -> N
     assert merges.look() == {"b.c"}
 
 
-def test_where_the_log_does_not_tell_of_patterns_the_next_look_begins_anew() -> None:
+def test_where_the_log_does_not_give_patterns_the_next_look_begins_anew() -> None:
     log = MemoryLog()
     merges = RegisteredMerges(log, TOPICS)
     with pytest.raises(TransientError):
@@ -102,7 +102,7 @@ def merged_edges(log: Log) -> list[tuple[str, str]]:
     return [(row["stream"], row["id"]) for row in found]
 
 
-def test_nobody_makes_a_stream_or_sends_edges_to_one_whose_edges_follow_from_others() -> None:
+def test_a_derived_stream_cannot_be_made_and_takes_no_edges_from_outside() -> None:
     log = MemoryLog()
     streams = Streams(log, TOPICS, StreamOptions(made_by_edges=True))
     raw, *others = TOPICS.of_stream(StreamName("view"))
@@ -120,7 +120,7 @@ def test_nobody_makes_a_stream_or_sends_edges_to_one_whose_edges_follow_from_oth
     assert streams.look() == {"flows"}
 
 
-def test_a_stream_that_cannot_go_on_makes_no_other_wait_and_is_named_with_its_reason() -> None:
+def test_a_stream_that_cannot_continue_makes_no_other_wait_and_is_named_with_its_reason() -> None:
     """One that Kafka takes for a merged one under its old name, and one whose position is none."""
     log = MemoryLog()
     log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
@@ -136,8 +136,8 @@ def test_a_stream_that_cannot_go_on_makes_no_other_wait_and_is_named_with_its_re
         answer = client.post("/api/v1/streams/a_b/edges", content=EDGE, headers=NDJSON)
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-stream")
         wait_until(lambda: client.get("/readyz").status_code == 200, PATIENCE)
-        wait_until(lambda: '"test.sequencer.bad": "ok, but it fails: ' in told_ready(client), PATIENCE)
-        assert '"stream a_b": "ok, but it cannot be made: the topic test.ordered.a_b.v1 cannot be made' in told_ready(client)
+        wait_until(lambda: '"test.sequencer.bad": "ok, but it fails: ' in readiness(client), PATIENCE)
+        assert '"stream a_b": "ok, but it cannot be made: the topic test.ordered.a_b.v1 cannot be made' in readiness(client)
         assert client.get("/readyz").status_code == 200
         assert client.post("/api/v1/streams/good/edges", content=EDGE, headers=NDJSON).status_code == 202
         wait_until(lambda: edges_in(log, "good") == ["1"], PATIENCE)
@@ -145,7 +145,7 @@ def test_a_stream_that_cannot_go_on_makes_no_other_wait_and_is_named_with_its_re
         make_topics(log, settings)
 
 
-def told_ready(client: TestClient) -> str:
+def readiness(client: TestClient) -> str:
     return json.dumps(client.get("/readyz").json())
 
 

@@ -1,4 +1,4 @@
-"""Edges of several streams go out once each, by (epoch, time, name of the stream), whatever happens to who merges them."""
+"""Edges of several streams go out once each, by (epoch, time, name of the stream), through crashes of the merger."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_watermark_lets_others_go_without_an_edge_and_so_after_a_crash() -> No
     assert ids(stage.run().out()) == ["a0", "b0", "b1"], "the heartbeat was committed, and is not read again"
 
 
-def test_a_record_of_which_a_part_went_out_is_gone_on_with_where_it_was() -> None:
+def test_a_record_that_went_out_in_part_continues_where_it_was() -> None:
     stage = Stage()
     a, b = stage.sources[A], stage.sources[B]
     b.send(1, 3, 3, 9)
@@ -119,12 +119,12 @@ def test_what_is_left_after_a_full_transaction_goes_out_as_soon_as_it_may() -> N
     assert ids(stage.run(1).out()) == [f"a{number}" for number in range(10)]
 
 
-def test_what_cannot_be_read_is_put_aside_once_and_the_rest_goes_on() -> None:
+def test_what_cannot_be_read_is_rejected_once_and_the_rest_is_merged() -> None:
     stage = Stage()
     a, b = stage.sources[A], stage.sources[B]
     a.write(b"nothing")
     a.send(1)
-    a.write(b"no Arrow", ordered.encode("t", figures_of(2), b"").headers)
+    a.write(b"no Arrow", ordered.encode("t", header_of(2), b"").headers)
     a.send(3)
     b.beat(100)
     stage.run()
@@ -136,19 +136,19 @@ def test_what_cannot_be_read_is_put_aside_once_and_the_rest_goes_on() -> None:
     ]
 
 
-def figures_of(ts: int, records: int = 1, unit: TimeUnit = TimeUnit.MILLISECOND) -> OrderedHeader:
+def header_of(ts: int, records: int = 1, unit: TimeUnit = TimeUnit.MILLISECOND) -> OrderedHeader:
     return OrderedHeader(EventTime(ts), EventTime(ts), records, 0, EventTime(ts), unit, number=0)
 
 
-def test_times_of_another_unit_and_edges_in_no_order_are_put_aside() -> None:
+def test_times_of_another_unit_and_edges_in_no_order_are_rejected() -> None:
     stage = Stage()
     b = stage.sources[B]
     b.send(1)
     (record,) = stage.read(TOPICS.ordered(B))
-    b.write(record.value, ordered.encode("t", figures_of(1, unit=TimeUnit.SECOND), b"").headers)
+    b.write(record.value, ordered.encode("t", header_of(1, unit=TimeUnit.SECOND), b"").headers)
     decoder = JsonLinesDecoder(Symbols(), [], {})
     lines = "".join(f'{{"ts":{ts},"src":"v","dst":"w","label":"x"}}\n' for ts in (5, 4))
-    b.write(decoder.decode(lines.encode()).to_arrow(), ordered.encode("t", figures_of(5, 2), b"").headers)
+    b.write(decoder.decode(lines.encode()).to_arrow(), ordered.encode("t", header_of(5, 2), b"").headers)
     stage.end()
     assert ids(stage.out()) == ["b0"]
     assert [each.reason for each in stage.letters()] == [
@@ -157,7 +157,7 @@ def test_times_of_another_unit_and_edges_in_no_order_are_put_aside() -> None:
     ]
 
 
-def test_a_stream_that_goes_back_has_its_edges_put_aside_as_late() -> None:
+def test_a_stream_that_goes_back_has_its_edges_rejected_as_late() -> None:
     stage = Stage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(10)
@@ -171,7 +171,7 @@ def test_a_stream_that_goes_back_has_its_edges_put_aside_as_late() -> None:
     assert letter.reason.startswith("2 of its 3 edges are earlier than what has gone out")
 
 
-def test_an_edge_that_is_too_large_by_itself_is_put_aside_and_others_are_split() -> None:
+def test_an_edge_that_is_too_large_by_itself_is_rejected_and_others_are_split() -> None:
     stage = Stage(most_bytes=6_000)
     stage.sources[A].send(*range(60), text="long " * 40)
     stage.sources[A].send(70, text="x" * 8_000)
@@ -218,7 +218,7 @@ def test_deletions_and_ids_stay_those_of_their_streams() -> None:
     ]
 
 
-def test_readers_are_told_that_time_passes_while_no_edge_goes_out() -> None:
+def test_readers_learn_that_time_passes_while_no_edge_goes_out() -> None:
     stage = Stage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1)

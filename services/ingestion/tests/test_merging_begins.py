@@ -13,7 +13,7 @@ from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
 
 
-def test_a_merged_stream_begins_where_the_reach_of_its_patterns_begins() -> None:
+def test_a_merged_stream_begins_where_the_lookback_of_its_patterns_begins() -> None:
     stage = Stage()
     stage.register("all", "10")
     a, b = stage.sources[A], stage.sources[B]
@@ -41,7 +41,7 @@ def test_what_comes_after_a_registration_is_merged_however_late_that_begins() ->
     assert stage.out() == [edge for edge in stage.expected() if edge.ts > 18 - 10]
 
 
-def test_what_comes_after_a_registration_is_merged_though_it_is_older_than_the_reach() -> None:
+def test_what_comes_after_a_registration_is_merged_though_it_is_older_than_the_lookback() -> None:
     stage = Stage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(100)
@@ -109,7 +109,7 @@ def test_records_that_were_let_go_before_they_were_merged_are_passed_over() -> N
     assert ids(stage.out()) == ["a0", "a1", "b0", *(f"a{number}" for number in kept)]
 
 
-def test_a_merged_stream_goes_on_in_the_topic_of_its_old_name_until_that_is_deleted() -> None:
+def test_a_merged_stream_continues_in_the_topic_of_its_old_name_until_that_is_deleted() -> None:
     stage = Stage()
     stage.log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
     topics = Topics("test", lambda topic: topic in stage.log.admin().topics())

@@ -1,4 +1,4 @@
-"""Whatever crashes, forgets or stands still, each edge goes out once and in order."""
+"""Through crashes, lost positions and standstill, each edge goes out once and in order."""
 
 from __future__ import annotations
 

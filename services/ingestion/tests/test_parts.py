@@ -184,7 +184,7 @@ class TestRawDecoder:
         assert [each.reason for each in piece.refused] == ['n "7" is not of the type string, which was declared']
 
     @pytest.mark.parametrize("declared", [b"{", b'{"n":"text"}', b'["n"]', b'{"n":"any"}'])
-    def test_a_record_that_declares_no_types_is_put_aside(self, declared: bytes) -> None:
+    def test_a_record_that_declares_no_types_is_rejected(self, declared: bytes) -> None:
         (found,) = grouped([raw_record(b"{}")._replace(headers=(("graphtide-types", declared),))])
         assert isinstance(found, UnreadableRecord)
         assert found.reason.startswith("the header graphtide-types does not declare types: ")
@@ -251,7 +251,7 @@ class TestAppender:
         for name in (b"a", b"b", b"c"):
             assert [int(each.value or b"") for each in found if each.key == name] == list(range(50))
 
-    def test_a_failure_is_told_and_the_next_may_succeed(self) -> None:
+    def test_a_failure_is_reported_and_the_next_may_succeed(self) -> None:
         log = MemoryLog()
         appender = Appender(log)
         appender.start()
@@ -263,7 +263,7 @@ class TestAppender:
 
 
 class Breaking(MemoryLog):
-    """A log whose first writer breaks in a way that nobody expects."""
+    """A log whose first writer breaks in an unexpected way."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -277,7 +277,7 @@ class Breaking(MemoryLog):
         return super().writer()
 
 
-def test_the_appender_outlives_what_nobody_expects_of_a_log() -> None:
+def test_the_appender_outlives_unexpected_errors_of_a_log() -> None:
     log = Breaking()
     log.admin().ensure([TopicSpec("t")])
     appender = Appender(log)
@@ -324,7 +324,7 @@ def test_a_stream_that_comes_up_later_gets_its_sequencer_and_one_that_is_shut_ou
 
     wait_until(is_shut_out, PATIENCE)
     (finding,) = sequencers.ready()
-    assert (finding.name, finding.wrong) == ("test.sequencer.late", None), "other streams go on"
+    assert (finding.name, finding.wrong) == ("test.sequencer.late", None), "other streams continue"
     reason = "another took the transactional id test.sequencer.late"
     assert re.fullmatch(rf"it fails: {reason} \(stands still since [^)]+\)", finding.note or "")
     assert sequencers.running == 1

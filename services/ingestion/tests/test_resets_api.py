@@ -53,8 +53,8 @@ class Service:
         return [origin.reset for origin in origins if origin.reset is not None]
 
     def epoch(self) -> int | None:
-        standing = progress_of(self.log, TOPICS, FLOWS)
-        return None if standing is None else standing.epoch
+        progress = progress_of(self.log, TOPICS, FLOWS)
+        return None if progress is None else progress.epoch
 
     def ordered(self) -> list[tuple[int, str]]:
         return [(edge.epoch, edge.id) for edge in ordered_edges(self.log, TOPICS, FLOWS)]
@@ -76,7 +76,7 @@ def serving(log: Log | None = None, **settings: Any) -> Iterator[Service]:
 BOTH = frozenset({"http", "sequencer"})
 
 
-def test_a_stream_whose_edges_are_all_late_goes_on_after_a_reset_also_in_another_process() -> None:
+def test_a_stream_whose_edges_are_all_late_continues_after_a_reset_also_in_another_process() -> None:
     log = MemoryLog()
     with serving(log, roles=BOTH, max_ahead_seconds=float("inf")) as service:
         service.send(1, FAR)
@@ -190,7 +190,7 @@ def test_what_cannot_be_reset_is_refused_and_nothing_is_written() -> None:
         assert service.resets() == []
 
 
-def test_no_request_with_edges_is_a_command_whatever_its_headers_and_columns_say() -> None:
+def test_no_request_with_edges_is_a_command_with_any_headers_and_columns() -> None:
     command = {"graphtide-command": "reset-watermark", "graphtide-epoch": "0", "ce-graphtide-command": "reset-watermark"}
     body = '{"ts":1,"src":"a","dst":"b","label":"x","graphtide-command":"reset-watermark","graphtide-epoch":0}\n'
     csv = "ts,src,dst,label,graphtide-command,graphtide-epoch\n2,a,b,x,reset-watermark,0\n"

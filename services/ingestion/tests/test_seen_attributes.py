@@ -1,4 +1,4 @@
-"""Which attributes of a stream's edges are known: those that patterns read come first, whatever names edges invent."""
+"""Which attributes of a stream's edges are known: those that patterns read come first, with any names that edges invent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream's edges go out once each, in order, whatever happens to who puts them in order."""
+"""A stream's edges go out once each, in order, through crashes of the sequencer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_one_producer_without_lateness_gives_the_order_and_the_dead_letters_of_t
     ]
 
 
-def test_a_letter_says_where_its_record_stood_and_why_it_was_put_aside() -> None:
+def test_a_letter_says_where_its_record_stood_and_why_it_was_rejected() -> None:
     stage = Stage()
     stage.send(lines(edge(5), "{", edge(6, op="upsert"), edge(4)), producer="probe", line=100)
     stage.send(b"\xff")
@@ -101,7 +101,7 @@ def test_large_output_goes_out_in_several_records() -> None:
     assert [ordered.header(each.headers).records for each in stage.read(TOPICS.ordered(FLOWS))] == [3, 3, 2]
 
 
-def test_large_output_tells_of_the_watermark_with_its_last_record() -> None:
+def test_the_last_record_of_large_output_has_the_watermark() -> None:
     stage = Stage(most_edges=2, lateness=1, most_records=10)
     stage.send(lines(*(edge(ts) for ts in (1, 2, 3, 4, 5, 9))))
     stage.run()

@@ -51,7 +51,7 @@ def invented(ts: int, many: int, first: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize("written", SENT)
 @pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("is_first", [True, False], ids=["pattern before", "pattern after"])
-def test_what_a_pattern_reads_is_there_whatever_was_invented(written: StreamFormat, many: int, *, is_first: bool) -> None:
+def test_what_a_pattern_reads_is_there_among_any_invented_names(written: StreamFormat, many: int, *, is_first: bool) -> None:
     stage = Stage()
     if is_first:
         register_reading(stage, "zone")

@@ -83,7 +83,7 @@ def test_an_id_is_dropped_while_it_is_among_the_edges_that_a_pattern_counts_also
     stage.send(lines(edge(1, "one"), edge(100, "two")))
     stage.run().restart()
     stage.send(lines(edge(200, "one"), edge(300, "three"), edge(400, "two"), edge(500, "one")))
-    assert stage.run().ids() == ["one", "two", "three", "one"], "the third edge after its own is no duplicate any more"
+    assert stage.run().ids() == ["one", "two", "three", "one"], "the third edge after its own is not a duplicate any more"
     stage.restart()
     stage.send(lines(edge(600, "three"), edge(700, "four"), edge(800, "two")))
     assert stage.run().ids() == ["one", "two", "three", "one", "four", "two"]
@@ -109,7 +109,7 @@ def test_a_second_sequencer_of_a_stream_shuts_out_the_first() -> None:
         stage.run()
 
 
-def test_a_record_of_which_some_edges_went_out_is_read_again_for_the_others() -> None:
+def test_a_record_with_some_edges_that_went_out_is_read_again_for_the_others() -> None:
     stage = Stage(lateness=5)
     stage.send(lines(edge(1), edge(20), edge(10), edge(15), edge(14), "bad"))
     before = stage.run().ids()
@@ -205,7 +205,7 @@ def test_with_many_partitions_no_edge_is_lost_none_repeated_and_order_holds(
     assert Counter(stage.ids()) + Counter(late) == Counter(sent)
 
 
-def test_positions_tell_the_next_record_where_nothing_waits() -> None:
+def test_positions_are_the_next_record_where_nothing_waits() -> None:
     stage = Stage()
     stage.send(lines(edge(1)))
     stage.send(lines(edge(2)))

@@ -103,12 +103,12 @@ def heartbeats(stage: Stage) -> list[tuple[int, int, int]]:
 
 
 def quiet(stage: Stage, seconds: float = HEARTBEAT) -> Stage:
-    """Let some seconds pass in which nothing comes."""
+    """Let some seconds pass without a record."""
     stage.clock.sleep(seconds)
     return stage.run(2)
 
 
-def test_a_quiet_stream_tells_its_watermark_once_and_again_when_it_has_moved() -> None:
+def test_a_quiet_stream_emits_its_watermark_once_and_again_when_it_has_moved() -> None:
     stage = Stage()
     stage.register("p", "100")
     stage.send(lines(edge(1)), producer="slow")
@@ -117,12 +117,12 @@ def test_a_quiet_stream_tells_its_watermark_once_and_again_when_it_has_moved() -
     stage.send(lines(edge(5)), producer="slow")
     assert heartbeats(stage.run(2)) == []
     stage.send(lines(edge(7, "same"), edge(8, "same")), producer="slow")
-    assert heartbeats(quiet(stage)) == [], "what goes out tells as much"
+    assert heartbeats(quiet(stage)) == [], "the edges that go out show as much"
     assert heartbeats(quiet(stage)) == [(0, 7, 8)]
     assert heartbeats(quiet(quiet(stage))) == [(0, 7, 8)]
 
 
-def test_a_sequencer_that_comes_back_tells_nothing_that_was_told() -> None:
+def test_a_sequencer_that_comes_back_emits_no_heartbeat_again() -> None:
     stage = Stage(lateness=3)
     stage.send(lines(edge(1), edge(10)))
     assert heartbeats(quiet(quiet(stage.run()))) == [(0, 1, 7)]
@@ -140,7 +140,7 @@ def test_an_epoch_without_edges_has_no_heartbeat() -> None:
     assert heartbeats(quiet(stage)) == []
 
 
-def test_edges_in_the_far_future_are_put_aside_and_the_stream_goes_on() -> None:
+def test_edges_in_the_far_future_are_rejected_and_the_stream_continues() -> None:
     stage = Stage(ahead=Ahead(TimeUnit.MILLISECOND, 300.0))
     now = int(time.time() * 1000)
     stage.send(lines(edge(now, id="before"), edge(2**63 - 1, id="end of time"), edge(now * 1000, id="microseconds")))

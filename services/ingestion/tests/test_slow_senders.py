@@ -1,4 +1,4 @@
-"""Who sends slowly, or nothing, takes nothing from others; what was acknowledged is told."""
+"""Clients that send slowly, or nothing, take nothing from others; the answer says what was acknowledged."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def edges_in(record: RawEdges) -> int:
     return record.body.count(b"\n")
 
 
-def test_silent_requests_shut_nobody_out() -> None:
+def test_silent_requests_shut_no_other_out() -> None:
     with serving() as (_, url), ExitStack() as stack:
         for _ in range(64):
             begin(stack.enter_context(raw(url)), "ann", 4 * MIB)
@@ -70,7 +70,7 @@ def test_who_fills_the_room_for_one_caller_leaves_that_of_others() -> None:
         assert [send(url, key, 1_000) for key in ("ann", "bob")] == [429, 202]
 
 
-def test_room_is_free_again_when_the_log_has_answered_and_the_body_goes_on() -> None:
+def test_room_is_free_again_when_the_log_has_answered_and_the_body_continues() -> None:
     with serving() as (service, url), raw(url) as connection:
         edges = 3 * MIB // len(EDGE)
         begin(connection, "ann", 2 * edges * len(EDGE))
@@ -81,7 +81,7 @@ def test_room_is_free_again_when_the_log_has_answered_and_the_body_goes_on() -> 
         wait_until(lambda: service.admission_limit.taken == 0, 30, pause=0.01)
 
 
-def test_a_body_that_stops_coming_is_told_which_of_its_edges_are_kept() -> None:
+def test_the_answer_to_a_body_that_stops_coming_says_which_of_its_edges_are_kept() -> None:
     with serving() as (service, url), raw(url) as connection:
         edges = MIB // len(EDGE)
         begin(connection, "ann", 8 * MIB)

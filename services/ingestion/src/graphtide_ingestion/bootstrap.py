@@ -83,7 +83,7 @@ class Ingestion:
     unmade: dict[str, str] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Make the streams that are set, and begin to work; one that cannot be made is noted, since the others go on.
+        """Make the streams that are set, and begin to work; one that cannot be made is noted, and the others continue.
 
         Raises:
             InvalidQueryError: a stream's name is none.
@@ -122,7 +122,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     """Put the service together over a log; the topics that control a deployment are made if they are not there.
 
     Raises:
-        FatalError: nobody could call: neither keys nor a provider of tokens are given.
+        FatalError: no caller could be known: neither keys nor a provider of tokens are given.
     """
     time = clock or SystemClock()
     limits = HttpLimits(most_body_bytes=settings.most_body_bytes)

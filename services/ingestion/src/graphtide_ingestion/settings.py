@@ -33,7 +33,7 @@ class Settings(AccessSettings):
         partitions: of a new stream's raw topic.
         retention_ms: how long a new stream's records are kept; not set is for ever.
         unit: what one tick of a time counts.
-        lateness: ticks by which an edge may come later than one that is newer; not set is one second, and 0 with the profile
+        lateness: how many ticks after a newer edge an edge may come; not set is one second, and 0 with the profile
             `low-latency`.
         idle_seconds: a producer that is silent for so long is not waited for.
         heartbeat_seconds: how long a stream may be quiet before matchers get a heartbeat; `inf` is for ever.

@@ -1,4 +1,4 @@
-"""First answers by idempotency key: who asks again with a key gets what was answered first.
+"""First answers by idempotency key: a request with a known key gets the first answer again.
 
 Answers are kept in memory, for a time and up to a number: after a restart of the service a repeated request is written again,
 and the filter of duplicates drops those of its edges that have ids.

@@ -1,4 +1,4 @@
-"""Appending to the log for many at once: one thread owns the writer, and one flush answers all who wait.
+"""Appending to the log for many at once: one thread owns the writer, and one flush answers all callers that wait.
 
 While the log acknowledges what was handed over, more gathers for the next flush. So many small requests cost the log few
 flushes. The caller bounds the bytes that wait.
@@ -33,7 +33,7 @@ class _Handed:
 
 
 class Appender:
-    """Writes messages in the order in which they are handed over; safe for threads."""
+    """Writes messages in the order they are handed over; safe for threads."""
 
     def __init__(self, log: Log, flush_seconds: float = 10.0) -> None:
         """Write to this log, which must acknowledge within so many seconds."""
@@ -50,7 +50,7 @@ class Appender:
     def append(self, messages: Sequence[Message]) -> Future[None]:
         """Hand messages over; the future is done when the log keeps all of them, and fails with the `GraphtideError` otherwise.
 
-        After a failure the log may still come to have them.
+        After a failure the log may still keep them later.
         """
         done: Future[None] = Future()
         if self._closing.is_set():
@@ -71,7 +71,7 @@ class Appender:
         going_on = True
         while going_on:
             taken, going_on = self._gather()
-            # A sender that gave up got no answer, and need not be written; from here on nobody can give up.
+            # A sender that gave up got no answer, and need not be written; from here on no sender can give up.
             waiting = [handed for handed in taken if handed.done.set_running_or_notify_cancel()]
             try:
                 writer = writer or self._log.writer()
@@ -103,7 +103,7 @@ class Appender:
 
 
 def _reported(error: Exception) -> GraphtideError:
-    """Return the error for those who wait."""
+    """Return the error for the callers that wait."""
     if isinstance(error, GraphtideError):
         return error
     _LOG.error(events.APPENDING_FAILED, error=repr(error), exc_info=error)

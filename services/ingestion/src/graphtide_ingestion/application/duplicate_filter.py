@@ -88,7 +88,7 @@ def _tail(reader: LogReader, place: TopicPartition, start: int, edges: int) -> I
                     continue
                 yield record
                 following = header.ordinal + header.records
-                # What says otherwise was written by somebody else.
+                # A record that says otherwise was written by another program.
                 reached = max(reached, following) if following <= edges else reached
             if reached >= edges:
                 return

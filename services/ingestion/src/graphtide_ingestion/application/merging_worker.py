@@ -1,8 +1,8 @@
 """The work of one merged stream: ordered records of its streams in, their edges in one order out, each exactly once.
 
-A round reads, lets `graphtide_ordering.merging.stream_merger` decide, where the argument stands, and commits what is to go out
-together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
-Where a log has forgotten the positions for good, merging goes on at the time of the last edge that went out: none is lost, and
+A round reads, lets `graphtide_ordering.merging.stream_merger` decide (its docstring has the argument), and commits what is to
+go out together with the positions once it is large or old enough. A crash forgets all that happens in between.
+If the log has lost the positions for good, merging continues at the time of the last edge that went out: none is lost, and
 those of that one time may come again.
 """
 
@@ -103,7 +103,7 @@ class MergingWorker:
         self._transactor: LogTransactor | None = None
         self._merger = StreamMerger(sources(stream), options.unit)
         self._paused: set[StreamName] = set()
-        self._figures = MergerMetrics(self._id, stream, options.unit)
+        self._metrics = MergerMetrics(self._id, stream, options.unit)
         self._timer = CommitTimer(clock)
         self._write_to(topics.ordered(stream))
 
@@ -118,7 +118,7 @@ class MergingWorker:
         return self._merger
 
     def open(self) -> None:
-        """Shut out the last owner, and go on from what it committed.
+        """Shut out the last owner, and continue from what it committed.
 
         Raises:
             TransientError: a topic is not there, or the log does not answer.
@@ -143,7 +143,7 @@ class MergingWorker:
         reported = None if last is None else LastRecord.by(last)
         self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, reported, self._clock.monotonic())
         self._assign(reader)
-        self._figures.follow(self._merger)
+        self._metrics.follow(self._merger)
 
     def _write_to(self, topic: str) -> None:
         options = self._options
@@ -156,7 +156,7 @@ class MergingWorker:
         """Read, decide, and commit if it is time."""
         reader, merger = self._opened()
         records = reader.poll(self._timer.left(self._linger(), self._options.poll_seconds), self._options.most_records)
-        self._figures.polled(records, self._clock.now())
+        self._metrics.polled(records, self._clock.now())
         for record in records:
             merger.take(self._names[record.topic], record)
         while merger.step():
@@ -172,7 +172,7 @@ class MergingWorker:
         """Give back what `open` took."""
         close_all([self._reader, self._transactor])
         self._reader = self._transactor = None
-        self._figures.close()
+        self._metrics.close()
 
     def _restore(self, reader: LogReader, transactor: LogTransactor, last: OrderedHeader | None) -> None:
         """Bring the merger to the last commit, by the last merged record."""
@@ -230,7 +230,7 @@ class MergingWorker:
         return None if newest is None else newest.back(lookback)
 
     def _assign(self, reader: LogReader) -> None:
-        """Read each stream from where it goes on; from its first record where that has been let go."""
+        """Read each stream from where it continues; from its first record if earlier ones were deleted."""
         starts = {self._places[name]: offset for name, offset in self._merger.next.items()}
         for place, (first, _) in reader.ends(starts).items():
             if starts[place] < first:
@@ -269,7 +269,7 @@ class MergingWorker:
             transactor.write(letters)
             positions = merger.positions()
             transactor.commit(self._id, {self._places[name]: position for name, position in positions.items()})
-        self._figures.committed(output, packed, len(too_large))
+        self._metrics.committed(output, packed, len(too_large))
         for stretch in output.stretches:
             if stretch.begins:
                 _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)

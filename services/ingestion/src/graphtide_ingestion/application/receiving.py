@@ -107,7 +107,7 @@ class Reception:
         return [*map(self._raw, passages), *self.refuse(refused)]
 
     def refuse(self, refused: Iterable[Refused]) -> list[Message]:
-        """Put edges aside; return their dead letters."""
+        """Reject edges; return their dead letters."""
         messages = []
         for given in refused:
             each = given
@@ -151,7 +151,7 @@ def letter_at(log: Log, topics: Topics, stream: StreamName, partition: int, offs
 
     Raises:
         TransientError: the log does not answer.
-        PoisonRecordError: what stands there is no dead letter.
+        PoisonRecordError: the record there is not a dead letter.
     """
     reader = log.reader(None)
     try:

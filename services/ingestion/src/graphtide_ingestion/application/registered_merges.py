@@ -79,7 +79,7 @@ class RegisteredMerges:
             self._read[key] = reads.stream
 
     def _can_be(self, stream: StreamName) -> bool:
-        """Whether a stream may be called so; who writes records by hand may call it anything."""
+        """Whether a stream may be called so; records written by hand may call it anything."""
         try:
             self._topics.check(stream)
         except InvalidQueryError:

@@ -1,7 +1,7 @@
 """The work of one stream's sequencer: raw records in, ordered records and dead letters out, each exactly once.
 
-A round reads, lets `graphtide_ordering.stream_sequencer` decide, where the argument stands, and commits what is
-to go out together with the positions once it is large or old enough. Whatever happens in between is forgotten by a crash.
+A round reads, lets `graphtide_ordering.stream_sequencer` decide (its docstring has the argument), and commits what is
+to go out together with the positions once it is large or old enough. A crash forgets all that happens in between.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Sequencing:
 
     Attributes:
         unit: what its times count.
-        ordering: how long to wait for whom.
+        ordering: how long to wait for which source.
         linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
         heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
         most_edges: edges of one ordered record.
@@ -100,7 +100,7 @@ class SequencingWorker:
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._windows = (0, 0)
-        self._figures = SequencerMetrics(self._id, stream, options.unit)
+        self._metrics = SequencerMetrics(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
         self._patterns_at = 0.0
@@ -117,7 +117,7 @@ class SequencingWorker:
         return self._stream_sequencer
 
     def open(self) -> None:
-        """Shut out the last owner, and go on from what it committed.
+        """Shut out the last owner, and continue from what it committed.
 
         Raises:
             TransientError: a topic is not there, or the log does not answer.
@@ -141,20 +141,20 @@ class SequencingWorker:
         self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, reported, self._clock.monotonic())
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
-        self._figures.follow(self._stream_sequencer)
+        self._metrics.follow(self._stream_sequencer)
 
     def step(self) -> None:
         """Read, decide, and commit if it is time."""
         reader, sequencer = self._opened()
         as_of = self._clock.monotonic()
         records = reader.poll(self._timer.left(self._linger(), self._options.poll_seconds), self._options.most_records)
-        self._figures.polled(records, self._clock.now())
+        self._metrics.polled(records, self._clock.now())
         for group in grouped(records):
             sequencer.take(group, self._clock.monotonic())
             self._timer.start()
             if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
                 self._commit()
-        # Not now: a commit may have taken long, and who spoke meanwhile was not read.
+        # Not now: a commit may have taken long, and what sources sent meanwhile was not read.
         sequencer.look_around(as_of, at_end=reader.at_end())
         if not sequencer.output.is_empty:
             self._timer.start()
@@ -166,12 +166,12 @@ class SequencingWorker:
         """Give back what `open` took."""
         close_all([self._reader, self._registered, self._transactor])
         self._reader = self._registered = self._transactor = None
-        self._figures.close()
+        self._metrics.close()
 
     def _restore(
         self, reader: LogReader, committed: Mapping[TopicPartition, Position | None]
     ) -> tuple[dict[TopicPartition, int], set[int]]:
-        """Bring the sequencer to the last commit; return where reading goes on, and which partitions have more records."""
+        """Bring the sequencer to the last commit; return where reading continues, and which partitions have more records."""
         starts = dict.fromkeys(self._places.values(), 0)
         for number, place in self._places.items():
             position = committed[place]
@@ -237,7 +237,7 @@ class SequencingWorker:
             transactor.write(letters + [self._too_large(raw) for raw in too_large])
             transactor.commit(self._id, sequencer.positions(self._places))
         sequencer.traces.forget(sequencer.watermark)
-        self._figures.committed(sequencer, output, packed, len(too_large))
+        self._metrics.committed(sequencer, output, packed, len(too_large))
         for stretch in output.stretches:
             if stretch.begins:
                 _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)

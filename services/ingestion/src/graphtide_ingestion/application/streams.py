@@ -23,11 +23,11 @@ _MOST_SIMILAR: Final = 3
 
 
 class UnknownStreamError(InvalidQueryError):
-    """There is no such stream, and none is made for who asks."""
+    """There is no such stream, and none is made for this caller."""
 
 
 class DerivedStreamError(InvalidQueryError):
-    """The stream's edges follow from other streams: nobody sends edges to it."""
+    """The stream's edges follow from other streams: it takes none from outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Streams:
         """Make the stream's topics, as far as they are not there.
 
         Raises:
-            InvalidQueryError: the name is no stream's.
+            InvalidQueryError: the name is not a stream's.
             DerivedStreamError: there is a stream of that name whose edges follow from others.
             CollidingTopicError: a topic of it would be another's but for dots and underscores; none is made.
             TransientError: the log does not answer.
@@ -109,7 +109,7 @@ class Streams:
         """Make streams; return why some cannot be made, by their names.
 
         Raises:
-            InvalidQueryError: a name is no stream's.
+            InvalidQueryError: a name is not a stream's.
             TransientError: the log does not answer.
         """
         unmade: dict[str, str] = {}
@@ -128,7 +128,7 @@ class Streams:
         """Do nothing if there is such a stream.
 
         Raises:
-            InvalidQueryError: the name is no stream's.
+            InvalidQueryError: the name is not a stream's.
             UnknownStreamError: there is none; the error names one that may be meant.
             DerivedStreamError: there is one, whose edges follow from others.
             TransientError: the log does not answer.
@@ -147,7 +147,7 @@ class Streams:
         """Return nothing if edges may be sent to the stream; what to say of it if edges make it and it is not there yet.
 
         Raises:
-            InvalidQueryError: the name is no stream's.
+            InvalidQueryError: the name is not a stream's.
             UnknownStreamError: there is no such stream.
             DerivedStreamError: there is one, whose edges follow from others.
             TransientError: the log does not answer.

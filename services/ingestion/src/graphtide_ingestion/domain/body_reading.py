@@ -1,9 +1,9 @@
 """A body of edges, read block by block: good edges to pass on, bad ones for the dead letters.
 
-Good edges keep their bytes, lines and ordinals. A passage goes on as a batch, so that the sequencer need not decode it again,
-or as text if a batch is of no use: it has few edges, whose batch is larger than the text; it shows attributes that were
-not decoded; or its values would take too much memory. Text goes on as it came, but for a header line, which gets the canonical
-names, and for a substitute on the line of each edge that was rejected: a reader of the text counts it.
+Good edges keep their bytes, lines and ordinals. A passage is handed on as a batch, so that the sequencer need not decode it
+again, or as text if a batch is of no use: it has few edges, whose batch is larger than the text; it shows attributes that were
+not decoded; or its values would take too much memory. Text is handed on as it came, except the header line, which gets the
+canonical names, and a substitute on the line of each edge that was rejected: a reader of the text counts it.
 Cost: one pass of the decoder.
 """
 
@@ -47,7 +47,7 @@ _HEADER_BYTES: Final = 64 * 1024
 
 
 LEAST_BATCH: Final = 2048
-"""Edges of a passage from which on a batch costs no more than the text, its larger record in the log included (ADR 37)."""
+"""A batch of so many edges costs no more than their text, even with its larger record in the log (ADR 37)."""
 
 MOST_VALUES: Final = 1024 * 1024
 """Values of attributes that a passage has in memory at most, of 16 bytes each, those that are missing included."""
@@ -63,8 +63,8 @@ _MARK: Final = "graphtide."
 class Passage:
     """Edges to pass on: they begin with line `line` of the body, and are `edges` many, or none but substitutes.
 
-    The body is a batch or text. Of a text in a format with a header line, `columns` is that line, and `types` says of which
-    attributes what they are, as raw edges do.
+    The body is a batch or text. Of a text in a format with a header line, `columns` is that line, and `types` has types of
+    attributes, as raw edges do.
     """
 
     body: bytes
@@ -105,7 +105,7 @@ class BodyReader:
             most_bytes: bytes of a passage's text, about; a larger edge is rejected.
             substitutes: whether it may have substitutes already, for edges that were rejected before.
             types: what is known of the stream's attributes.
-            least_batch: edges of a passage from which on it is a batch; None passes all on as text.
+            least_batch: least edges of a passage that becomes a batch; None passes all on as text.
 
         Raises:
             UnreadableStreamError: a canonical name is none.
@@ -190,7 +190,7 @@ class BodyReader:
         return bool(new)
 
     def _ask_for(self, attributes: Iterable[str]) -> None:
-        """Decode these attributes from now on, if a batch can have them: else all goes on as text."""
+        """Decode these attributes from now on, if a batch can have them: else all is handed on as text."""
         self._attributes = list(attributes)
         # Which events have an attribute `type` depends on the edges of the stream, which the sequencer alone knows.
         if len(self._attributes) > MOST_ATTRIBUTES or any(name == _TYPE or name.startswith(_MARK) for name in self._attributes):
@@ -207,7 +207,7 @@ class BodyReader:
         return names is not None and self._types.know(names)
 
     def _header_names(self, line: bytes) -> list[str] | None:
-        """Return the names in a header line; none if it is damaged, None if it goes on."""
+        """Return the names in a header line; none if it is damaged, None if it is not complete."""
         header = decoder_of(self._format, Decoding(columns=self._names))
         try:
             header.decode(line)
@@ -332,7 +332,7 @@ def events_as_lines(body: bytes) -> tuple[bytes, list[Refused]]:
     Lines of what is refused are places in the batch.
 
     Raises:
-        PoisonRecordError: the body is no batch.
+        PoisonRecordError: the body is not a batch.
     """
     try:
         events = msgspec.json.decode(body, type=list[msgspec.Raw])

@@ -34,7 +34,7 @@ class StreamTypes:
     """What is known of a stream's attributes.
 
     Attributes:
-        declared: by somebody: an edge with another value is refused.
+        declared: by a user: an edge with another value is refused.
         seen: in edges that came before.
         read: by registered patterns, whose types are kept first where there are too many attributes.
     """
