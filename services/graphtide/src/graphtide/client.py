@@ -1,6 +1,6 @@
 """A client of a server: patterns are registered, edges go in, matches come out.
 
-Everything is of the server's own words: states, places, codes of problems stand in docs/reference/http.md and ingestion.md.
+All words are the server's own: docs/reference/http.md and ingestion.md have the states, places and codes of problems.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Description:
     """All that a server says of a pattern.
 
     Attributes:
-        pattern: what was asked, and how it stands.
+        pattern: what was registered, and its status.
         plan: the plan as text; None if it has none yet.
         stream: its stream, and how far that was put in order; None if there is none yet.
         behind: edges that wait for it; None if no matcher runs it.
@@ -76,7 +76,7 @@ class Client:
 
         Args:
             url: of the control plane.
-            api_key: shows who calls.
+            api_key: shows the caller.
             token: the same, of an OpenID Connect provider.
             edges_url: of ingestion, where that is another address; `graphtide dev up` has both under one.
             time_unit: what times of streams count, for edges whose time is a `datetime` or a text.
@@ -148,7 +148,7 @@ class Client:
         return self._server.patterns(stream)
 
     def get(self, name: str) -> Pattern:
-        """Return a pattern and how it stands.
+        """Return a pattern and its status.
 
         Raises:
             NotFoundError: there is none.
@@ -169,7 +169,7 @@ class Client:
         return self._server.plan(name, format)
 
     def pause(self, name: str) -> Pattern:
-        """Let a pattern rest; what completes meanwhile is never reported. Raises as `get`."""
+        """Pause a pattern; matches that complete meanwhile are never reported. Raises as `get`."""
         return self._server.act(name, "pause")
 
     def resume(self, name: str) -> Pattern:

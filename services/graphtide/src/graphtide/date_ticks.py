@@ -1,7 +1,7 @@
 """Round times on an axis of time: years, months, days, hours, minutes, seconds, and what they are called.
 
 Times are seconds since the epoch, in UTC. The step is the finest that makes few enough ticks. A tick says as much of its time
-as the step leaves open; the days of hours stand in the title of the axis.
+as the step leaves open; the title of the axis has the days of hours.
 """
 
 from __future__ import annotations

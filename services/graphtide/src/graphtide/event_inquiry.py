@@ -39,7 +39,7 @@ _BUDGET: Final = 50_000_000
 
 
 class Row(NamedTuple):
-    """A record, and where it stands."""
+    """A record, and its place."""
 
     batch: EdgeBatch
     place: int

@@ -106,6 +106,6 @@ def questions(patterns: Iterable[AnyPattern], texts: Iterable[str], unit: TimeUn
 
 
 def _excludes(choice: Or, one: str, other: str) -> bool:
-    """Whether two events stand in different branches of an OR."""
+    """Whether two events are in different branches of an OR."""
     branches = [{event.name for event in events(part)} for part in choice.parts]
     return any(one in own and other in beside for own in branches for beside in branches if own is not beside)

@@ -51,7 +51,7 @@ class Inputs:
 
 
 class Spelling(NamedTuple):
-    """How streams are given by name: what gives one, with `{name}` in it, and what stands between two."""
+    """How streams are given by name: what gives one, with `{name}` in it, and what separates two."""
 
     one: str
     between: str = " "

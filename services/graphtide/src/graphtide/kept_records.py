@@ -37,7 +37,7 @@ class KeptRecords:
         """Begin without records.
 
         Args:
-            lookback: ticks within which a record is of use: while its time > newest - reach.
+            lookback: ticks within which a record is of use: while its time > newest - lookback.
             most: bytes that the records may take together with what is `beside`.
             beside: bytes of the state of the queries.
         """

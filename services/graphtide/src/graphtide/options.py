@@ -45,7 +45,7 @@ class MatchOptions:
         columns: what the stream calls `ts src dst label src_label dst_label id op type`, where it has other names: columns of a
             table or a file, keys of a dictionary.
         types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
-        builder: who builds the plan that event patterns share; None for the one that shares most.
+        builder: builder of the plan that event patterns share; None for the one that shares most.
     """
 
     engine: str
@@ -100,9 +100,9 @@ class MatchOptions:
             builder: `none`, `rw`, `spass`, `casem-2`, `casem` or `casem+dce`.
 
         Raises:
-            ValueError: a word stands for nothing there is, the lateness is longer than times can be apart, a bound is below
-                zero or past 64 bits, or a column is none of a record's.
-            TypeError: a value is of a type that stands for nothing here.
+            ValueError: a word is unknown, the lateness is longer than times can be apart, a bound is below
+                zero or past 64 bits, or a column is not one of a record's.
+            TypeError: a value is of a type that has no meaning here.
             InvalidQueryError: a type of an attribute is none.
         """
         refuse_unless_one_of(_text(engine, "engine"), (AUTO, *VARIANTS), "engine")

@@ -40,7 +40,7 @@ Json = bool | int | float | str | None | list["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where the server is, and what shows who calls: an API key, or a token of the OpenID provider."""
+    """Where the server is, and what shows the caller: an API key, or a token of the OpenID provider."""
 
     url: str
     api_key: str | None = None

@@ -39,7 +39,7 @@ __all__ = [
 class DeadLetterAt(DeadLetter, frozen=True):
     """A record that could not be used, and its place: why, when, and its bytes as they came."""
 
-    time: datetime  # type: ignore[assignment]  # a server writes the time as it stands in the letter
+    time: datetime  # type: ignore[assignment]  # a server writes the time as it is in the letter
 
     @property
     def data(self) -> bytes:

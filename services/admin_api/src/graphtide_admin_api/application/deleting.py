@@ -43,7 +43,7 @@ class Deleting:
     def delete(self, name: str) -> None:
         """Delete a stream: its edges, ordered or not, its dead letters, positions in them, its statistics and its schema.
 
-        Streams that it was merged to go with it: who merges would find another stream under the name. Reported matches stay.
+        Streams that it was merged to go with it: their merger would find another stream under the name. Reported matches stay.
         Where it breaks off, the rest is deleted by another call. A registration of this process waits for it; one of another
         process that comes in between makes the stream anew.
 

@@ -93,7 +93,7 @@ class Rings:
         return [ring.kept[-1 - number] for number in range(min(most, len(ring.kept)))]
 
     def page(self, name: str, most: int) -> Page[Kept]:
-        """Return the last matches of a pattern, the newest first, and where in the log older ones may stand."""
+        """Return the last matches of a pattern, the newest first, and where in the log older ones may be."""
         ring = self._rings.get(name, _Ring())
         below = {partition: self._least(ring, partition) for partition in self._whole_from}
         for number in range(len(ring.kept) - most):
@@ -190,7 +190,7 @@ class RecentMatches:
             return self._whole().newest(name, most)
 
     def page(self, name: str, most: int) -> Page[Kept]:
-        """Return the last matches of a pattern, the newest first, and where in the log older ones may stand."""
+        """Return the last matches of a pattern, the newest first, and where in the log older ones may be."""
         with self._lock:
             return self._whole().page(name, most)
 

@@ -50,7 +50,7 @@ class Patterns:
         self._registry = registry
 
     def get(self, name: str) -> tuple[PatternRecord, PatternStatus]:
-        """Return a pattern and how it stands."""
+        """Return a pattern and its status."""
         record = self._view.pattern(name)
         if record is None:
             raise no_pattern(name)

@@ -1,4 +1,4 @@
-"""Looking into streams: which there are, where they end, which records were rejected."""
+"""Looking into streams: their names, their ends, their rejected records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NotedProgress:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A dead letter and where it stands."""
+    """A dead letter and its place."""
 
     stream: str
     place: Place

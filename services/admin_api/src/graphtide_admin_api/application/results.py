@@ -109,7 +109,7 @@ class Results:
     """Finds what is valid; safe for threads, a reader of its own each call."""
 
     def __init__(self, log: Log, topics: Topics, recent: RecentMatches, most: Most | None = None) -> None:
-        """Work on a log; `recent` knows where matches of a query stand."""
+        """Work on a log; `recent` knows where matches of a query are."""
         self._log = log
         self._topics = topics
         self._recent = recent

@@ -28,7 +28,7 @@ class StreamEpoch:
         epoch: of the stream, 0 at first.
         unit: what a tick of its times is.
         first: time of the first edge of the epoch; None in the first one, before which there was nothing.
-        newest: time of the newest edge of the epoch that there is.
+        newest: time of the newest edge of the epoch.
         read_to: time of the newest edge that the query has read; None if that is not known.
     """
 

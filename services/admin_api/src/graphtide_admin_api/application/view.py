@@ -143,7 +143,7 @@ class Known:
             _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
 
     def pattern_status(self, record: PatternRecord) -> PatternStatus:
-        """Return how a pattern stands."""
+        """Return the status of a pattern."""
         plan, said = self.plans.get(record.name), self.said.get(record.name, {})
         status = said.get(f"{plan.service}.{plan.shard}") if plan is not None else None
         pattern_status = pattern_status_of(record, plan, status, said.get(f"{_PLANNER}.0"))
@@ -258,7 +258,7 @@ class View:
             return self._known().patterns.get(name)
 
     def pattern_status(self, record: PatternRecord) -> PatternStatus:
-        """Return how a pattern stands; one that runs says since when its host has been silent, if it has."""
+        """Return the status of a pattern; a running one has the time since when its host has been silent, if it has."""
         with self._changed:
             pattern_status = self._known().pattern_status(record)
             silent = self._silent_host(pattern_status)

@@ -1,4 +1,4 @@
-"""How a pattern stands: what its registration, its plan and its host say, put together."""
+"""The status of a pattern: what its registration, its plan and its host say, put together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PatternStatus:
-    """How a pattern stands.
+    """The status of a pattern.
 
     Attributes:
         state: `pending` (no host has it yet), `running`, `moving` (from one host to another), `paused` or `failed`.
@@ -38,7 +38,7 @@ class PatternStatus:
 def pattern_status_of(
     record: PatternRecord, plan: PlanRecord | None, status: StatusRecord | None, refusal: StatusRecord | None
 ) -> PatternStatus:
-    """Say how a pattern stands; `refusal` is what the planner says where it cannot plan it."""
+    """Return the status of a pattern; `refusal` is what the planner says where it cannot plan it."""
     current = status if status is not None and status.version == record.version else None
     if refusal is not None and refusal.version == record.version:
         return PatternStatus("failed", refusal.reason, plan, current)

@@ -54,7 +54,7 @@ def invalid_pattern(error: InvalidPatternError) -> ProblemError:
 
 
 def place_of(error: InvalidPatternError) -> dict[str, Extra]:
-    """Return where a text is wrong and what could stand there, as far as that is known."""
+    """Return where a text is wrong and what could be there, as far as that is known."""
     extra: dict[str, Extra] = {}
     if error.line is not None and error.column is not None:
         extra |= {"line": error.line, "column": error.column}

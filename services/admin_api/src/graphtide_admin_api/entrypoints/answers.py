@@ -185,7 +185,7 @@ class MatchDetails(BaseModel):
 
 
 class TicketOut(BaseModel):
-    """What follows matches in an address, in place of a header, and until when."""
+    """A ticket that follows matches in an address, in place of a header, and when it expires."""
 
     model_config = like({"ticket": "eyJhbGciOiJIUzI1NiJ9.e30.c2ln", "expires_at": TIME})
 

@@ -54,7 +54,7 @@ _PROBLEMS: Final = described(
             "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `too-many-matches`, "
             "`invalid-range`, `invalid-time`, `no-graph-query`, `reserved-attribute`, `unknown-parameter`, `invalid-request`."
         ),
-        428: "Say in `If-Match` which state to change: `precondition-required`.",
+        428: "Give the state to change in `If-Match`: `precondition-required`.",
         429: (
             "Too many requests, or too many at once; see `Retry-After`: `too-many-requests`, `too-many-streams`, "
             "`too-many-simulations`, `too-many-results`."
@@ -65,13 +65,16 @@ _PROBLEMS: Final = described(
 
 
 _TAGS: Final = [
-    {"name": "patterns", "description": "What is looked for: registered in the pattern language, with limits and an engine."},
+    {"name": "patterns", "description": "What to find: registered in the pattern language, with limits and an engine."},
     {"name": "matches", "description": "What was found: pages of it, single matches with their edges, events as they come."},
     {
         "name": "streams",
         "description": "Where edges come from: how far they were put in order, what was counted and rejected.",
     },
-    {"name": "matchers", "description": "Who finds matches: what their shards cost, and how many there should be."},
+    {
+        "name": "matchers",
+        "description": "Services that find matches: the cost of their shards, and the wanted number of shards.",
+    },
     {"name": "operations", "description": "Long work: patterns run over history."},
 ]
 

@@ -66,7 +66,7 @@ described_by(patterns.Limits, Limits)
 
 
 class PatternIn(Strict):
-    """A pattern to be registered."""
+    """A pattern to register."""
 
     model_config = like(
         {"text": TEXT}, {"text": TEXT, "engine": "auto", "limits": {"partial_matches": 10_000, "policy": "pause"}}
@@ -83,7 +83,7 @@ class PatternIn(Strict):
 
 
 class PatternChange(Strict):
-    """What is to change of a pattern; what is left out stays."""
+    """Changes of a pattern; members that are left out stay."""
 
     model_config = like({"limits": {"state_bytes": 1_048_576, "policy": "shed"}}, {"state": "paused"})
 
@@ -98,7 +98,7 @@ class PatternChange(Strict):
 
 
 class TextIn(Strict):
-    """A text to look at."""
+    """A text to validate."""
 
     model_config = like({"text": TEXT})
 

@@ -32,7 +32,7 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get("/plan", dependencies=reads, response_class=Response)
     def get_plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
-        """Explain the plan that was published last: its steps with their estimates, and what its host has counted."""
+        """Explain the last published plan: its steps with their estimates, and what its host has counted."""
         _, pattern_status = parts.patterns.get(name)
         return Response(_explained(name, pattern_status, format), media_type=_TYPES[format])
 

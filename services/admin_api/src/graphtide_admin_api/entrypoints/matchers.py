@@ -104,7 +104,7 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get("/matchers", dependencies=[Depends(parts.requires(READ_PATTERNS))])
     def list_matchers() -> MatchersOut:
-        """Return what the shards of matcher services cost, and what was decided of how many there are."""
+        """Return what the shards of matcher services cost, and the last decision on the number of replicas."""
         planned, scaling = parts.view.planned_at(), {each.service: each for each in parts.view.scaling()}
         shards: defaultdict[str, list[ShardOut]] = defaultdict(list)
         for host in parts.view.hosts():

@@ -19,7 +19,7 @@ from graphtide_admin_api.entrypoints.parts import Parts
 
 
 class BackfillIn(Strict):
-    """From when to when matches are to be found, in ticks of the stream; null is where history begins or ends."""
+    """The range of times to find matches in, in ticks of the stream; null is the beginning or end of history."""
 
     model_config = ConfigDict(
         populate_by_name=True, json_schema_extra={"examples": [{"from": 1704067200000, "to": 1704153600000}, {}]}
@@ -31,7 +31,7 @@ class BackfillIn(Strict):
 
 
 class OperationOut(BaseModel):
-    """An operation and how far it is."""
+    """An operation and its progress."""
 
     id: str
     kind: Literal["backfill"]
@@ -92,17 +92,17 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get("/operations", dependencies=reads)
     def list_operations() -> OperationsOut:
-        """Return all operations that are known."""
+        """Return all known operations."""
         return OperationsOut(operations=[OperationOut.of(each) for each in parts.operations.all()])
 
     @routes.get("/operations/{id}", dependencies=reads)
     def get_operation(id: str) -> OperationOut:
-        """Return an operation and how far it is."""
+        """Return an operation and its progress."""
         return OperationOut.of(parts.operations.get(id))
 
     @routes.delete("/operations/{id}", status_code=202, dependencies=writes)
     def cancel_operation(id: str) -> OperationOut:
-        """Let an operation end where it is; matches that were reported stay."""
+        """Cancel an operation; reported matches stay."""
         return OperationOut.of(parts.operations.cancel(id))
 
     return routes

@@ -34,10 +34,10 @@ PageQuery = Annotated[
     Annotated[int, Field(ge=1, le=1_000)] | SkipJsonSchema[None], Query(description="Patterns of a page; all by default.")
 ]
 NameQuery = Annotated[str | SkipJsonSchema[None], Query(description="`next` of the page before.")]
-IfMatch = Annotated[str | None, Header(description="ETag of the state that is to be changed, or *.")]
+IfMatch = Annotated[str | None, Header(description="ETag of the state to change, or *.")]
 
 Force = Annotated[
-    bool, Query(description="Where a view goes by this that patterns read: let them fail. Otherwise it is refused with 409.")
+    bool, Query(description="If this removes a view that patterns read, let them fail. By default it is refused with 409.")
 ]
 
 
@@ -51,7 +51,7 @@ class _PatternName(Convertor[str]):
         return value
 
     def to_string(self, value: str) -> str:
-        """Return what stands in the address."""
+        """Return the name in the address."""
         return value
 
 
@@ -84,7 +84,7 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get("/patterns", dependencies=reads)
     def list_patterns(stream: AnyStreamQuery = None, limit: PageQuery = None, cursor: NameQuery = None) -> PatternsPage:
-        """Return the patterns that are registered, or those on one stream: all of them, or up to a limit page by page."""
+        """Return the registered patterns, or those on one stream: all of them, or up to a limit page by page."""
         records = [record for record in parts.view.patterns() if stream in (None, record.stream)]
         rest = [record for record in records if cursor is None or record.name > cursor]
         page = rest[:limit]
@@ -121,7 +121,7 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get(_ONE, dependencies=reads)
     def get_pattern(name: str, response: Response) -> Pattern:
-        """Return a pattern and how it stands."""
+        """Return a pattern and its status."""
         return shown(parts.patterns.get(name)[0], response)
 
     @routes.put(_ONE, dependencies=writes)
@@ -147,14 +147,14 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.post("/patterns/{name}:pause", dependencies=writes)
     def pause_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
-        """Let a pattern rest; what completes meanwhile is never reported."""
+        """Pause a pattern; matches that complete meanwhile are never reported."""
         return shown(
             parts.patterns.patch(name, PatternRequest(state="paused"), "*" if if_match is None else if_match), response
         )
 
     @routes.post("/patterns/{name}:resume", dependencies=writes)
     def resume_pattern(name: str, response: Response, if_match: IfMatch = None) -> Pattern:
-        """Let a pattern continue from now; one that a limit ended continues as its next version."""
+        """Resume a pattern from now on; one that a limit ended continues as its next version."""
         return shown(parts.patterns.resume(name, if_match), response)
 
     return routes

@@ -23,12 +23,12 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get("/streams/{stream}/schema", dependencies=reads)
     def get_schema(stream: StreamPath) -> StreamSchema:
-        """Return what is known of a stream's attributes: what was declared, and what edges showed."""
+        """Return the known attributes of a stream: declared, or seen in edges."""
         return _schema(parts, checked_sent(stream))
 
     @routes.put("/streams/{stream}/schema", dependencies=administers)
     def declare_schema(stream: StreamPath, schema: SchemaIn) -> StreamSchema:
-        """Declare types of attributes: an edge with a value of another type becomes a dead letter. None takes them back."""
+        """Declare types of attributes. Edges with values of other types become dead letters. `{}` removes all types."""
         reserved = sorted(name for name in schema.attributes if name in {*RECORD_FIELDS, "op"})
         if reserved:
             detail = f"{reserved[0]!r} is not an attribute: a record's own fields have their types"

@@ -36,7 +36,7 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get("/streams", dependencies=reads)
     def list_streams() -> StreamsPage:
-        """Return the streams that there are."""
+        """Return all streams."""
         patterns = parts.view.patterns()
         return StreamsPage(streams=[_stream(each, patterns) for each in parts.streams.all()])
 

@@ -35,7 +35,7 @@ class Verb(NamedTuple):
         module: where its function, or its `typer.Typer`, is.
         attribute: the function's name there.
         help: what the list of commands says: the first paragraph of its own help.
-        panel: the list it stands in.
+        panel: the list that shows it.
         extra: the one that its module comes with, if every installation does not have it.
     """
 
@@ -97,20 +97,20 @@ VERBS: Final = {
     "apply": Verb(
         "graphtide.cli.server",
         "apply",
-        "Register the patterns of a file, or bring those that are registered in line with it.",
+        "Register the patterns of a file, or update registered ones to match it.",
         _WITH_A_SERVER,
     ),
-    "get": Verb("graphtide.cli.server", "get", "List patterns and how they stand.", _WITH_A_SERVER),
+    "get": Verb("graphtide.cli.server", "get", "List patterns and their status.", _WITH_A_SERVER),
     "describe": Verb(
         "graphtide.cli.server",
         "describe",
-        "Show all of a pattern: its text, how it stands, who runs it, its plan.",
+        "Show a pattern in full: its text, status, host and plan.",
         _WITH_A_SERVER,
     ),
     "wait": Verb(
         "graphtide.cli.server",
         "wait",
-        "Return when patterns are in a state; status 1 if one fails, or is not in time.",
+        "Wait until patterns are in a state; status 1 if one fails, or takes too long.",
         _WITH_A_SERVER,
     ),
     "tail": Verb(
@@ -128,13 +128,13 @@ VERBS: Final = {
     "pause": Verb(
         "graphtide.cli.server",
         "pause",
-        "Let patterns rest; what completes meanwhile is never reported.",
+        "Pause patterns; matches that complete meanwhile are never reported.",
         _WITH_A_SERVER,
     ),
     "resume": Verb(
         "graphtide.cli.server",
         "resume",
-        "Let patterns continue from now; one that a limit ended continues as its next version.",
+        "Resume patterns from now on; one that a limit ended continues as its next version.",
         _WITH_A_SERVER,
     ),
     "delete": Verb("graphtide.cli.server", "delete", "Delete patterns.", _WITH_A_SERVER),
@@ -168,7 +168,7 @@ def loaded(name: str) -> Command:
 
 
 class _Unloaded(TyperCommand):
-    """Stands for a command in lists; who uses it gets a context of the command itself."""
+    """Stands for a command in lists; to use it gets a context of the command itself."""
 
     def __init__(self, name: str, verb: Verb) -> None:
         """Know what the list of commands says."""

@@ -25,7 +25,7 @@ StreamFile = Annotated[str, typer.Argument(help=_STREAM, show_default=False)]
 OptionalStreamFile = Annotated[
     str | None,
     typer.Argument(
-        help=f"{_STREAM} Of several streams --input for each.",
+        help=f"{_STREAM} For several streams use --input.",
         show_default=False,
     ),
 ]

@@ -74,12 +74,12 @@ def backfill(
         Path | None, typer.Option(help=f"Where matches go: {one_of(columnar_suffixes())}, else JSON Lines.")
     ] = None,
     to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
-    prefix: Annotated[str, typer.Option(help="What names of the deployment's topics begin with.")] = "graphtide",
+    prefix: Annotated[str, typer.Option(help="Prefix of the names of the deployment's topics.")] = "graphtide",
     resume: Annotated[Path | None, typer.Option(help="Folder of finished slices; continues a run that ended early.")] = None,
     summary: Annotated[
         Path | None, typer.Option(help="Where counts go, with matches by time, as JSON; - is standard output.")
     ] = None,
-    summary_by: Annotated[str, typer.Option(help="Length of the stretches of time in the summary.")] = "1d",
+    summary_by: Annotated[str, typer.Option(help="Length of an interval of the summary.")] = "1d",
     dry_run: Annotated[bool, typer.Option(help="Show slices and what they would cost, and match nothing.")] = False,
     unique_ids: Annotated[bool, typer.Option(help="No id comes twice within a window: spares a pass.")] = False,
     unit: TimeUnitOption = "ms",
@@ -101,7 +101,7 @@ def backfill(
     3 history is unreadable or all its records were rejected, 130 interrupted, 143 ended by SIGTERM.
     """
     with starting(), needing("spark", "a backfill"):
-        from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is there for those who need it
+        from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is an extra
         from graphtide_backfill.application.backfill import Asked  # noqa: PLC0415
         from graphtide_backfill.application.ports import CancelledError  # noqa: PLC0415
         from graphtide_backfill.domain.task import Task  # noqa: PLC0415
@@ -164,7 +164,7 @@ def backfill(
 
 def _searched(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
     """Return the patterns that history can be searched for, and warn of the others; all where it can be for none."""
-    from graphtide_backfill.domain.task import refusals  # noqa: PLC0415 - Spark is there for those who need it
+    from graphtide_backfill.domain.task import refusals  # noqa: PLC0415 - Spark is an extra
 
     refused = refusals(patterns)
     for name, reason in refused.items():

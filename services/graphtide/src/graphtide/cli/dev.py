@@ -49,7 +49,7 @@ def up(
     """
     ahead = None if max_ahead is None else _seconds(max_ahead)
     with _listening(port) as bound:
-        # The port is ours before anything is loaded that takes its time; who connects meanwhile waits.
+        # The port is ours before anything is loaded that takes its time; clients that connect meanwhile wait.
         with starting(), needing("server", "dev up"):
             from graphtide_serving.running import run  # noqa: PLC0415 - only this verb needs the services
             from graphtide_telemetry.logs import to_standard_error  # noqa: PLC0415

@@ -64,7 +64,7 @@ def explain(
         str | None,
         typer.Option(
             help="Match this stream first, and show actual counts, the match funnel and near misses. "
-            "Of several streams --input for each instead.",
+            "For several streams use --input instead.",
             show_default=False,
         ),
     ] = None,
@@ -77,8 +77,8 @@ def explain(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="With --analyze, why something is in no match, under dual simulation ID of an edge, of an event pattern "
-            "NAME=ID,… of its events; may be repeated.",
+            help="With --analyze: an edge, to explain under dual simulation why it is in no match; or NAME=ID,… to explain why "
+            "these events are not a match of an event pattern; may be repeated.",
             show_default=False,
         ),
     ] = None,

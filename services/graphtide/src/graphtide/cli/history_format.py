@@ -15,7 +15,7 @@ def format_by_names(location: str) -> str:
     Raises:
         UnreadableStreamError: there are no files, a file's format is unknown, or files have different formats.
     """
-    from graphtide_backfill.adapters.files import paths_of  # noqa: PLC0415 - who has backfills has it
+    from graphtide_backfill.adapters.files import paths_of  # noqa: PLC0415 - it comes with the extra of backfills
 
     if not Path(location).is_dir() and (reported := format_by_name(location)) is not None:
         return reported.value

@@ -37,7 +37,7 @@ def apply(
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
-    """Register the patterns of a file, or bring those that are registered in line with it.
+    """Register the patterns of a file, or update registered ones to match it.
 
     Another pattern is a new version; the same one written another way changes nothing.
     """
@@ -64,7 +64,7 @@ def get(
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
-    """List patterns and how they stand."""
+    """List patterns and their status."""
     with Server(Access(server, api_key, token)) as there:
         patterns = [_there(there, name) for name in names] if names else there.patterns()
     _write_table(patterns)
@@ -73,7 +73,7 @@ def get(
 def describe(
     name: Name, *, unit: TimeUnitOption = "ms", server: Url = URL, api_key: ApiKey = None, token: Token = None
 ) -> None:
-    """Show all of a pattern: its text, how it stands, who runs it, its plan."""
+    """Show a pattern in full: its text, status, host and plan."""
     counts = time_unit(unit)
     with Server(Access(server, api_key, token)) as there:
         pattern = _there(there, name)
@@ -111,12 +111,12 @@ def describe(
 
 
 def pause(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Token = None) -> None:
-    """Let patterns rest; what completes meanwhile is never reported."""
+    """Pause patterns; matches that complete meanwhile are never reported."""
     _act(names, "pause", Access(server, api_key, token))
 
 
 def resume(names: Names, *, server: Url = URL, api_key: ApiKey = None, token: Token = None) -> None:
-    """Let patterns continue from now; one that a limit ended continues as its next version."""
+    """Resume patterns from now on; one that a limit ended continues as its next version."""
     _act(names, "resume", Access(server, api_key, token))
 
 
@@ -144,7 +144,7 @@ def wait(
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
-    """Return when patterns are in a state; status 1 if one fails, or is not in time."""
+    """Wait until patterns are in a state; status 1 if one fails, or takes too long."""
     deadline = time.monotonic() + timeout
     with Server(Access(server, api_key, token)) as there:
         for name in names:

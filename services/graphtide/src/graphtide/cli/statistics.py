@@ -63,7 +63,7 @@ def statistics(
 ) -> None:
     """Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time.
 
-    Bad and late records do not count, which is said on standard error; status 3 if no record could be used.
+    Bad and late records do not count; standard error reports them. Status 3 if no record could be used.
     """
     refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
     refuse_unwritable([output])

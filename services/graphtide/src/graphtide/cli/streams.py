@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FORMATS: Final = f"{one_of(FORMATS)}; by the name if not given."
 
-Lateness = Annotated[str, typer.Option(help="Records up to so much late are put back in order.")]
+Lateness = Annotated[str, typer.Option(help="Records that are late by at most this are put back in order.")]
 MaxAhead = Annotated[str | None, typer.Option(help="Records further ahead of the clock are rejected; by default none are.")]
 Columns = Annotated[list[str] | None, typer.Option("--column", help="NAME=COLUMN: what the stream calls ts, src, dst …")]
 Format = Annotated[str | None, typer.Option("--format", "--stream-format", help=_FORMATS)]

@@ -1,6 +1,6 @@
 """`python -m graphtide.dev.configuration FILE` writes every setting of every service, which the documentation holds.
 
-Names, types, bounds and defaults are those of the settings' classes, and meanings stand in their docstrings under `Attributes`.
+Names, types, bounds and defaults are those of the settings' classes; meanings are in their docstrings under `Attributes`.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def producer(request: Request) -> str | None:
 
 
 def idempotency_key(request: Request) -> str | None:
-    """Return the key by which a repeated request is known.
+    """Return the key that marks a repeated request.
 
     Raises:
         ProblemError: it is too long.
@@ -105,7 +105,7 @@ async def whole(request: Request, kind: str, most: int) -> tuple[bytes, list[Ref
     """Return the edges of a body that is one JSON value, one a line, and the events that have none.
 
     Raises:
-        ProblemError: it has more than `most` bytes, breaks off, or is no JSON.
+        ProblemError: it has more than `most` bytes, breaks off, or is not JSON.
     """
     body = bytearray()
     try:

@@ -27,7 +27,7 @@ PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]
 ColumnsQuery = Annotated[
     str,
     Query(
-        description=f"Columns of {formats.one_of(bodies.with_columns())} that are called otherwise: "
+        description=f"Columns of {formats.one_of(bodies.with_columns())} with other names: "
         "`canonical:own`, with commas between them.",
         examples=["src:from,dst:to"],
     ),
@@ -84,7 +84,7 @@ EDGES: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         "description": (
-            "Edges. One that is none becomes a dead letter, and costs no other. "
+            "Edges. A record that is not an edge becomes a dead letter, and does not affect the others. "
             "With the header Idempotency-Key of a request that was answered with 202, or whose edges were all rejected, "
             "the answer is that one again."
         ),
@@ -104,7 +104,7 @@ EDGES: Final[dict[str, Any]] = {
         },
     ],
 }
-"""A body of edges, and who sends it; FastAPI adds what it knows itself."""
+"""A body of edges, and its sender; FastAPI adds what it knows itself."""
 
 _HAPPENED: Final = {"ts": 1704067200000, "type": "reading", "speed": 17.5}
 _IN_CLOUD_EVENT: Final = {**_HEAD, "type": "reading", "data": {"ts": 1704067200000, "speed": 17.5}}
@@ -119,19 +119,19 @@ EVENTS: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         "description": (
-            "Events, which have a type and no ends; edges may be among them, as events may be among edges that are sent. "
-            "All else is as with edges. One in a CloudEvent that does not say its type has that of the CloudEvent."
+            "Events, which have a type and no ends; edges may be among them, and events may be among edges. "
+            "All else is as for edges. An event in a CloudEvent without a type of its own takes that of the CloudEvent."
         ),
         "content": _OF_EVENTS,
     },
     "parameters": EDGES["parameters"],
 }
-"""A body of events, and who sends it."""
+"""A body of events, and its sender."""
 
 RESET: Final[dict[str, Any]] = {
     "description": (
-        "What waits goes out in order, and all that is known of times is forgotten: no edge is late for what came before the "
-        "reset, no match has edges from before it. A request that names an epoch that is over does nothing. With the header "
+        "Waiting edges go out in order, and all known times are forgotten: no edge is late because of edges before the reset, "
+        "and no match has edges from before it. A request that names an epoch that is over does nothing. With the header "
         "Idempotency-Key of an earlier request, the epoch is the one that was meant then."
     )
 }

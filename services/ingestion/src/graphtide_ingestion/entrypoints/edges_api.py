@@ -136,7 +136,7 @@ class EdgesApi:
         self._least_batch = least_batch
 
     async def send(self, name: str, columns: str, request: Request, *, is_of_events: bool = False) -> Answer:
-        """Take the edges of a request; `columns` names those of its CSV that are called otherwise.
+        """Take the edges of a request; `columns` has the other names of columns of its CSV.
 
         A stream that is not there is made with the first edge that can be used, if edges make streams.
 
@@ -164,7 +164,7 @@ class EdgesApi:
             raise
 
     async def _take_once(self, key: Hashable, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
-        """Take the edges of the first request with a key; answer alike who sends the same again.
+        """Take the edges of the first request with a key; give the same answer to requests that repeat it.
 
         Raises:
             ProblemError: the key was another request's, or as `_take`.
@@ -340,7 +340,7 @@ class EdgesApi:
         """Wait until the log keeps all of it.
 
         Raises:
-            TransientError: the log does not answer; what was written may come to be kept.
+            TransientError: the log does not answer; it may still keep what was written.
         """
         taken, waiting[:] = waiting[:], []
         try:

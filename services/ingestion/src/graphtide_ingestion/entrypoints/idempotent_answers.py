@@ -19,7 +19,7 @@ class IdempotentAnswers(Generic[Answer]):
         self._answers = answers
 
     async def do(self, key: Hashable, work: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Do the work unless it was done for this key; answer alike who asks meanwhile; let the next try if it failed."""
+        """Do the work unless it was done for this key; meanwhile all get the same answer; after a failure the next tries."""
         first = self._answers.get(key)
         if first is not None:
             return await asyncio.shield(first)

@@ -1,4 +1,4 @@
-"""Ending an epoch of a stream over HTTP: the command is written where its edges are, and taken where it stands there."""
+"""Ending an epoch of a stream over HTTP: the command is written among its edges, and taken at its place there."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ _LOG = structlog.get_logger()
 _ACKNOWLEDGE_SECONDS: Final = 15.0
 _LONGEST_NAME: Final = 200
 
-EpochQuery = Annotated[
-    int | None, Query(ge=0, le=2**63 - 1, description="The epoch to end; the current one where it is not said.")
-]
+EpochQuery = Annotated[int | None, Query(ge=0, le=2**63 - 1, description="The epoch to end; the current one by default.")]
 
 
 class EndedEpoch(BaseModel):
@@ -70,7 +68,7 @@ class ResetsApi:
 
         Raises:
             ProblemError: there is no such stream or epoch.
-            TransientError: the log does not answer; the command may come to be there.
+            TransientError: the log does not answer; it may still keep the command.
         """
         stream = await known_stream(self._streams, name)
         caller = caller_of(request.scope)
@@ -129,7 +127,7 @@ def resets_routes(api: ResetsApi, authorize: Authorize) -> APIRouter:
     @router.post(
         "/streams/{stream}:reset-watermark",
         status_code=HTTPStatus.ACCEPTED,
-        summary="Let the times of a stream begin anew",
+        summary="Reset the times of a stream",
         openapi_extra=RESET,
     )
     async def reset_watermark(stream: StreamPath, request: Request, epoch: EpochQuery = None) -> EndedEpoch:

@@ -16,7 +16,7 @@ from graphtide_ingestion.entrypoints import bodies
 def sending(topic: str, request: Request) -> Iterator[str | None]:
     """Make a span around writing to a topic, if the request's trace is sampled; gives what the records are to carry.
 
-    That is the span, where there is one, else what the request came with: a trace that is not sampled goes on unsampled.
+    That is the span, if there is one, else what the request came with: a trace that is not sampled stays unsampled.
     """
     if sampled_now() is None:
         yield bodies.traceparent(request)
