@@ -31,7 +31,7 @@ def server(tmp_path: Path) -> Iterator[KubernetesServer]:
     made = KubernetesServer(KubernetesApi(), tmp_path)
     with made.running():
         made.api.put_stateful_set(TIMING, 2)
-        made.api.put_stateful_set("somebody-elses", 7)
+        made.api.put_stateful_set("of-another-team", 7)
         yield made
 
 
@@ -73,7 +73,7 @@ def test_stateful_sets_are_listed_and_then_watched(server: KubernetesServer, api
     assert server.api.rules() == {("list", "apps", "statefulsets"), ("watch", "apps", "statefulsets")}
 
 
-def test_a_watch_that_ends_goes_on_where_a_bookmark_left_it(server: KubernetesServer, api: Api) -> None:
+def test_a_watch_that_ends_continues_where_a_bookmark_left_it(server: KubernetesServer, api: Api) -> None:
     with watching(api) as sets:
         wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), PATIENCE)
         for replicas in (3, 4):
@@ -96,22 +96,22 @@ def test_a_watch_from_a_place_that_the_server_forgot_begins_anew(server: Kuberne
     wait_until(lambda: [call.verb for call in server.api.calls].count("list") >= 2, PATIENCE)
 
 
-def test_a_watch_that_is_refused_again_and_again_is_told_to_who_asks(server: KubernetesServer, api: Api) -> None:
+def test_a_watch_that_is_refused_again_and_again_is_an_error_for_the_reader(server: KubernetesServer, api: Api) -> None:
     with watching(api) as sets:
         server.api.forbidden.add(("watch", "statefulsets"))
         server.api.end_watches()
 
-        def is_told() -> bool:
+        def is_refused() -> bool:
             try:
                 sets.seen()
             except FatalError as error:
                 return "needs a Role" in str(error)
             return False
 
-        wait_until(is_told, PATIENCE)
+        wait_until(is_refused, PATIENCE)
 
 
-def test_a_watch_that_is_throttled_waits_as_long_as_it_is_told(server: KubernetesServer, api: Api) -> None:
+def test_a_watch_that_is_throttled_waits_as_long_as_the_server_says(server: KubernetesServer, api: Api) -> None:
     with watching(api) as sets:
         wait_until(lambda: ("watch", "apps", "statefulsets") in server.api.rules(), PATIENCE)
         server.api.refuse(429, times=2, headers={"Retry-After": "0"})
@@ -136,11 +136,11 @@ def test_to_scale_is_a_merge_patch_of_what_was_seen(server: KubernetesServer, ap
 
 
 def test_what_the_api_refuses_is_typed_by_what_to_do_next(server: KubernetesServer, api: Api) -> None:
-    sets = StatefulSets(api, NAMESPACE, {**NAMES, "matcher_sjtree": "nobody"})
+    sets = StatefulSets(api, NAMESPACE, {**NAMES, "matcher_sjtree": "missing"})
     seen = Replicas(2, 2, "1")
     with pytest.raises(FatalError, match="422"):
         sets.scale("matcher_timing", -1, seen)
-    with pytest.raises(TransientError, match="has no StatefulSet 'nobody'"):
+    with pytest.raises(TransientError, match="has no StatefulSet 'missing'"):
         sets.scale("matcher_sjtree", 1, seen)
     server.api.refuse(503)
     with pytest.raises(TransientError, match="503"):

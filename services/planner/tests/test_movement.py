@@ -8,7 +8,7 @@ from graphtide_core.time import EventTime
 from graphtide_planner.domain.movement import Movement
 
 ALL = None
-NOBODY: frozenset[str] = frozenset()
+NONE_MOVED: frozenset[str] = frozenset()
 LOGIN = frozenset({"login"})
 BUSY = {"web": 90_000, "dns": 9_000, "login": 1_000}
 
@@ -28,12 +28,12 @@ def movement() -> Movement:
 @pytest.mark.parametrize(
     ("counts", "moved"),
     [
-        (BUSY, NOBODY),
-        (BUSY | {"login": 1_500}, NOBODY),
+        (BUSY, NONE_MOVED),
+        (BUSY | {"login": 1_500}, NONE_MOVED),
         (BUSY | {"login": 2_500}, LOGIN),
         (BUSY | {"login": 400, "dns": 20_000}, LOGIN | {"dns"}),
         (BUSY | {"transfer": 500}, frozenset({"transfer"})),
-        (BUSY | {"transfer": 5}, NOBODY),
+        (BUSY | {"transfer": 5}, NONE_MOVED),
         ({"web": 90_000, "dns": 9_000}, LOGIN),
         ({"web": 9_000, "dns": 90_000, "login": 1_000}, ALL),
     ],
@@ -42,18 +42,18 @@ def test_labels_move_that_are_twice_or_half_as_frequent(
     movement: Movement, counts: dict[str, int], moved: frozenset[str] | None
 ) -> None:
     assert movement.take(snapshot(counts)) == moved
-    assert movement.take(snapshot(counts)) == NOBODY, "it was told"
+    assert movement.take(snapshot(counts)) == NONE_MOVED, "it was returned before"
 
 
 def test_what_counts_is_the_rate_and_not_the_number(movement: Movement) -> None:
-    assert movement.take(snapshot({label: 3 * count for label, count in BUSY.items()}, ticks=3_000)) == NOBODY
+    assert movement.take(snapshot({label: 3 * count for label, count in BUSY.items()}, ticks=3_000)) == NONE_MOVED
 
 
 def test_slow_changes_add_up(movement: Movement) -> None:
-    assert movement.take(snapshot(BUSY | {"login": 1_500})) == NOBODY
+    assert movement.take(snapshot(BUSY | {"login": 1_500})) == NONE_MOVED
     assert movement.take(snapshot(BUSY | {"login": 2_200})) == LOGIN
 
 
 def test_a_snapshot_of_few_edges_is_not_believed(movement: Movement) -> None:
-    assert movement.take(snapshot({"dns": 999})) == NOBODY
-    assert movement.take(snapshot(BUSY)) == NOBODY
+    assert movement.take(snapshot({"dns": 999})) == NONE_MOVED
+    assert movement.take(snapshot(BUSY)) == NONE_MOVED

@@ -18,7 +18,7 @@ def reads(*labels: str, stream: str = "s") -> ReadsForm:
     return ReadsForm((stream,), LookbackForm("10"), labels or None, ())
 
 
-def test_a_pattern_counts_in_its_own_company_once_wherever_it_is_looked_at() -> None:
+def test_a_pattern_counts_once_in_its_own_load_wherever_it_is_looked_at() -> None:
     passes = Passes()
     for name, engine in (("p", "timing"), ("q", "timing"), ("r", "filtering")):
         passes.join(name, HERE, engine)
@@ -30,13 +30,13 @@ def test_a_pattern_counts_in_its_own_company_once_wherever_it_is_looked_at() -> 
     assert passes.engine_load("p", HERE, "timing") == EngineLoad(2, 1)
 
 
-def test_whoever_has_the_plan_of_another_is_looked_at_again_when_that_one_has_another_plan_or_is_gone() -> None:
+def test_followers_of_a_plan_are_looked_at_again_when_its_owner_has_another_plan_or_is_gone() -> None:
     shared_units, like, host = SharedUnits(), Likeness("form", LimitsForm()), HostId("matcher_timing", 0)
     for name in ("c", "b", "d", "a"):
         shared_units.add(name, like, host, "one plan", 7)
     assert shared_units.changed_groups() == set(), "a new first has the plan that the others have"
     shared_units.add("c", like, host, "another", 7)
-    assert shared_units.changed_groups() == set(), "nobody follows it"
+    assert shared_units.changed_groups() == set(), "no other follows it"
     shared_units.add("a", like, host, "another", 7)
     assert shared_units.changed_groups() == {"b", "c", "d"}
     assert shared_units.changed_groups() == set(), "each time once"
@@ -59,7 +59,7 @@ def test_patterns_of_one_unit_are_one_to_others() -> None:
     assert passes.engine_load("s", HERE, "timing") == EngineLoad(1, 1)
 
 
-def test_patterns_are_crowded_whenever_those_of_their_engine_are_twice_as_many() -> None:
+def test_patterns_are_looked_at_again_whenever_those_of_their_engine_are_twice_as_many() -> None:
     passes = Passes()
     passes.join("elsewhere", THERE, "timing")
     passes.join("other", HERE, "filtering")
@@ -70,7 +70,7 @@ def test_patterns_are_crowded_whenever_those_of_their_engine_are_twice_as_many()
     assert [(number + 1, look) for number, look in enumerate(looks) if look] == [(each, each) for each in (2, 4, 8, 16, 32, 64)]
 
 
-def test_a_crowd_that_went_and_came_back_is_one_again() -> None:
+def test_a_load_that_went_and_came_back_counts_again() -> None:
     passes = Passes()
     for number in range(8):
         passes.join(f"p{number}", HERE, "timing")

@@ -1,4 +1,4 @@
-"""Every pattern gets a plan, and what is reported of it is one stretch of the stream, whatever happens to the planner."""
+"""Every pattern gets a plan, and its reports are of one stretch of the stream, through crashes of the planner."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ def test_every_engine_of_patterns_has_a_service() -> None:
 
 @pytest.mark.parametrize("engine", SERVICES)
 def test_the_engine_decides_the_service(world: World, engine: str) -> None:
-    simulated = registration(text("p") + " UNDER DUAL SIMULATION", AT, start=10, options=control.PatternOptions(engine))
+    dual = registration(text("p") + " UNDER DUAL SIMULATION", AT, start=10, options=control.PatternOptions(engine))
     of_events = registration(events_text("p"), AT, start=10, options=control.PatternOptions(engine))
-    others = {AGGREGATION: of_events, **dict.fromkeys(FAMILIES["simulation"].names, simulated)}
+    others = {AGGREGATION: of_events, **dict.fromkeys(FAMILIES["simulation"].names, dual)}
     others |= {each.value: query(engine=engine) for each in PathEngine}
     world.register(others.get(engine, pattern(engine=engine)))
     world.settle()
     assert world.plans()["p"].service == SERVICES[engine]
 
 
-def test_an_event_pattern_is_told_how_to_be_grouped_with_what_is_known_of_its_events(world: World) -> None:
+def test_the_plan_of_an_event_pattern_groups_it_with_what_is_known_of_its_events(world: World) -> None:
     world.count(snapshot("k"))
     world.register(event_pattern())
     world.settle()
@@ -129,7 +129,7 @@ def test_the_plan_of_a_graph_query_is_sent_as_the_way_to_it_with_those_that_it_w
     assert len(control.encode_plan(plan)) < 10_000
 
 
-def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_engine_that_is_wished(world: World) -> None:
+def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_engine_that_is_asked_for(world: World) -> None:
     world.count(rates(k=10, l=10_000, o=89_990))
     world.register(query())
     world.settle()

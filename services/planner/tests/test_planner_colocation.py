@@ -59,7 +59,7 @@ def test_a_plan_changes_when_the_stream_does_and_then_stays(world: World) -> Non
     assert len({end for _, end in world.stretches("p")}) == 1
 
 
-def test_a_crowd_leaves_timing_as_far_as_that_is_worth_it() -> None:
+def test_many_patterns_leave_timing_as_far_as_that_is_worth_it() -> None:
     """Lists of their own push each other out of cache: those that stay are few enough not to."""
     world = World(policy=PlanningPolicy({"matcher_timing": 1}))
     world.count(even())
@@ -76,10 +76,10 @@ def test_a_crowd_leaves_timing_as_far_as_that_is_worth_it() -> None:
     settled = world.plans()
     world.planner = None
     world.settle()
-    assert world.plans() == settled, "nobody comes back"
+    assert world.plans() == settled, "no pattern comes back"
 
 
-def test_a_pattern_leaves_timing_when_a_crowd_comes_though_the_stream_stays_as_it_is() -> None:
+def test_a_pattern_leaves_timing_when_many_others_come_though_the_stream_stays_as_it_is() -> None:
     world = World(policy=PlanningPolicy({"matcher_timing": 1}))
     world.count(even())
     for engine in ("timing", "auto"):
@@ -98,7 +98,9 @@ def test_a_pattern_leaves_timing_when_a_crowd_comes_though_the_stream_stays_as_i
     ("stream", "shard", "engine", "leaves"),
     [("s", 0, "timing", True), ("t", 0, "timing", False), ("s", 1, "timing", False), ("s", 0, "filtering", False)],
 )
-def test_a_crowd_is_of_one_stream_at_one_host_by_one_engine(stream: str, shard: int, engine: str, *, leaves: bool) -> None:
+def test_a_co_located_load_is_of_one_stream_at_one_host_by_one_engine(
+    stream: str, shard: int, engine: str, *, leaves: bool
+) -> None:
     known = Known()
     known.take_statistics("s", even())
     known.take_pattern("p", pattern(engine="auto"))
@@ -111,7 +113,7 @@ def test_a_crowd_is_of_one_stream_at_one_host_by_one_engine(stream: str, shard: 
 
 
 def test_a_registration_has_no_other_pattern_decided_on(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
-    """Nor do figures that hosts tell, and snapshots that say the same of the stream."""
+    """Nor do counts that hosts report, and snapshots that say the same of the stream."""
     decided: list[str] = []
 
     def counted(name: str, known: Known, policy: PlanningPolicy) -> list[Decision]:

@@ -113,16 +113,16 @@ def test_rubbish_in_the_topic_of_plans_is_put_right(world: World) -> None:
     world.register(pattern())
     world.settle()
     held = world.plans()["p"]
-    world.writer.write([Message(TOPICS.plans, b"p", b"{"), Message(TOPICS.plans, b"nobody", b"{")])
+    world.writer.write([Message(TOPICS.plans, b"p", b"{"), Message(TOPICS.plans, b"unknown", b"{")])
     world.plan()
     values = {record.key: record.value for record in world.read(TOPICS.plans)}
-    assert values[b"nobody"] is None
+    assert values[b"unknown"] is None
     found = control.decode_plan(values[b"p"])
     assert isinstance(found, control.PlanRecord)
     assert (found.plan, found.shard, found.start, found.epoch) == (held.plan, held.shard, held.start, 2)
 
 
-def test_a_plan_that_was_spoilt_while_the_planner_was_down_goes_on_at_its_host(world: World) -> None:
+def test_a_plan_that_was_spoilt_while_the_planner_was_down_continues_at_its_host(world: World) -> None:
     world.register(registration(text("a1"), AT, start=10))
     world.register(pattern())
     world.settle()
@@ -136,7 +136,7 @@ def test_a_plan_that_was_spoilt_while_the_planner_was_down_goes_on_at_its_host(w
     assert (found.service, found.shard, found.start) == ("matcher_timing", 1, 10)
 
 
-def test_what_is_wrong_with_one_pattern_keeps_nobody_else_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_wrong_with_one_pattern_keeps_no_other_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(record: control.PatternRecord, *others: Any) -> Any:
         if record.name == "bad":
             raise ZeroDivisionError

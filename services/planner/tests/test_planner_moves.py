@@ -38,7 +38,7 @@ def test_a_pause_leaves_a_gap_that_the_user_asked_for(world: World) -> None:
     assert world.plans()["p"].consumption is msgspec.UNSET
 
 
-def test_a_pattern_that_goes_on_where_it_was_paused_has_consumed_what_it_had_then(world: World) -> None:
+def test_a_pattern_that_continues_where_it_was_paused_has_consumed_what_it_had_then(world: World) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(state="paused"))

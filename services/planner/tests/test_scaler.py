@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TOPICS = Topics("test")
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 SERVICE = "matcher_timing"
-AIMS = Aims(out_after_seconds=30, in_after_seconds=60, rest_seconds=10, figures_seconds=1000)
+AIMS = Aims(out_after_seconds=30, in_after_seconds=60, rest_seconds=10, load_seconds=1000)
 EVERY = 15.0
 
 
@@ -92,7 +92,7 @@ class FakeLeadership:
 
 
 class World:
-    """A log in memory, a planner and a scaler that take turns, and hosts that do at once as they are told."""
+    """A log in memory, a planner and a scaler that run in turn, and hosts that do at once as they are asked."""
 
     def __init__(self, mode: Mode = "on", most: int = 3) -> None:
         self.log, self.clock = MemoryLog(), ManualClock()
@@ -150,7 +150,7 @@ class World:
             self.writer.write([Message(TOPICS.status, control.status_key(said), control.encode_status(said))])
 
     def run(self, seconds: float) -> None:
-        """Let all take turns for so long."""
+        """Let all run in turn for so long."""
         until = self.clock.monotonic() + seconds
         while self.clock.monotonic() < until:
             for shard, busy in self.busy.items():
@@ -188,7 +188,7 @@ def test_a_host_that_has_too_much_to_do_gets_another_beside_it_and_patterns_move
     world.busy = {0: 0.5, 1: 0.5}
     world.run(60)
     assert world.patterns_of() == [4, 4]
-    assert {plan.reported_to for plan in world.plans() if plan.shard == 1} == {20}, "they go on where the first host stopped"
+    assert {plan.reported_to for plan in world.plans() if plan.shard == 1} == {20}, "they continue where the first host stopped"
     assert (world.decided().wanted, world.decided().replicas, world.decided().draining) == (2, 2, None)
 
 
@@ -205,7 +205,7 @@ def test_patterns_leave_a_shard_before_its_replica_goes(world: World) -> None:
     assert world.cluster.asked == [2, 1]
     assert world.patterns_of() == [8]
     world.run(200)
-    assert world.cluster.asked == [2, 1], "it comes to rest"
+    assert world.cluster.asked == [2, 1], "it becomes constant"
 
 
 def test_a_pattern_that_comes_while_a_shard_is_drained_is_not_given_to_it(world: World) -> None:
@@ -291,10 +291,10 @@ def test_who_does_not_plan_does_not_lead(world: World) -> None:
     assert not world.cluster.is_open
 
 
-def test_a_service_that_the_cluster_does_not_have_is_told(world: World) -> None:
+def test_a_service_that_the_cluster_does_not_have_is_reported(world: World) -> None:
     world.cluster.replicas = {}
     world.run(40)
-    assert (world.cluster.asked, world.decided().reason) == ([], "nobody knows how many replicas there are")
+    assert (world.cluster.asked, world.decided().reason) == ([], "the number of replicas is not known")
 
 
 def test_a_replica_that_was_taken_away_by_hand_comes_back_so_that_patterns_can_leave(world: World) -> None:
@@ -319,7 +319,7 @@ def test_settings_say_what_is_wrong_with_them(monkeypatch: pytest.MonkeyPatch) -
                 PlannerSettings()
 
 
-def test_nobody_scales_unless_it_is_asked_for() -> None:
+def test_there_is_not_a_scaling_unless_it_is_asked_for() -> None:
     assert [worker.name for worker in workers(PlannerSettings(), MemoryLog())] == ["graphtide.planner"]
 
 

@@ -91,7 +91,7 @@ def test_fewer_are_wanted_only_where_the_rest_can_carry_all(story: list[tuple[Si
             assert sum(host.busy for host in loaded) <= decision.wanted * AIMS.busy_after
             assert sum(host.memory_bytes for host in loaded) <= decision.wanted * AIMS.memory_bytes
             assert now.ready == now.replicas
-            assert all(host.age_seconds <= AIMS.figures_seconds for host in loaded)
+            assert all(host.age_seconds <= AIMS.load_seconds for host in loaded)
 
 
 def _is_too_much(host: HostLoad) -> bool:
@@ -148,14 +148,14 @@ WEIGHTS = st.lists(st.floats(0.001, 0.5), min_size=1, max_size=8)
 
 
 @given(WEIGHTS, st.floats(0, 0.3), st.integers(1, 8))
-def test_at_constant_load_the_number_of_replicas_comes_to_rest(weights: list[float], each_pays: float, replicas: int) -> None:
+def test_at_constant_load_the_replicas_become_constant(weights: list[float], each_pays: float, replicas: int) -> None:
     service = Service(weights, each_pays, replicas, Bounds(1, 8))
     service.run(12 * 3600)
     settled = len(service.changes)
     service.run(6 * 3600)
     assert service.changes[settled:] == []
-    turns = sum((b[2] - b[1]) * (a[2] - a[1]) < 0 for a, b in zip(service.changes, service.changes[1:], strict=False))
-    assert turns <= 2 * 8, "no number of replicas is tried twice at a load that it did not carry"
+    reversals = sum((b[2] - b[1]) * (a[2] - a[1]) < 0 for a, b in zip(service.changes, service.changes[1:], strict=False))
+    assert reversals <= 2 * 8, "no number of replicas is tried twice at a load that it did not carry"
 
 
 @given(st.floats(0.05, 4.0), st.integers(1, 8))

@@ -42,7 +42,7 @@ EXAMPLE = plan_of("p", 0, 1.0)
 
 
 def known_of(costs: list[tuple[int, float]], state: str = "running") -> Known:
-    """Plans on shards, of which hosts say how they stand."""
+    """Plans on shards; hosts report their status."""
     known = Known()
     for number, (shard, cost) in enumerate(costs):
         name = f"p{number}"
@@ -101,7 +101,7 @@ def test_plans_that_do_not_run_yet_do_not_move() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(0.001, 100)), max_size=30), st.integers(1, 4))
-def test_moving_makes_the_greatest_load_no_greater_and_comes_to_rest(costs: list[tuple[int, float]], shards: int) -> None:
+def test_moving_makes_the_greatest_load_no_greater_and_ends(costs: list[tuple[int, float]], shards: int) -> None:
     placed = [(shard % shards, cost) for shard, cost in costs]
     for _ in range(20):
         known = known_of(placed)
@@ -121,7 +121,7 @@ def test_moving_makes_the_greatest_load_no_greater_and_comes_to_rest(costs: list
     raise AssertionError(placed)
 
 
-def test_a_shard_is_held_by_plans_of_which_its_host_has_not_said_that_they_ended() -> None:
+def test_a_shard_is_held_by_plans_that_its_host_has_not_reported_as_ended() -> None:
     known = known_of([(0, 1.0), (1, 1.0)])
     stopped = msgspec.structs.replace(known.plans["p1"], desired="stopped", epoch=2)
     known.take_plan("p1", stopped)

@@ -51,7 +51,7 @@ def scaler(settings: PlannerSettings, log: Log, replica_exchange: ReplicaExchang
     """Return the scaler on a log and the Kubernetes API.
 
     Raises:
-        FatalError: the client is not installed, or nobody says in which namespace we are.
+        FatalError: the client is not installed, or our namespace is not known.
     """
     try:
         from graphtide_planner.adapters.api import Api, ApiAddress  # noqa: PLC0415 - its client takes memory, and is an extra
@@ -84,7 +84,7 @@ def _aims(scaling_settings: ScalingSettings) -> Aims:
         out_after_seconds=scaling_settings.out_after_seconds,
         in_after_seconds=scaling_settings.in_after_seconds,
         rest_seconds=scaling_settings.rest_seconds,
-        figures_seconds=max(60.0, 4 * scaling_settings.every_seconds),
+        load_seconds=max(60.0, 4 * scaling_settings.every_seconds),
         drain_seconds=scaling_settings.drain_seconds,
         step_out=scaling_settings.step_out,
         step_in=scaling_settings.step_in,
@@ -96,5 +96,5 @@ def _namespace(scaling_settings: ScalingSettings) -> str:
     try:
         return path.read_text("ascii").strip()
     except OSError as error:
-        message = f"nobody says in which namespace the StatefulSets are: say SCALING__NAMESPACE ({path}: {error.strerror})"
+        message = f"the namespace of the StatefulSets is not known: say SCALING__NAMESPACE ({path}: {error.strerror})"
         raise FatalError(message) from error

@@ -44,11 +44,11 @@ class ScalingSettings(BaseModel):
             and gives patterns to those that there are; `dry-run` decides, and lets the API check what would be asked for; `on`
             asks for it.
         services: the services that are scaled, by name, as a JSON object.
-        busy: share of its time from which on a host has too much to do.
-        busy_after: share that hosts may come to where there are fewer of them.
-        lag_seconds: age of the records that a host reads from which on it is behind.
-        lag_records: ordered records that a host has not read from which on it is behind.
-        memory_bytes: memory of a replica from which on it has too much: some way below its limit.
+        busy: a host that is busy for this share of its time has too much to do.
+        busy_after: share that hosts may be busy where there are fewer of them.
+        lag_seconds: a host that reads records of this age is behind.
+        lag_records: a host that has not read so many ordered records is behind.
+        memory_bytes: a replica with so much memory has too much: some way below its limit.
         out_after_seconds: how long a host has too much before there are more.
         in_after_seconds: how long fewer would do before there are fewer.
         rest_seconds: how long nothing is decided after a change.

@@ -113,7 +113,7 @@ class Lease:
             _LOG.info(events.LEASE_NOT_RENEWED, error=str(error))
 
     def _look(self, now: float) -> None:
-        """Look at the lease, and write it where it is ours or nobody's."""
+        """Look at the lease, and write it if it is ours or free."""
         try:
             self._observe(self._read(), now)
         except MissingError:
@@ -130,7 +130,7 @@ class Lease:
         try:
             written = self._write(_Spec(self._identity, self._times.duration_seconds, taken, stamp, changes), found)
         except ConflictError:
-            # Somebody else was first.
+            # Another process was first.
             self._held_until = None if not is_ours else self._held_until
             return
         self._observe(written, now)

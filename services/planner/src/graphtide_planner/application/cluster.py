@@ -1,4 +1,4 @@
-"""The ports to what runs replicas: how many there are, asking for others, and who may ask."""
+"""The ports to what runs replicas: their number, asking for others, and the right to ask."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Replicas:
 
 
 class ConflictError(TransientError):
-    """Somebody else has changed it since it was seen."""
+    """Another client has changed it since it was seen."""
 
 
 class ThrottledError(TransientError):
@@ -45,15 +45,15 @@ class Cluster(Protocol):
 
         Raises:
             TransientError: it does not answer.
-            FatalError: we may not, or it is no such cluster.
+            FatalError: we may not, or it is not such a cluster.
         """
         ...
 
     def seen(self) -> Mapping[str, Replicas]:
-        """Return the services that there are, as they were last.
+        """Return the services, as they were last.
 
         Raises:
-            TransientError: nobody follows them any more; open again.
+            TransientError: they are not followed any more; open again.
             FatalError: we may not any more.
         """
         ...

@@ -1,10 +1,10 @@
 """The planner: follows what is registered, counted and said, and publishes plans.
 
-Only one planner of a deployment works: who opens shuts the one before out. So what is published is what was read at the
-opening and what this one wrote since. Each round publishes what a few patterns need in one transaction, so a planner that is
-killed at any moment left whole decisions, and the next one comes to the same ones: they follow from the topics alone. When a
+Only one planner of a deployment works: a planner that opens shuts the one before out. So what is published is what was read at
+the opening and what this one wrote since. Each round publishes what a few patterns need in one transaction: a planner that is
+killed at any moment left whole decisions, and the next one makes the same ones, as they follow from the topics alone. When a
 pattern is looked at again depends on what was seen before; a planner that comes back looks at all of them.
-What else comes into the topic of plans was written by nobody who may, and is put right.
+Other records in the topic of plans come from writers that may not write it, and are put right.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Planner:
         self._unseen = {}
         opened.own = Follower(self._log, topics.plans)
         said = Follower(self._log, topics.status)
-        # Of the plans the planner is the only writer; hosts say how they stand, too.
+        # The planner is the only writer of plans; hosts report their status, too.
         for record in chain(opened.own.to_the_end(), said.committed()):
             take_own(record, topics, known)
         said.close()
@@ -126,7 +126,7 @@ class Planner:
         """Take what is new and publish what a few patterns need.
 
         Raises:
-            TransientError: the log does not answer; open again to go on.
+            TransientError: the log does not answer; open again to continue.
             FencedError: another planner took over.
         """
         held = opened(self._opened, "the planner")
@@ -149,7 +149,7 @@ class Planner:
             held.transactor.commit(self.name, {})
 
     def _spread(self) -> list[Decision]:
-        """Go by the shards that there are; where somebody asks, say what holds them, and even out their loads."""
+        """Follow the number of shards; on request, report what holds them, and even out their loads."""
         replica_exchange, known = self._replica_exchange, self._known
         if replica_exchange is None:
             return []
@@ -170,7 +170,7 @@ class Planner:
         return [decision for name in names for decision in moved(name, known)]
 
     def _decided(self, name: str) -> list[Decision]:
-        """Decide on one pattern; what goes wrong with it is said of it and keeps nobody else waiting."""
+        """Decide on one pattern; an error is reported for this pattern and keeps no other waiting."""
         try:
             return decide(name, self._known, self._policy)
         except GraphtideError:

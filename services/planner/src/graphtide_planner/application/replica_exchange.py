@@ -1,7 +1,7 @@
 """Where the planner and the scaler of a process meet: each is a thread of its own, and neither may touch what the other knows.
 
 The scaler says which shards there are and which are to go. The planner says, when it is asked, what holds its shards: its
-answer names the shards that it went by, so that nobody takes it for one about others. A planner that is not open answers
+answer names the shards that it used, so that it is not taken for one about others. A planner that is not open answers
 nothing.
 """
 
@@ -27,7 +27,7 @@ class ReplicaExchange:
     """The last messages of both sides; safe for threads."""
 
     def __init__(self, shard_counts: Mapping[str, ShardCount]) -> None:
-        """Begin with what holds before anybody has looked."""
+        """Begin with what holds before the first look."""
         self._lock = Lock()
         self._shard_counts = dict(shard_counts)
         self._is_open = False
@@ -40,7 +40,7 @@ class ReplicaExchange:
             return dict(self._shard_counts)
 
     def make_room(self, shard_counts: Mapping[str, ShardCount]) -> None:
-        """Say which shards there are."""
+        """Give the numbers of shards."""
         with self._lock:
             self._shard_counts |= shard_counts
 

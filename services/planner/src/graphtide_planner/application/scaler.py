@@ -1,11 +1,11 @@
-"""The scaler: follows what hosts cost and how many replicas there are, and asks for others.
+"""The scaler: follows what hosts cost and the number of replicas, and asks for others.
 
 It decides every few seconds, by `graphtide_planner.domain.scaling`, where the planner of its process plans and it leads: the
 one has the transactional id, the other the right to ask for replicas, and a process that has not both does nothing. More
 replicas are asked for at once; the planner gives them patterns when they are ready. For fewer, patterns leave the last shards
 first, and only when no plan needs those any more are they taken away.
 
-What is remembered between decisions is in memory: who takes over begins with a rest.
+What is remembered between decisions is in memory: a scaler that takes over begins with a rest.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 _LOG = structlog.get_logger()
 
-_UNKNOWN: Final = "nobody knows how many replicas there are"
+_UNKNOWN: Final = "the number of replicas is not known"
 
 _ANY: Final = 2**31
-"""More shards than there are."""
+"""More shards than any service has."""
 
 Mode = Literal["follow", "dry-run", "on"]
 
@@ -56,7 +56,7 @@ class ScalingPlan:
     """What the scaler works by.
 
     Attributes:
-        mode: `follow` leaves the number of replicas to others and gives plans to those that there are; `dry-run` decides, and
+        mode: `follow` leaves the number of replicas to others and gives plans to those that run; `dry-run` decides, and
             asks only whether it could be done; `on` does it.
         bounds: of each service that is scaled.
         aims: what is too much.
@@ -71,7 +71,7 @@ class ScalingPlan:
     linger_seconds: float = 0.2
 
     def shard_counts(self) -> dict[str, ShardCount]:
-        """Return the shards that may be used before it is known how many there are: none is taken for one that is gone."""
+        """Return the shards that may be used before the number of replicas is known: none is taken for one that is gone."""
         return {service: ShardCount(bounds.least, _ANY) for service, bounds in self.bounds.items()}
 
 
@@ -141,7 +141,7 @@ class Scaler:
         """Take what is new, and decide where that is due.
 
         Raises:
-            TransientError: something does not answer; open again to go on.
+            TransientError: something does not answer; open again to continue.
             FatalError: we may not.
         """
         self._take(opened(self._opened, "the scaler").follower.poll())
@@ -188,7 +188,7 @@ class Scaler:
     def _take(self, records: Iterable[Record]) -> None:
         for record in records:
             if record.value is None:
-                # Its replica was taken away, or nobody needs it any more.
+                # Its replica was taken away, or is not needed any more.
                 kept = {host: said for host, said in self._host_records.items() if hosts.host_key(said) != record.key}
                 self._host_records = kept
                 continue
@@ -217,15 +217,15 @@ class Scaler:
         for service, bounds in sorted(self._plan.bounds.items()):
             replicas = seen.get(service)
             if replicas is None:
-                self._tell(service, Replicas(0, 0, ""), Decision(0, _UNKNOWN, self._histories[service]))
+                self._report(service, Replicas(0, 0, ""), Decision(0, _UNKNOWN, self._histories[service]))
                 continue
             situation = self._situation(service, replicas, bounds, answer, ends)
             if self._plan.mode == "follow":
                 reason = "others decide how many replicas there are"
-                self._tell(service, replicas, Decision(replicas.asked, reason, self._histories[service]))
+                self._report(service, replicas, Decision(replicas.asked, reason, self._histories[service]))
                 continue
             decision = decide(situation, self._histories[service], self._plan.aims)
-            self._tell(service, replicas, decision)
+            self._report(service, replicas, decision)
             self._carry_out(service, replicas, decision, answer)
 
     def _situation(
@@ -302,7 +302,7 @@ class Scaler:
             host.service == service and host.shard >= wanted and plans for host, plans in answer.held.waiting.items()
         )
 
-    def _tell(self, service: str, replicas: Replicas, decision: Decision) -> None:
+    def _report(self, service: str, replicas: Replicas, decision: Decision) -> None:
         """Report the decision, in the topic and in metrics."""
         bounds, wanted = self._plan.bounds[service], decision.wanted
         outcome = "more" if wanted > replicas.asked else "fewer" if wanted < replicas.asked else "as many"

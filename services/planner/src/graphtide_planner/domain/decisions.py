@@ -4,21 +4,21 @@ A match is neither lost nor reported twice, because what is reported of a versio
 stream, cut between hosts:
 
 * The first plan starts where the stream ended when the pattern was registered.
-* On one host plans change in place: the host goes on where it is, whatever a plan says of the start.
+* On one host plans change in place: the host continues where it is, and ignores the start in the plan.
 * To leave a host, a plan is first published as `stopped` (or, where the user says so, `paused`). The host answers with the
   offset of the first record whose matches it did not report. Only then, and from that offset, another host gets a plan. Until
   the host has said that the plan runs it is not asked to move: there may be no such host.
 * A plan leaves a shard that is to go, or that has more than others, as it leaves a service.
 * What was published is not taken back before the host has answered. The host may be ahead of what is known of it.
-* Where a host says that a plan stopped which was to run, or no plan can be read though a host said something of the version,
-  somebody else has written to the topic of plans. The pattern goes on from where hosts say that it is.
+* If a host reports that a plan stopped which was to run, or no plan can be read though a host reported on the version,
+  another program has written to the topic of plans. The pattern continues from where hosts report that it is.
 
 A new version of a pattern follows the old one by the same rule, so that each edge completes matches of one version: the old one
 is published as stopped until the new one's start, and the new one starts where the host says that the old one ended, which is
-later if the host was ahead. Where the old one ended by itself, its host is none that there is, or it was of another stream, the
-new one starts where the stream ended when it was registered. So does a pattern that was registered after a deletion: it follows
-nobody, whether or not the deletion was seen by itself. No version reports what is before its own start; one that was replaced
-before it began reports nothing.
+later if the host was ahead. If the old one ended by itself, its host does not exist, or it was of another stream, the
+new one starts where the stream ended when it was registered. So does a pattern that was registered after a deletion: it has no
+predecessor, whether or not the deletion was seen by itself. No version reports what is before its own start; one that was
+replaced before it began reports nothing.
 
 Patterns that are equal but for their names are given to one host, with one plan, for it matches them by one engine.
 
@@ -103,7 +103,7 @@ def decide(name: str, known: Known, policy: PlanningPolicy) -> list[Decision]:
 
 
 def restored(name: str, known: Known) -> Decision:
-    """Return what to publish where somebody else has written a plan of this name: what held, or that there is none."""
+    """Return what to publish if another program has written a plan of this name: what held, or that there is none."""
     held = known.plans.get(name)
     return Withdraw(name) if held is None else Publish(_next(held, known))
 
@@ -154,7 +154,7 @@ def _begun(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanR
 
 
 def _followed(record: PatternRecord, running: PlanRecord, known: Known) -> PlanRecord | None:
-    """Let a plan that is asked to stop go on to the start of a new version: a move may have asked for less."""
+    """Let a plan that is asked to stop continue to the start of a new version: a move may have asked for less."""
     until = _until(record, running)
     if record.version == running.version or running.desired != "stopped" or until is None:
         return None
@@ -169,7 +169,7 @@ def _until(record: PatternRecord, running: PlanRecord) -> int | None:
 def _after_the_end(
     record: PatternRecord, running: PlanRecord, plan_status: StatusRecord, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
-    """Go on after a host has stopped or paused a plan as it was asked to."""
+    """Continue after a host has stopped or paused a plan as it was asked to."""
     if record.state == "paused":
         return None if running.desired == "paused" else _assigned(running, "paused", known)
     if record.stream != stream_of(running):
@@ -191,7 +191,7 @@ def _revived(
     if record.version != running.version:
         return _first(record, record.start, known, policy)
     if plan_status.state == "stopped":
-        # Nobody asked it to.
+        # The host was not asked to.
         return _after(plan_status, record, running.start, known, policy)
     if record.limits != running.limits or record.options.engine not in (AUTO, running.engine):
         return _resumed(record, running, plan_status, known, policy)
@@ -245,7 +245,7 @@ def _first(record: PatternRecord, start: int | None, known: Known, policy: Plann
 
 
 def _after(said: StatusRecord, record: PatternRecord, start: int | None, known: Known, policy: PlanningPolicy) -> PlanRecord:
-    """Return the plan that lets a host go on where another said that it ended."""
+    """Return the plan that lets a host continue where another said that it ended."""
     came_from = HostName(said.service, said.shard)
     return replace(
         _first(record, start, known, policy), reported_to=said.start, came_from=came_from, consumption=said.consumption

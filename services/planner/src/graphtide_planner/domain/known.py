@@ -39,7 +39,7 @@ class Known:
         patterns: what users registered.
         unreadable: why a registration cannot be read, where it cannot.
         plans: the plan published last.
-        damaged: names of plans that cannot be read: somebody else wrote them.
+        damaged: names of plans that cannot be read: another program wrote them.
         epochs: the greatest epoch that anyone said of a name, deleted ones too: hosts remember them.
         said: what each host said last.
         refusals: what the planner itself said last, of patterns that cannot be planned.
@@ -120,7 +120,7 @@ class Known:
         self.epochs[name] = max(epoch, self.epochs.get(name, 0))
 
     def next_epoch(self, name: str) -> int:
-        """Return an epoch that nobody used for the name."""
+        """Return an epoch that was not used for the name."""
         return self.epochs.get(name, 0) + 1
 
     def snapshot(self, stream: str) -> StatisticsSnapshot:
@@ -147,7 +147,7 @@ class Known:
         try:
             stream, likeness = ordered_stream(pattern_in(plan.pattern.text)), unit_key_of(plan.pattern.text, plan.limits)
         except InvalidQueryError:
-            # Somebody else wrote it, and no host runs it.
+            # Another program wrote it, and no host runs it.
             self.shared_units.remove(plan.name)
             self.passes.leave(plan.name)
             return

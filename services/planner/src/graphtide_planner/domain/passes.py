@@ -1,6 +1,6 @@
 """Which patterns run in one pass: each host matches the plans of a stream together.
 
-What a plan costs depends on who runs beside it, so patterns are to be looked at again when those of their engine have become
+What a plan costs depends on what runs beside it, so patterns are to be looked at again when those of their engine have become
 twice as many. So a registration leads to two looks at most, on the average, however many patterns there are.
 Patterns that one engine matches together (`shared_units`) count once.
 """
@@ -49,7 +49,7 @@ class Passes:
     _regrown: set[str] = field(default_factory=set)
 
     def join(self, name: str, at: PassId, engine: str, unit: Hashable | None = None) -> None:
-        """Let a pattern run in a pass, and in no other; of one unit there with others for which the same is said, if any is."""
+        """Let a pattern run in a pass, and in no other, and in the unit there that is given, if one is."""
         self.leave(name)
         unit = name if unit is None else unit
         self._places[name] = at, engine, unit

@@ -42,11 +42,11 @@ class PlanningPolicy:
     Attributes:
         shards: how many shards each matcher service gives plans to; one that is not there, or has none, gets no plans.
         there: how many shards of a service have hosts, where that is more: those lose no plans by themselves.
-        leaving: shard of a service from which on plans leave for others.
+        leaving: patterns leave this shard of a service, and all after it, for others.
         unit: what a tick of a stream's time is.
         margin: share of the running plan's estimated cost that another's must stay below to take its place.
         drift: how far a stream must move for running plans to be looked at again.
-        budget: how much work the planning of one pattern may do; one that needs more is refused, and the others go on.
+        budget: how much work the planning of one pattern may do; one that needs more is refused, and the others continue.
     """
 
     shards: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(SERVICES.values(), 1))
@@ -110,7 +110,7 @@ def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assi
     follows from it.
 
     Raises:
-        InvalidQueryError: see `pattern_of`; or there is no such engine, nobody runs it, or planning would exceed its budget.
+        InvalidQueryError: see `pattern_of`; or there is no such engine, no service runs it, or planning exceeds its budget.
     """
     pattern, engine = pattern_of(record), record.options.engine
     refuse_other_family(pattern, engine)

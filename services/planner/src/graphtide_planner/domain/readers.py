@@ -1,4 +1,4 @@
-"""Which patterns read a stream, and which of them edges of a label; who reads several reads the one that they merge to.
+"""Which patterns read a stream, and which of them edges of a label; a reader of several reads the one that they merge to.
 
 Cost: O(labels that a pattern reads) to add or remove it; to ask, O(patterns that are found).
 """

@@ -3,15 +3,15 @@
 What it keeps to:
 
 * What is wanted is within the bounds, and one step at most from what there is, where that is within the bounds.
-* At constant load it comes to rest. Replicas are taken away only where the rest would carry all that was measured, the share
-  that every host pays for reading the stream counted again for each. A number that was once left because it did not suffice is
-  not gone back to before the load is clearly less than it was then, however unevenly patterns spread.
+* At constant load the number becomes constant. Replicas are taken away only if the rest would carry all that was measured, the
+  share that every host pays for reading the stream counted again for each. A number that was once left because it did not
+  suffice is not tried again before the load is clearly less than it was then, however unevenly patterns spread.
 * Nothing is decided while replicas are not ready, while loads are missing for fewer replicas, or soon after a change.
 * Fewer replicas are wanted long before there are fewer: patterns leave the last shards first. Load that comes back meanwhile
   ends that.
 
 Each replica reads the streams of its patterns whole, so replicas divide what patterns cost and not what a stream costs; and a
-pattern is on one of them, so more replicas than patterns are no use.
+pattern is on one of them, so more replicas than patterns are of no use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from math import ceil
 from typing import Final
 
 _ROOM: Final = 0.8
-"""Share of the memory that replicas may have which the rest may come to when there are fewer."""
+"""Share of the memory of replicas that the rest may need when there are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Aims:
     """What is too much for a replica, and how long it has to last.
 
     Attributes:
-        busy: share of its time from which on a host has too much to do.
-        busy_after: share that hosts may come to where there are fewer of them.
-        lag_seconds: age of records from which on a host is behind, unless it catches up.
-        lag_records: ordered records that it has not read from which on it is.
-        memory_bytes: of a replica, from which on it has too much.
+        busy: a host that is busy for this share of its time has too much to do.
+        busy_after: share that hosts may be busy where there are fewer of them.
+        lag_seconds: a host that reads records of this age is behind, unless it catches up.
+        lag_records: so is one that has not read so many ordered records.
+        memory_bytes: a replica with so much memory has too much.
         out_after_seconds: how long a host has too much before there are more.
         in_after_seconds: how long fewer would do before there are fewer.
         rest_seconds: how long nothing is decided after a change.
-        figures_seconds: age from which on a host's load is ignored.
+        load_seconds: a host's load is ignored from this age on.
         drain_seconds: how long patterns may take to leave before that is given up.
         step_out: replicas that are added at once at most.
         step_in: replicas that are taken away at once at most.
@@ -70,7 +70,7 @@ class Aims:
     out_after_seconds: float = 60.0
     in_after_seconds: float = 600.0
     rest_seconds: float = 180.0
-    figures_seconds: float = 60.0
+    load_seconds: float = 60.0
     drain_seconds: float = 900.0
     step_out: int = 2
     step_in: int = 1
@@ -175,7 +175,7 @@ class _Hot:
 
 
 def _forgetting(now: Situation, history: History) -> History:
-    """Forget a draining that is over: there are as many replicas as there were to be, or somebody else changed their number."""
+    """Forget a draining that is over: the number of replicas is as it was to be, or another client changed it."""
     if history.draining is None or history.draining < now.replicas:
         return history
     return replace(history, draining=None, drain_since=None, changed_at=now.at, cool_since=None, hot_since=None)
@@ -201,7 +201,7 @@ def _hot(now: Situation, history: History, aims: Aims) -> _Hot | None:
     """Return what is too much for some host, by recent loads."""
     before = {shard: (seconds, records) for shard, seconds, records in history.lags}
     for host in now.hosts:
-        if host.age_seconds > aims.figures_seconds or not host.patterns:
+        if host.age_seconds > aims.load_seconds or not host.patterns:
             continue
         name = f"shard {host.shard}"
         if host.memory_bytes > aims.memory_bytes:
@@ -242,7 +242,7 @@ def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
         return Decision(now.replicas, f"{hot.reason}; there may be {now.bounds.most} replicas at most", history)
     if now.replicas >= now.patterns:
         return Decision(
-            now.replicas, f"{hot.reason}; it has {_counted(now.patterns, 'pattern')}, and more replicas are no use", history
+            now.replicas, f"{hot.reason}; it has {_counted(now.patterns, 'pattern')}, and more replicas are of no use", history
         )
     lasting = now.at - since
     if lasting < aims.out_after_seconds:
@@ -260,7 +260,7 @@ def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
 def _fewer(now: Situation, history: History, aims: Aims) -> Decision:
     if now.replicas <= now.bounds.least:
         return Decision(now.replicas, "the load is carried", replace(history, cool_since=None))
-    unknown = [each.shard for each in now.hosts if each.patterns and each.age_seconds > aims.figures_seconds]
+    unknown = [each.shard for each in now.hosts if each.patterns and each.age_seconds > aims.load_seconds]
     if unknown:
         reason = f"what shard {unknown[0]} costs is not known: none is taken away"
         return Decision(now.replicas, reason, replace(history, cool_since=None))
