@@ -1,4 +1,4 @@
-"""The service is the host under its own name, told by its own variables."""
+"""The service is the host under its own name, with settings from its own variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams that patterns are on are counted over a window, and go on being so after a crash."""
+"""Streams that patterns are on are counted over a window, also after a crash."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FAST = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=
 
 
 def registered(name: str, window: str, stream: str = "s", streams: tuple[str, ...] = ()) -> Message:
-    """Register a pattern on a stream; one that reads other streams than that, if told."""
+    """Register a pattern on a stream; one that reads other streams than that, if they are given."""
     text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON {stream} WINDOW {window}"
     changes = {"reads": ReadsForm(streams, LookbackForm(window), None, ())} if streams else {}
     return registering(TOPICS, registration(text, AT, **changes))
@@ -140,7 +140,7 @@ def test_nothing_is_published_where_nothing_came(world: World) -> None:
     assert len(world.published()) == 1
 
 
-def test_snapshots_tell_how_far_the_stream_moved(world: World) -> None:
+def test_snapshots_show_how_far_the_stream_moved(world: World) -> None:
     world.register("p", "1000")
     world.counter.open()
     world.send(*[(ts, "k") for ts in range(100)], (100, "l"))
@@ -301,7 +301,7 @@ def test_an_epoch_is_counted_by_itself_though_its_times_are_earlier(world: World
     assert world.counts() == {"new": 2}
 
 
-def test_the_attributes_of_the_window_are_told_with_its_figures() -> None:
+def test_the_attributes_of_the_window_are_published_with_its_counts() -> None:
     world = World()
     world.register("p", "100ms")
     world.counter.open()
@@ -332,7 +332,7 @@ def test_who_comes_back_after_a_stream_was_deleted_counts_it_anew() -> None:
 
 
 class Refusing:
-    """A log of which one topic may not be read."""
+    """A log with one topic that may not be read."""
 
     def __init__(self, log: MemoryLog, topic: str) -> None:
         self._log, self._topic = log, topic

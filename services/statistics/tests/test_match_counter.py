@@ -1,4 +1,4 @@
-"""Reported matches are counted once each, whatever happens to the counter."""
+"""Reported matches are counted once each, through crashes of the counter."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class World:
         self.writer.write([matches.as_backfilled(message) if backfilled else message])
 
     def crash(self) -> None:
-        """Let another go on after this one, which gave back nothing."""
+        """Let another continue after this one, which gave back nothing."""
         self.counter = self.another()
         self.counter.open()
 
@@ -86,7 +86,7 @@ def test_matches_count_by_version_and_those_of_history_do_not(world: World) -> N
     assert (found["p"].since(1), found["p"].since(2)) == ((3, 1), (1, 1))
 
 
-def test_a_record_that_is_no_match_counts_as_none(world: World) -> None:
+def test_a_record_that_is_not_a_match_counts_as_none(world: World) -> None:
     world.writer.write([Message(TOPICS.matches, b"p", b"{"), Message(TOPICS.matches, b"p", None)])
     world.report("p", 1)
     assert world.counts()["p"].matches == {1: 1}
@@ -107,7 +107,7 @@ def test_what_was_deleted_is_forgotten_and_a_new_life_counts_from_nothing(world:
     assert world.counts()["p"].matches == {3: 1}
 
 
-def test_who_was_deleted_while_nobody_counted_is_forgotten(world: World) -> None:
+def test_a_pattern_deleted_while_the_counter_was_down_is_forgotten(world: World) -> None:
     world.register("p", 1, 1)
     world.report("p", 1)
     world.counts()

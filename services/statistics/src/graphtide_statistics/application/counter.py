@@ -1,7 +1,7 @@
 """The worker that counts: follows the patterns, reads the streams they are on, publishes snapshots.
 
 What it holds can be read again: at the opening it goes one window back in each stream. Only one of a deployment works, so that
-snapshots have one order; who opens shuts the one before out.
+snapshots have one order; a counter that opens shuts the one before out.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Counter:
         """Count what came, and publish what is due.
 
         Raises:
-            TransientError: the log does not answer; open again to go on.
+            TransientError: the log does not answer; open again to continue.
             FencedError: another took over.
         """
         opened = held(self._opened, "the counter")
@@ -183,7 +183,7 @@ class Counter:
         note("; ".join(f"stream {stream!r} is not counted: {reason}" for stream, reason in uncounted.items()) or None)
 
     def _one_window_back(self, place: TopicPartition, stream: StreamName, opened: _Opened) -> int:
-        """Return the offset of the first record that the stream's window reaches; 0 where there is no stream yet."""
+        """Return the offset of the first record in the stream's window; 0 before the stream exists."""
         side = opened.side
         if not side.partitions(place.topic):
             return 0

@@ -1,4 +1,4 @@
-"""The worker that counts reported matches: reads their topic, and keeps how many there are of each version of a pattern.
+"""The worker that counts reported matches: reads their topic, and keeps their number for each version of a pattern.
 
 A match is counted when it can be read, not when an engine finds it: so what is found anew after a restart, by another host or
 for a window before a pattern's start counts once or not at all, as it was reported. Counts and positions are committed as one;
@@ -96,7 +96,7 @@ class MatchCounter:
         return f"{self._topics.prefix}.match-counts"
 
     def open(self) -> None:
-        """Shut others out, and go on from what was committed.
+        """Shut others out, and continue from what was committed.
 
         Raises:
             TransientError: the log does not answer.
@@ -122,7 +122,7 @@ class MatchCounter:
             counts.close()
         self._take_patterns(opened, patterns.to_the_end())
         for name in opened.counts.keys() - opened.registered.keys():
-            # Whatever is counted was registered before; so it has been deleted.
+            # All that is counted was registered before; so it has been deleted.
             opened.counts[name] = _Counts()
             opened.changed.add(name)
         reader.assign(opened.positions)
@@ -131,7 +131,7 @@ class MatchCounter:
         """Count what came, and commit it if it is time.
 
         Raises:
-            TransientError: the log does not answer; open again to go on.
+            TransientError: the log does not answer; open again to continue.
             FencedError: another took over.
         """
         opened = held(self._opened, "the counter of matches")

@@ -69,7 +69,7 @@ class Counting:
         self._newest = 0
 
     def anew(self, epoch: int) -> Counting:
-        """Return who counts alike in another epoch, with nothing seen."""
+        """Return the same counter for another epoch, with nothing seen."""
         return Counting(self.stream, self.ticks, self.unit, epoch=epoch, deletions=self._deletions)
 
     def take(self, body: bytes, last_ts: int) -> None:
