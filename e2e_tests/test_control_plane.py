@@ -117,8 +117,8 @@ def deployment(log: Log, checkpoints: Callable[[str], CheckpointStore]) -> Itera
         [
             planner(PlannerSettings(prefix=prefix), log),
             counter(StatisticsSettings(prefix=prefix, publish_seconds=0.1), log),
-            timing(TimingSettings(prefix=prefix, figures_seconds=0.1), log, checkpoints(prefix)),
-            sjtree(SjtreeSettings(prefix=prefix, figures_seconds=0.1), watched, checkpoints(prefix)),
+            timing(TimingSettings(prefix=prefix, counts_seconds=0.1), log, checkpoints(prefix)),
+            sjtree(SjtreeSettings(prefix=prefix, counts_seconds=0.1), watched, checkpoints(prefix)),
         ]
     )
     workers.start()

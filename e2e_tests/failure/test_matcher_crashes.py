@@ -68,7 +68,7 @@ class Story:
         self.patterns = parse_subgraphs(PATTERNS)
         self.sent: list[Edge] = []
         self.matcher = deployment.service(
-            "matcher_timing", {"CHECKPOINT_SECONDS": "0.2", "FIGURES_SECONDS": "0.2", "LINGER_SECONDS": "0.05"}
+            "matcher_timing", {"CHECKPOINT_SECONDS": "0.2", "COUNTS_SECONDS": "0.2", "LINGER_SECONDS": "0.05"}
         )
         for epoch, pattern in enumerate(self.patterns, start=1):
             self.plan(pattern, epoch)

@@ -42,7 +42,7 @@ FIRST = 1 << 40
 """Number of the first edge that counts."""
 WARM_SECONDS = 8.0
 SERVICES = ("ingestion", "matcher_timing", "matcher_sjtree")
-AS_OPERATED = {"CHECKPOINT_SECONDS": "5.0", "FIGURES_SECONDS": "2.0", "LINGER_SECONDS": "0.2"}
+AS_OPERATED = {"CHECKPOINT_SECONDS": "5.0", "COUNTS_SECONDS": "2.0", "LINGER_SECONDS": "0.2"}
 """What tests set otherwise."""
 
 

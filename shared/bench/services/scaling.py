@@ -125,7 +125,7 @@ class Shards:
 
     def _shard(self, number: int) -> Program:
         if number == len(self._known):
-            reported = {"SHARD": str(number), "LINGER_SECONDS": "0.05", "FIGURES_SECONDS": "0.5"}
+            reported = {"SHARD": str(number), "LINGER_SECONDS": "0.05", "COUNTS_SECONDS": "0.5"}
             self._known.append(self._whole.deployment.service(SERVICE, reported, instance=str(number)))
         return self._known[number]
 

@@ -8,6 +8,7 @@ from graphtide_log.checkpoints.redis import RedisCheckpoints, RedisLogin
 from graphtide_log.deployment_topics import topics_on
 from graphtide_log.profile import Profile
 from graphtide_serving.clock import SystemClock
+from graphtide_serving.former_names import FormerNames
 from graphtide_serving.service import ServiceSettings
 from pydantic import Field, SecretStr
 
@@ -17,6 +18,7 @@ from graphtide_matcher_host.records import HostRecords
 if TYPE_CHECKING:
     from graphtide_core.ports.checkpoints import CheckpointStore
     from graphtide_core.ports.log import Log
+    from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 
 class MatcherSettings(ServiceSettings):
@@ -37,7 +39,7 @@ class MatcherSettings(ServiceSettings):
         linger_seconds: how long a round waits for records.
         most_records: ordered records that a round takes at most.
         checkpoint_seconds: time between two checkpoints of a stream.
-        figures_seconds: time between two reports of counts.
+        counts_seconds: time between two reports of counts; `…FIGURES_SECONDS` is its former name.
     """
 
     redis: SecretStr = SecretStr("redis://localhost:6379/0")
@@ -53,7 +55,14 @@ class MatcherSettings(ServiceSettings):
     linger_seconds: float = Field(default=0.2, ge=0, le=10)
     most_records: int = Field(default=16, ge=1, le=1000)
     checkpoint_seconds: float = Field(default=5.0, ge=0)
-    figures_seconds: float = Field(default=2.0, ge=0)
+    counts_seconds: float = Field(default=2.0, ge=0)
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], *sources: PydanticBaseSettingsSource, **others: PydanticBaseSettingsSource
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read the former name of `counts_seconds` too."""
+        return (*sources, *others.values(), FormerNames(settings_cls, {"counts_seconds": "figures_seconds"}))
 
     def checkpoints(self) -> CheckpointStore:
         """Return where checkpoints are kept."""
@@ -76,7 +85,7 @@ def host(service: str, settings: MatcherSettings, log: Log, checkpoints: Checkpo
         linger_seconds=settings.linger_seconds,
         most_records=settings.most_records,
         checkpoint_seconds=settings.checkpoint_seconds,
-        counts_seconds=settings.figures_seconds,
+        counts_seconds=settings.counts_seconds,
     )
     return MatcherHost(
         log,

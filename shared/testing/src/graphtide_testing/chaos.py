@@ -130,7 +130,7 @@ _HOSTILE: Final = 0.3
 _ROWS_OF_A_RECORD: Final = 1_000_000
 """Places of edges are offsets of their records times this, and their rows."""
 
-SHARDED: Final = {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"}
+SHARDED: Final = {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "COUNTS_SECONDS": "0.2"}
 
 
 @dataclass

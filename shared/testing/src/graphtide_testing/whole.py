@@ -33,11 +33,11 @@ SERVICES = ("ingestion", "admin_api", "planner", "statistics", "matcher_timing",
 """Ingestion makes the topics that the others read."""
 
 QUICK = {
-    "matcher_timing": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
-    "matcher_simulation": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
-    "matcher_event_pattern": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
-    "matcher_algebra": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
-    "matcher_sjtree": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "FIGURES_SECONDS": "0.2"},
+    "matcher_timing": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "COUNTS_SECONDS": "0.2"},
+    "matcher_simulation": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "COUNTS_SECONDS": "0.2"},
+    "matcher_event_pattern": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "COUNTS_SECONDS": "0.2"},
+    "matcher_algebra": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "COUNTS_SECONDS": "0.2"},
+    "matcher_sjtree": {"LINGER_SECONDS": "0.05", "CHECKPOINT_SECONDS": "0.5", "COUNTS_SECONDS": "0.2"},
 }
 
 

@@ -30,7 +30,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic_core import PydanticUndefined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic.fields import FieldInfo
     from pydantic_settings import BaseSettings
@@ -53,14 +53,20 @@ PROGRAMS: Final[dict[str, type[BaseSettings]]] = {
 _HEAD: Final = """\
 # Configuration
 
-Environment variables alone configure every service. A name is the service's prefix and the setting, with `__` between a group
-and what is in it. What is a list or an object is written as JSON. A variable that is not set leaves the default; a value that
-does not fit ends the service at its start, and it says which one and why. Beside these, the
-variables of [OpenTelemetry](telemetry.md#where-it-goes) hold, `OTEL_*`.
+Look up the environment variables of every service. A variable is the service's prefix and the setting, with `__` between a
+group and its member; `…` stands for the prefix. Lists and objects are JSON. An unset variable has its default. A bad value ends
+the service at its start with an error that names it. The variables of [OpenTelemetry](telemetry.md#where-it-goes), `OTEL_*`,
+apply too.
 
-A *secret* is a value that no log and no error shows; give it from where secrets are kept. This page is made from the services'
-settings: `python -m graphtide.dev.configuration docs/reference/configuration.md`.
+A *secret* appears in no log and no error. `python -m graphtide.dev.configuration docs/reference/configuration.md` writes this
+page from the settings' classes.
 """
+
+_MATCHER: Final = "graphtide-matcher-"
+
+_SHARED_BY: Final = 2
+_FEWEST_SHARED: Final = 5
+"""Settings that as many programs share, if there are so many of them, have one table."""
 
 _NAMES: Final = {bool: "`true`, `false`", int: "integer", float: "number", str: "text", Path: "path", SecretStr: "text"}
 _BOUNDS: Final = ((Ge, "ge", "from {}"), (Gt, "gt", "above {}"), (Le, "le", "to {}"), (Lt, "lt", "below {}"))
@@ -81,12 +87,53 @@ def settings_of(program: str) -> list[Setting]:
     """Return the settings of a program, in the order of their classes."""
     model = PROGRAMS[program]
     default = _Defaults(model, is_given=True)
-    return list(_settings(model, str(model.model_config.get("env_prefix", "")), default))
+    return list(_settings(model, _prefix(program), default))
 
 
 def page() -> str:
     """Return the page of the documentation."""
-    return "\n".join([_HEAD, *(_section(program) for program in PROGRAMS)])
+    shared = _shared()
+    return "\n".join(
+        [
+            _HEAD,
+            *(_table(f"## Settings of {_title(programs)}", "", settings, "…") for programs, settings in shared.items()),
+            *(_section(program, shared) for program in PROGRAMS),
+        ]
+    )
+
+
+def _shared() -> dict[tuple[str, ...], list[Setting]]:
+    """Return settings that are the same but for the prefix, by the programs that have them; those of most programs first."""
+    having: dict[Setting, list[str]] = {}
+    for program in PROGRAMS:
+        for each in settings_of(program):
+            having.setdefault(each._replace(name=each.name.removeprefix(_prefix(program))), []).append(program)
+    found: dict[tuple[str, ...], list[Setting]] = {}
+    for setting, programs in having.items():
+        found.setdefault(tuple(programs), []).append(setting)
+    ordered = sorted(found.items(), key=lambda each: -len(each[0]))
+    return {
+        programs: settings for programs, settings in ordered if len(programs) >= _SHARED_BY and len(settings) >= _FEWEST_SHARED
+    }
+
+
+def _prefix(program: str) -> str:
+    return str(PROGRAMS[program].model_config.get("env_prefix", ""))
+
+
+def _title(programs: tuple[str, ...]) -> str:
+    """Name a set of programs: all, or all but a few, or each."""
+    if len(programs) == len(PROGRAMS):
+        return "every service"
+    others = [program for program in PROGRAMS if program not in programs]
+    if len(others) < len(programs):
+        return f"every service except {_names(others)}"
+    matchers = [program for program in PROGRAMS if program.startswith(_MATCHER)]
+    return "matcher services" if list(programs) == matchers else _names(programs)
+
+
+def _names(programs: Sequence[str]) -> str:
+    return " and ".join(program.removeprefix("graphtide-") for program in programs)
 
 
 class _Defaults:
@@ -197,15 +244,34 @@ def _written(default: object) -> str | None:
             return json.dumps(default)
 
 
-def _section(program: str) -> str:
-    head = [f"## {program}", "", "| variable | value | default | meaning |", "| --- | --- | --- | --- |"]
-    return "\n".join([*head, *(_row(each) for each in settings_of(program))]) + "\n"
+def _section(program: str, shared: Mapping[tuple[str, ...], Sequence[Setting]]) -> str:
+    """Return the section of a program: links to the tables that it shares, and its own settings."""
+    prefix = _prefix(program)
+    links, elsewhere = [], set()
+    for programs, settings in shared.items():
+        if program in programs:
+            links.append(f"[{_title(programs)}](#settings-of-{_title(programs).replace(' ', '-')})")
+            elsewhere |= {prefix + each.name for each in settings}
+    own = [each for each in settings_of(program) if each.name not in elsewhere]
+    text = f"Prefix `{prefix}`; also the settings of {', of '.join(links)}."
+    return _table(f"## {program}", text, own, "")
 
 
-def _row(setting: Setting) -> str:
+def _table(heading: str, text: str, settings: Iterable[Setting], before: str) -> str:
+    lines = [
+        heading,
+        "",
+        *([text, ""] if text else []),
+        "| variable | value | default | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    return "\n".join([*lines, *(_row(each, before) for each in settings)]) + "\n"
+
+
+def _row(setting: Setting, before: str) -> str:
     default = f"`{setting.default}`" if setting.default else ""
     value = f"{setting.type}; secret" if setting.is_secret else setting.type
-    return f"| `{setting.name}` | {value} | {default} | {setting.meaning} |"
+    return f"| `{before}{setting.name}` | {value} | {default} | {setting.meaning} |"
 
 
 if __name__ == "__main__":
