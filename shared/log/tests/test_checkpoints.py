@@ -51,7 +51,7 @@ class TestRedisCheckpoints(CheckpointContract):
         client: Any = redis.Redis.from_url(redis_server)
         for name in list(client.scan_iter(f"*{key}*")):
             client.delete(name)
-            client.rpush(name, "somebody else's")
+            client.rpush(name, "of another user")
         client.close()
         assert (store.manifest(key), store.segments(key, ["a"])) == (None, None)
 
@@ -74,12 +74,12 @@ def test_a_server_that_is_not_there_may_come_later() -> None:
 
 
 def test_wrong_credentials_are_fatal(redis_server: str) -> None:
-    store = RedisCheckpoints(redis_server.replace("redis://", "redis://nobody:wrong@"))
+    store = RedisCheckpoints(redis_server.replace("redis://", "redis://unknown:wrong@"))
     with pytest.raises(FatalError, match="credentials"):
         store.ping()
 
 
-def test_who_logs_in_is_told_beside_the_url(redis_server: str) -> None:
+def test_the_user_is_given_beside_the_url(redis_server: str) -> None:
     admin: Any = redis.Redis.from_url(redis_server)
     admin.acl_setuser("keeper", enabled=True, passwords=["+kept word"], keys=["graphtide:*"], categories=["+@all"])
     try:
@@ -93,7 +93,7 @@ def test_who_logs_in_is_told_beside_the_url(redis_server: str) -> None:
         admin.close()
 
 
-def test_files_of_tls_are_told_where_tls_is_spoken() -> None:
+def test_files_of_tls_are_passed_on_where_tls_is_spoken() -> None:
     login = RedisLogin("keeper", "kept word", "/authorities.pem", "/client.pem", "/client.key")
     assert login.options("redis://there:6379/0") == {"username": "keeper", "password": "kept word"}
     files = {"ssl_ca_certs": "/authorities.pem", "ssl_certfile": "/client.pem", "ssl_keyfile": "/client.key"}

@@ -1,4 +1,4 @@
-"""A connection says to librdkafka what it was told, and to nobody the passwords."""
+"""A connection passes its settings on to librdkafka, and shows passwords to no other."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_a_transactor_opens_again_when_the_broker_is_back(kafka_to_crash: KafkaS
 
 
 class Silent(Producer):
-    """A producer of which one call never returns."""
+    """A producer with one call that never returns."""
 
     def send_offsets_to_transaction(self, *_: object) -> None:
         Event().wait()
@@ -147,7 +147,7 @@ def test_a_transactor_that_could_not_open_leaves_no_producer_that_goes_on_trying
 
 @pytest.mark.parametrize("kind", ["writer", "reader"])
 def test_a_client_that_nobody_uses_queues_nothing_while_its_broker_is_away(kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    # librdkafka's lines and errors wait in the client, which grows by them, until somebody polls it.
+    # librdkafka's lines and errors wait in the client, which grows by them, until it is polled.
     log = KafkaLog(KafkaConnection(f"127.0.0.1:{free_ports(1)[0]}"))
     client = log.writer() if kind == "writer" else log.reader(None)
     try:
@@ -287,7 +287,7 @@ def test_a_transactor_that_was_shut_out_can_be_closed_and_opened_again(kafka: st
     reader.close()
 
 
-def test_a_transaction_that_took_too_long_is_told_from_one_that_a_successor_ended(kafka: str) -> None:
+def test_a_transaction_that_took_too_long_differs_from_one_that_a_successor_ended(kafka: str) -> None:
     log = KafkaLog(KafkaConnection(kafka, request_seconds=2.0, transaction_seconds=2.0))
     topic = new_topic(log)
     transactor, reader = log.transactor(topic), log.reader(None)
@@ -324,7 +324,7 @@ def test_closing_survives_what_the_client_makes_of_a_producer_that_was_shut_out(
     producing = Producing({"bootstrap.servers": "127.0.0.1:1"})
     producing.producer = cast("Any", ShutOut())
     producing.close()
-    assert not hasattr(producing, "producer"), "the producer is let go"
+    assert not hasattr(producing, "producer"), "the producer is released"
 
 
 def test_a_broker_whose_connection_ended_meanwhile_is_asked_again() -> None:

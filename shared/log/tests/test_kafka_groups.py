@@ -48,7 +48,7 @@ def test_one_that_does_not_come_is_given_up_with_what_to_look_for() -> None:
     assert coordinator.asked > 1
 
 
-def test_what_does_not_mend_itself_is_told_at_once() -> None:
+def test_what_does_not_mend_itself_is_raised_at_once() -> None:
     coordinator = Coordinator(KafkaError.GROUP_AUTHORIZATION_FAILED, None)
     with pytest.raises(FatalError, match="GROUP_AUTHORIZATION_FAILED"):
         ask(coordinator, 5.0)

@@ -69,7 +69,7 @@ def test_records_and_positions_go_through_a_secure_listener(secure: KafkaSetting
         each.close()
 
 
-def test_a_wrong_password_is_told_and_not_shown(secure: KafkaSettings) -> None:
+def test_a_wrong_password_is_reported_and_not_shown(secure: KafkaSettings) -> None:
     error = failure(secure.model_copy(update={"password": SecretStr("hidden-but-wrong")}).connection("test"))
     assert isinstance(error, FatalError)
     assert "uthentication" in str(error)
@@ -78,7 +78,7 @@ def test_a_wrong_password_is_told_and_not_shown(secure: KafkaSettings) -> None:
 
 def test_a_client_without_a_certificate_is_shut_out(secure: KafkaSettings, caplog: pytest.LogCaptureFixture) -> None:
     connection = secure.model_copy(update={"certificate": None, "key": None}).connection("test")
-    # TLS 1.3 tells a client so only after the handshake: to librdkafka the broker is gone, and the log alone says why.
+    # TLS 1.3 rejects a client only after the handshake: to librdkafka the broker is gone, and the log alone says why.
     error = failure(replace(connection, request_seconds=3.0))
     assert isinstance(error, TransientError)
     assert "certificate" in caplog.text

@@ -69,7 +69,7 @@ def test_compacted_topics_are_not_bounded() -> None:
     assert log.reader(None).ends([place]) == {place: (0, 10)}
 
 
-def test_records_of_many_partitions_come_in_turns() -> None:
+def test_records_of_many_partitions_alternate() -> None:
     log = MemoryLog()
     topic = new_topic(log, 2)
     log.writer().write(Message(topic, None, b"", partition=partition) for partition in (0, 1) for _ in range(4))

@@ -39,7 +39,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MatcherSettings
     server.kill()
 
 
-def test_the_rules_of_the_user_are_those_that_operators_are_told() -> None:
+def test_the_rules_of_the_user_are_those_of_the_page_for_operators() -> None:
     page = (Path(__file__).parents[3] / "docs/how-to/secure.md").read_text("utf-8")
     assert f"`user {USER} on >PASSWORD {REDIS_RULES}`" in page
 
@@ -51,8 +51,8 @@ class TestSecureRedisCheckpoints(CheckpointContract):
         yield store
         store.close()
 
-    def test_keys_of_others_are_out_of_reach(self, secure: MatcherSettings, key: str) -> None:
-        store = secure.model_copy(update={"prefix": "somebody-else"}).checkpoints()
+    def test_keys_of_others_are_not_accessible(self, secure: MatcherSettings, key: str) -> None:
+        store = secure.model_copy(update={"prefix": "another-user"}).checkpoints()
         with pytest.raises(FatalError, match="Redis refuses what this user asks for"):
             store.manifest(key)
         with pytest.raises(FatalError, match="Redis refuses what this user asks for"):
@@ -65,7 +65,7 @@ def test_the_url_alone_can_say_who_logs_in(secure: MatcherSettings) -> None:
     assert alone.checkpoints().manifest("none") is None
 
 
-def test_a_wrong_password_is_told_and_not_shown(secure: MatcherSettings) -> None:
+def test_a_wrong_password_is_reported_and_not_shown(secure: MatcherSettings) -> None:
     wrong = secure.model_copy(update={"redis_password": SecretStr("hidden-but-wrong")})
     with pytest.raises(FatalError, match="Redis refuses the credentials") as raised:
         wrong.checkpoints().manifest("none")

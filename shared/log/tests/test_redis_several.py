@@ -118,7 +118,7 @@ def test_a_cluster_that_is_called_one_server_says_moved_whole_and_what_to_write(
     assert [each for each in said if not re.fullmatch(whole, each)] == []
 
 
-def test_a_node_that_is_gone_is_told_and_waited_for(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_node_that_is_gone_is_reported_and_waited_for(tmp_path_factory: pytest.TempPathFactory) -> None:
     servers = RedisClusterServers(tmp_path_factory.mktemp("cluster"))
     try:
         servers.start()
@@ -190,7 +190,7 @@ class TestSentinelCheckpoints(CheckpointContract):
         yield store
         store.close()
 
-    def test_a_primary_that_no_sentinel_knows_is_told(self, watched: RedisSentinelServers) -> None:
+    def test_a_primary_that_no_sentinel_knows_is_reported(self, watched: RedisSentinelServers) -> None:
         store = RedisCheckpoints(watched.url.replace("/checkpoints/", "/unknown/"), timeout=1.0)
         with pytest.raises(TransientError, match="unknown"):
             store.ping()
@@ -217,11 +217,11 @@ def test_servers_that_are_not_there_may_come_later(url: str) -> None:
         ("http://redis:6379", "begins with redis://"),
         ("redis+elsewhere://redis:6379", "redis+cluster://"),
         ("redis+cluster://redis:6379/3", "a cluster has database 0 alone"),
-        ("redis+cluster://", "is no host and port"),
-        ("redis+cluster://redis:99999", "'redis:99999' is no host and port"),
+        ("redis+cluster://", "is not a host and port"),
+        ("redis+cluster://redis:99999", "'redis:99999' is not a host and port"),
         ("redis+sentinel://redis:26379", "the name of the primary"),
         ("redis+sentinel://redis:26379/m/x", "the name of the primary"),
-        ("redis+sentinel://user:hidden@a b/m", "'a b' is no host and port"),
+        ("redis+sentinel://user:hidden@a b/m", "'a b' is not a host and port"),
     ],
 )
 def test_a_url_that_is_none_is_refused_with_what_to_write_and_without_passwords(url: str, said: str) -> None:

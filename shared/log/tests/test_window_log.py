@@ -1,4 +1,4 @@
-"""The way back into the ordered log: what is found there, and that nothing is fetched any more once somebody has looked."""
+"""The way back into the ordered log: what is found there, and that nothing is fetched any more after a look."""
 
 from __future__ import annotations
 

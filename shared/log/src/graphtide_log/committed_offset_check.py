@@ -3,8 +3,8 @@
 A coordinator of groups may not know all that was committed, or wait for a transaction that ended long ago, for a moment or
 until the broker restarts (seen on Kafka 4.0.2 after crashes of a lone broker). A worker that believed it would write again what
 it wrote before. So the worker reads the records of commits instead, which the log keeps (ADR 35). Where they cannot be read, it
-refuses the position a few times, each time with a commit of a position that nobody reads, which makes a coordinator notice and
-load again. After that it believes the position: what contradicts it may have been written by somebody else.
+refuses the position a few times, each time with a commit of an unused position, which makes a coordinator notice and
+load again. After that it believes the position: another process may have written what contradicts it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class CommittedOffsetCheck:
         contradiction: Callable[[Positions], str | None],
         transactor: LogTransactor,
     ) -> Positions:
-        """Return where the group goes on in some partitions.
+        """Return where the group continues in some partitions.
 
         Args:
             reader: of the group.
@@ -60,7 +60,7 @@ class CommittedOffsetCheck:
         try:
             said = reader.committed(places)
         except TransientError as error:
-            # The transactor is open, so what it left unfinished has ended, whatever the coordinator waits for.
+            # The transactor is open, so what it left unfinished has ended, even if the coordinator waits.
             recorded = self._recorded(reader, places)
             if recorded is None or contradiction(recorded) is not None:
                 raise
@@ -93,7 +93,7 @@ class CommittedOffsetCheck:
 
 
 def recorded_positions(reader: LogReader, places: Collection[TopicPartition]) -> Positions:
-    """Return where a group goes on by the records of commits, or by its coordinator where the log does not show these.
+    """Return where a group continues by the records of commits, or by its coordinator where the log does not show these.
 
     For a worker that opens seldom and has nothing else to compare with.
 

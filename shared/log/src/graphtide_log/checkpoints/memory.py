@@ -50,7 +50,7 @@ class MemoryCheckpoints:
             self._gone_at[key] = time.monotonic() + seconds
 
     def close(self) -> None:
-        """Do nothing: there is no connection."""
+        """Do nothing: no connection is open."""
 
     def _forget_expired(self) -> None:
         now = time.monotonic()

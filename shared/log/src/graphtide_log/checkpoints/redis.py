@@ -2,7 +2,7 @@
 
 Both keys carry the checkpoint's key as hash tag, so that a Redis Cluster keeps them in one slot, and every call is of one slot.
 Redis need not keep anything for ever: a host without a checkpoint reads the log instead. A key of another type than ours
-is somebody else's: it counts as none, and the next save takes its place.
+belongs to another user of Redis: it counts as none, and the next save replaces it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RedisCheckpoints:
         """Keep keys under `prefix`; `url` is one of `redis_clients`; `timeout` in seconds a call.
 
         Raises:
-            FatalError: it is no URL of Redis.
+            FatalError: it is not a URL of Redis.
         """
         self._prefix = prefix
         self._make = client_maker(url, timeout, login or RedisLogin())

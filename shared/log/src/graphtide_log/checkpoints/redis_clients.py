@@ -40,12 +40,12 @@ class RedisLogin:
 
     Attributes:
         username: of the ACL user; None is Redis' default user.
-        password: of that user, which is never printed; None logs nobody in.
+        password: of that user, which is never printed; without one there is no login.
         authorities: file in PEM of the authorities to trust; None is the system's own. This and the next two are for TLS.
         certificate: file in PEM of the client's certificate.
         key: file in PEM of its key.
         sentinel_username: of the ACL user of sentinels; None is their default user.
-        sentinel_password: of that user, which is never printed; None logs nobody in there.
+        sentinel_password: of that user, which is never printed; without one there is no login there.
     """
 
     username: str | None = None
@@ -74,7 +74,7 @@ def client_maker(url: str, timeout: float, login: RedisLogin) -> Callable[[], An
     """Return what makes a client for a URL; `timeout` in seconds a call. A cluster is asked for its nodes when one is made.
 
     Raises:
-        FatalError: it is no URL of Redis; passwords are not shown.
+        FatalError: it is not a URL of Redis; passwords are not shown.
     """
     options: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
     try:
@@ -83,7 +83,7 @@ def client_maker(url: str, timeout: float, login: RedisLogin) -> Callable[[], An
             return _of_several(url, scheme, kind, options, login)
         client = redis.Redis.from_url(url, **options, **login.options(url))
     except ValueError as error:
-        message = f"{_shown(url)} is no URL of Redis: {error}; write one that begins with {SCHEMES}"
+        message = f"{_shown(url)} is not a URL of Redis: {error}; write one that begins with {SCHEMES}"
         raise FatalError(message) from error
     return lambda: client
 
@@ -122,7 +122,7 @@ def _nodes(hosts: str, port: int) -> list[tuple[str, int]]:
     for each in hosts.split(","):
         match = _HOST.fullmatch(each)
         if match is None or not 0 < int(match["port"] or port) < 2**16:
-            message = f"{each!r} is no host and port, such as redis-0:{port}"
+            message = f"{each!r} is not a host and port, such as redis-0:{port}"
             raise ValueError(message)
         found.append((match["host"].strip("[]"), int(match["port"] or port)))
     return found

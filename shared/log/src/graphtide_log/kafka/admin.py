@@ -91,7 +91,7 @@ class KafkaAdmin:
             client = AdminClient(self._connection.common(), logger=LOGGER)
             with translated("asking for the ends of partitions"):
                 answers = client.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds)
-                # The client answers in time; should it ever not, nobody waits for it.
+                # The client answers in time; should it ever not, this wait still ends.
                 found = {place: answer.result(seconds + _CLIENT_SECONDS).offset for place, answer in answers.items()}
             return {TopicPartition(place.topic, place.partition): offset for place, offset in found.items()}
 

@@ -1,7 +1,7 @@
 """The positions of a group as Kafka's own topic of commits has them, for where its coordinator contradicts what is known.
 
 A coordinator keeps positions in memory. One that loads while a lone broker comes back may serve those of an older snapshot,
-and go on doing so until the broker restarts (seen on Kafka 4.0.2: the snapshot after the first 16,384 records of its
+and keep doing so until the broker restarts (seen on Kafka 4.0.2: the snapshot after the first 16,384 records of its
 partition). The records themselves are right: each commit is one, in the transaction that it belongs to.
 
 Cost: reads one partition of the topic, which is compacted, from its beginning; only for positions that contradict others.
@@ -49,7 +49,7 @@ def positions(config: Config, group: str, seconds: float) -> dict[TopicPartition
         seconds: how long to wait for an answer, and four times as long for all records.
 
     Raises:
-        TransientError: there is no answer in time.
+        TransientError: the answer does not come in time.
         FatalError: the cluster does not let the client read the topic.
     """
     config = {**config, **_LITTLE_AHEAD}
@@ -68,7 +68,7 @@ def positions(config: Config, group: str, seconds: float) -> dict[TopicPartition
 
 
 def hash_of(group: str) -> int:
-    """Return the hash by which Kafka chooses the partition of a group: Java's of a string, without its sign."""
+    """Return Kafka's hash of a group, which chooses the group's partition: Java's of a string, without its sign."""
     units = group.encode("utf-16-be")
     found = 0
     for high, low in zip(units[::2], units[1::2], strict=True):

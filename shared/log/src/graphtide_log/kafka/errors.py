@@ -115,7 +115,7 @@ def translated(doing: str) -> Iterator[None]:
 
 
 class Beside:
-    """What goes wrong beside any call: the last of it, until somebody asks."""
+    """Errors that a client reports beside any call: the last of them, until `check`."""
 
     def __init__(self, doing: str) -> None:
         """Start with nothing wrong."""
@@ -129,7 +129,7 @@ class Beside:
             self._error = translate(error, self._doing)
 
     def forget(self) -> None:
-        """Let go of an error that has mended itself: what it kept from being done is done."""
+        """Drop an error that has mended itself: what it kept from being done is done."""
         if not isinstance(self._error, FatalError):
             self._error = None
 

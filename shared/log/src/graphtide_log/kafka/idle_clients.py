@@ -1,4 +1,4 @@
-"""Poll clients of Kafka that nobody uses for a while.
+"""Poll clients of Kafka that are not used for a while.
 
 librdkafka queues its log lines and errors until the next poll of the client. While a broker is away it adds some every second
 or two, so the queue of a client without work would grow for as long as the outage lasts.
@@ -40,7 +40,7 @@ class IdleClients:
         self._thread: Thread | None = None
 
     def add(self, client: Pollable) -> None:
-        """Poll this client from now on, until it is removed or nobody refers to it."""
+        """Poll this client from now on, until it is removed or nothing refers to it."""
         with self._lock:
             self._open.add(client)
             if self._thread is None or not self._thread.is_alive():

@@ -46,7 +46,7 @@ class Producing:
 
         Raises:
             PoisonRecordError: a message is larger than the connection lets through.
-            FatalError: the producer cannot go on.
+            FatalError: the producer cannot continue.
         """
         for number, message in enumerate(messages):
             if number % _BETWEEN_LOOKS == 0:
@@ -118,8 +118,8 @@ class Producing:
     def close(self) -> None:
         """Throw away what was not delivered, and the producer; nothing but another `close` may follow.
 
-        The producer is let go here and not when this object is: an error that somebody keeps holds the frames it came through,
-        and a producer that could not take its id goes on trying, and fences the later holder of the id.
+        The producer is released here and not with this object: an error that a caller keeps holds the frames it came through.
+        A producer that could not take its id keeps trying, and fences the later holder of the id.
 
         Once the producer was fenced, confluent-kafka answers `flush` with a result and an error at once, a `SystemError`.
         """

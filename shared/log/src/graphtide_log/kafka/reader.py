@@ -122,7 +122,7 @@ class KafkaReader:
         return [TopicPartition(topic, number) for number in sorted(metadata.partitions)]
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
-        """Return where the group goes on in each."""
+        """Return where the group continues in each."""
         group = self._needed_group()
         found: dict[TopicPartition, Position | None] = {}
         for answer in groups.positions(self._consumer, group, _kafka(partitions), self._seconds):
@@ -131,7 +131,7 @@ class KafkaReader:
         return found
 
     def recorded(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
-        """Return where the group goes on in each, by the topic of commits."""
+        """Return where the group continues in each, by the topic of commits."""
         group = self._needed_group()
         found = commit_records.positions(self._connection.reading(NO_GROUP), group, self._seconds)
         return {place: found.get(place) for place in partitions}
@@ -165,7 +165,7 @@ class KafkaReader:
         return patiently(ask, _LEADER_SECONDS)
 
     def _take(self, message: Message, records: list[Record]) -> None:
-        """Take what the consumer gave: a record, the news that there are no more, or an error."""
+        """Take what the consumer gave: a record, the end of the partition, or an error."""
         wrong = message.error()
         if wrong is None:
             record = _record(cast("_Read", message))

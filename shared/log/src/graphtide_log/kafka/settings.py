@@ -19,7 +19,7 @@ class KafkaSettings(BaseModel):
         key: file in PEM of its key.
         key_password: of that file; empty if it has none.
         mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`.
-        username: who logs in by SASL; nobody does if not given.
+        username: SASL user name; SASL is off if not given.
         password: of that user.
         replication: replicas of topics that are made; -1 takes the cluster's default.
     """

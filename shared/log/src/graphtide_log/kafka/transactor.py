@@ -30,7 +30,7 @@ _BETWEEN_LOOKS_SECONDS = 1.0
 
 
 class KafkaTransactor:
-    """A `LogTransactor` on a transactional Kafka producer; each `open` makes a new one, whatever became of the last."""
+    """A `LogTransactor` on a transactional Kafka producer; each `open` makes a new one, however the last ended."""
 
     def __init__(self, connection: KafkaConnection, id: str) -> None:
         """Work under this id, once opened."""

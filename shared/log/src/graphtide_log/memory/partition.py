@@ -1,7 +1,7 @@
 """One partition in memory: records in their places, some of transactions that have not ended.
 
 As in Kafka, a record gets its offset when it is written, and a transaction's end takes one offset in every partition it wrote
-to. So offsets have gaps, and nobody can come to count on there being none.
+to. So offsets have gaps, as in production, and no caller can rely on there being none.
 
 Invariant: what stands below `stable_end` never changes but for records that leave at the front.
 """
@@ -103,7 +103,7 @@ class Partition:
         self._put(_Slot(None, None, 0))
 
     def read(self, offset: int, most: int) -> tuple[list[Record], int]:
-        """Return up to `most` records from `offset` on that can be read, and the offset to go on at; O(slots passed)."""
+        """Return up to `most` records from `offset` on that can be read, and the next offset to read; O(slots passed)."""
         found: list[Record] = []
         end = self.stable_end
         while offset < end and len(found) < most:

@@ -71,7 +71,7 @@ class MemoryReader:
             return self._state.partitions(topic)
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
-        """Return where the group goes on in each."""
+        """Return where the group continues in each."""
         if self._group is None:
             message = "a reader without a group has no positions"
             raise ValueError(message)
@@ -87,7 +87,7 @@ class MemoryReader:
         self.assign({})
 
     def _read(self, found: list[Record], most: int) -> bool:
-        """Move what there is to `found`, each partition in its turn, and return whether there was any."""
+        """Move what there is to `found`, partition by partition, and return whether there was any."""
         wanted = [place for place in self._next if place not in self._paused and self._state.has(place)]
         sources = [(place, self._state.partition(place)) for place in wanted]
         for place, partition in sources:
@@ -101,9 +101,9 @@ class MemoryReader:
             if len(found) == most:
                 break
             records, following = partition.read(self._next.pop(place), most - len(found))
-            self._next[place] = following  # At the end of the dict: it is another's turn next.
+            self._next[place] = following  # At the end of the dict: the next read begins with another.
             found += records
-        # The mark of a transaction's end is no record, so only a read of the rest shows that there is none.
+        # The mark of a transaction's end is not a record, so only a read of the rest shows the end.
         self._at_end = all(self._is_at_end(place, following) for place, following in self._next.items())
         return bool(found)
 

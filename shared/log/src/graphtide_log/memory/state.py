@@ -143,7 +143,7 @@ class State:
         self._positions.setdefault(group, {}).update(positions)
 
     def placed(self, group: str, place: TopicPartition) -> Position | None:
-        """Return where the group goes on; None if it never said."""
+        """Return where the group continues; None if it never committed."""
         return self._positions.get(group, {}).get(place)
 
     def _topic(self, name: str) -> _Topic:
