@@ -153,7 +153,7 @@ def test_times_of_another_unit_and_edges_in_no_order_are_rejected() -> None:
     assert ids(stage.out()) == ["b0"]
     assert [each.reason for each in stage.letters()] == [
         "times in s, where those of merged streams are in ms",
-        "its edges are in no order of time",
+        "its edges are not in order of time",
     ]
 
 

@@ -1,4 +1,4 @@
-"""A raw record on which the decoder fails becomes a dead letter; those that were read with it are as they are without it."""
+"""A raw record that the decoder fails on becomes a dead letter; those that were read with it are as they are without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reset ends an epoch where it stands in the log: times begin anew, no edge is lost or goes twice, whatever crashes."""
+"""A reset ends an epoch where it stands in the log: times begin anew, no edge is lost or goes twice, after any crash."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_positions_without_an_epoch_are_of_the_first() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_of_positions_of_two_epochs_the_later_holds_whatever_its_watermark(order: tuple[int, int]) -> None:
+def test_of_positions_of_two_epochs_the_later_holds_at_any_watermark(order: tuple[int, int]) -> None:
     old = Position(3, '{"next":3,"ordinal":5,"watermark":900,"ordered":4,"sources":{"#0":900},"form":1}')
     new = Position(3, '{"next":3,"ordinal":5,"watermark":7,"ordered":6,"sources":{"#1":7},"form":2,"epoch":2}')
     sequencer = StreamSequencer(Ordering())
@@ -281,7 +281,7 @@ def test_of_positions_of_two_epochs_the_later_holds_whatever_its_watermark(order
         (Message("in", None, b"", (("graphtide-command", b"\xff"),)), "not UTF-8"),
     ],
 )
-def test_what_is_no_command_is_put_aside(message: Message, reason: str) -> None:
+def test_what_is_no_command_is_rejected(message: Message, reason: str) -> None:
     (found,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
     assert isinstance(found, UnreadableRecord)
     assert reason in found.reason

@@ -1,4 +1,4 @@
-"""Records that are taken together leave as they do one by one, however sources mix and whatever is late."""
+"""Records that are taken together leave as they do one by one, for any mix of sources and with any late edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that nobody foresaw, and what brings them about: the smallest part of what was tried."""
+"""Unforeseen faults, and their causes: the smallest part of what was tried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_REASON: Final = 500
 def is_foreseen(error: BaseException) -> bool:
     """Whether opening again, or a person, deals with an error: it is not the fault of a record or a plan.
 
-    A full disk and a lack of memory are such errors. A panic of native code is a `BaseException` that nobody foresaw.
+    A full disk and a lack of memory are such errors. A panic of native code is a `BaseException` outside of the typed errors.
     """
     if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, OSError)):
         return True

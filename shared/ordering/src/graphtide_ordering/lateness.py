@@ -1,7 +1,7 @@
-"""How much later than a newer edge an edge of a stream in services may come where nobody says so.
+"""The default lateness of a stream in services: how much later than a newer edge an edge may come.
 
 Producers that run beside each other send edges of one moment in any order. Without a lateness the first edge that is taken
-makes an edge of another producer late that is a millisecond older. With `low-latency` edges go on at once, and none waits.
+makes an edge of another producer late that is a millisecond older. With `low-latency` edges pass at once, and none waits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Batches in order as ordered records: bounded in edges and bytes, and none with edges of two epochs.
 
-Edges are numbered as they come, deletions not. Where preprocessing left some of a stretch out that nobody wants, those count as
+Edges are numbered as they come, deletions not. Where preprocessing left unwanted edges of a stretch out, those count as
 having come after the others.
 An epoch other than the first begins with a record without edges, so that who reads learns of it before there is an edge.
 A heartbeat carries the watermark while no edge goes out (`graphtide_ordering.heartbeats`).

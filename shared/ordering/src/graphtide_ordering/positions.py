@@ -1,4 +1,4 @@
-"""Where to go on in each partition after a crash, and what has to be known there.
+"""Where to continue in each partition after a crash, and what has to be known there.
 
 The position of a partition is that of its oldest record with a waiting edge, or the next one to read. An edge waits if
 and only if its time is past the watermark: late ones are not past it, and what the watermark reached has gone. So with the
@@ -26,7 +26,7 @@ FORM: Final = 1
 """Number of the form of what is remembered while a stream is in its first epoch."""
 
 FORM_OF_EPOCHS: Final = 2
-"""The same afterwards, so that a version that knows no epochs does not go on with one; other numbers are refused."""
+"""The same afterwards, so that a version that knows no epochs does not continue from one; other numbers are refused."""
 
 _Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -86,7 +86,7 @@ class PartitionPosition:
     ordinal: int = 0
 
     def __post_init__(self) -> None:
-        """Start with nothing that waits."""
+        """Start without waiting edges."""
         self._waiting: deque[_Waiting] = deque()
 
     def read(self, offset: int, ordinals: int, newest: int | None) -> None:
@@ -106,7 +106,7 @@ class PartitionPosition:
         self._waiting.clear()
 
     def position(self, stream_progress: StreamProgress, ordered: int, numbered: int, sources: dict[str, int]) -> Position:
-        """Return where to go on, now that the stream stands so."""
+        """Return where to continue from this progress of the stream."""
         self.forget(stream_progress.watermark)
         first = self._waiting[0] if self._waiting else _Waiting(self.next, 0, self.ordinal)
         remembered = Remembered(

@@ -1,7 +1,7 @@
 """How far the sources of a stream have come, and what time that leaves the watermark.
 
 A source is a producer that names itself, or else a partition. The watermark waits for the slowest source that is not idle. It
-waits, too, for a partition with known records of which none was read yet. Cost: O(sources) a record where there
+waits, too, for a partition with known records until one of them is read. Cost: O(sources) a record where there
 are several.
 """
 
@@ -82,7 +82,7 @@ class Progress:
     def bound_for(self, name: str, partition: int) -> int | None:
         """Return what the watermark may count with while a record of this source is taken, before its own times count.
 
-        None where they count one by one, because there is no other source: what is out of order within the record is late then.
+        None where they count one by one, since no other source exists: what is out of order within the record is late then.
         """
         is_alone = len(self._sources) == (name in self._sources) and self._unheard <= {partition}
         if is_alone and self._leads(name):
@@ -139,7 +139,7 @@ class Progress:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether there is nobody to wait for."""
+        """Whether it waits for no source."""
         return not self._sources and not self._unheard
 
     def of_partition(self, partition: int) -> dict[str, int]:

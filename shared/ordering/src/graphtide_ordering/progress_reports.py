@@ -1,7 +1,7 @@
 """Read the progress of a stream, as its sequencer committed it last, for observers.
 
-The built-in sequencer keeps it beside its positions, the job on Spark in the mark of its last turn. A stream has one or the
-other.
+The built-in sequencer keeps it beside its positions, the job on Spark in the mark of its last micro-batch. A stream has one
+or the other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Mark(msgspec.Struct, frozen=True, rename={"stream_progress": "figures"}):
-    """The mark of a turn, as far as it is needed here."""
+    """The mark of a micro-batch, as far as it is needed here."""
 
     stream_progress: StreamProgress = StreamProgress()
 
@@ -37,12 +37,12 @@ def sequencer_of(topics: Topics, stream: StreamName) -> str:
 
 
 def micro_batches_of(topics: Topics, stream: StreamName) -> str:
-    """Return the group that marks the turns of a stream in its ordered topic."""
+    """Return the group that marks the micro-batches of a stream in its ordered topic."""
     return f"{topics.prefix}.preprocess.{stream}"
 
 
 def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress | None:
-    """Return how a stream stands; None if nobody has put any of it in order. What cannot be read counts as not there.
+    """Return the progress of a stream; None if none of it was ever put in order. What cannot be read counts as absent.
 
     A merged stream has the progress of each of its sources instead: None.
 

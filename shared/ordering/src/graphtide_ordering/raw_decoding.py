@@ -43,7 +43,7 @@ FORGET_AFTER: Final = 10_000
 """Edges after which a list of attributes begins anew if it is full: names that are gone make room for others."""
 
 MAX_AHEAD_SECONDS: Final = 300.0
-"""How far ahead of the clock an edge may be where nobody says otherwise: clocks of senders differ by less."""
+"""How far ahead of the clock an edge may be by default: clocks of senders differ by less."""
 
 _COLUMNS: Final = frozenset({"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"})
 _OF_EDGES: Final = frozenset({"src", "dst", "label"})
@@ -55,7 +55,7 @@ class Ahead:
     """How far ahead of the clock an edge may be.
 
     One edge in the far future would take the watermark along, and every edge after it would be late for good. The clock is the
-    time at which the log took the raw record, so every reader of the record decides alike.
+    time when the log took the raw record, so every reader of the record decides alike.
 
     Attributes:
         unit: what a tick of the stream's time is.
@@ -143,7 +143,7 @@ class RawDecoder:
         self._edges = self.left_out = 0
 
     def read(self, names: Iterable[str]) -> None:
-        """Decode these attributes, whatever others there are: patterns read them."""
+        """Decode these attributes, beside any others: patterns read them."""
         self._read = frozenset(names) - _COLUMNS - {_TYPE}
         self._attributes |= dict.fromkeys(sorted(self._read))
 
@@ -180,7 +180,7 @@ class RawDecoder:
             return self._without_those_that_fail(group, ordinal)
 
     def _without_those_that_fail(self, group: RawGroup, ordinal: int) -> Decoded:
-        """Read a group on which the decoder failed: records on which it fails by themselves become dead letters."""
+        """Read a group that the decoder failed on: records that fail by themselves become dead letters."""
 
         def fault(members: Sequence[Member]) -> str | None:
             try:

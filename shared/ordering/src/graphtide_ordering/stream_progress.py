@@ -33,7 +33,7 @@ class Counted(msgspec.Struct, frozen=True):
         return Counted(self.read + more.read, self.late + more.late, self.future + more.future)
 
     def recently(self, more: Counted) -> Counted:
-        """Return the sums, in which what is long ago counts less."""
+        """Return the sums; what is long ago counts less in them."""
         found = self.plus(more)
         while found.read > 2 * RECENT:
             found = Counted(found.read // 2, found.late // 2, found.future // 2)
@@ -49,7 +49,7 @@ class StreamProgress(msgspec.Struct, frozen=True):
         newest: time of the newest edge that was taken in the epoch; None before the first.
         counted: edges of the epoch.
         recent: the last of them.
-        lateness: ticks by which an edge may come later than a newer one; None where an older version wrote this.
+        lateness: most ticks that an edge may come later than a newer one; None where an older version wrote this.
         left_out: names of attributes that lately found no room, since the stream has too many that no pattern reads.
     """
 

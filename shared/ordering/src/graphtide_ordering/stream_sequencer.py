@@ -1,4 +1,4 @@
-"""The order of one stream, out of raw records of many partitions, so that it can go on after a crash as if there had been none.
+"""The order of one stream, out of raw records of many partitions, so that it can continue after a crash as if without one.
 
 Edges leave in the order of (time, arrival). The watermark is how far the slowest source is, less the lateness; it goes further
 by itself in three cases: when all sources are idle, past everything; under a live clock from then on, by the time that passed
@@ -10,11 +10,11 @@ Why no edge is lost and none goes twice:
    `Remembered` holds. So the state after a crash is that after some commit, and what was read since then did not happen.
 2. At a commit with watermark W, an edge read before has gone out, was dropped as a duplicate or was rejected if its time is
    at most W, and waits if it is greater. For the watermark alone lets edges go, all of one time together, and an edge is late
-   only if it is before the watermark, which never goes back. The cases in which it goes further by itself are no exception:
-   they move the watermark first.
+   only if it is before the watermark, which never goes back. When it goes further by itself, the same holds:
+   those cases move the watermark first.
 3. After a crash, records from the position to `next` are read again (`replay`). Edges up to W are dropped, with all letters:
-   the commit had them. The others wait again. Then reading goes on at `next`.
-4. Nothing waits before the position, so nothing that waits is missed.
+   the commit had them. The others wait again. Then reading continues at `next`.
+4. No edge waits before the position, so no waiting edge is missed.
 
 A stream has epochs. A reset, which is a raw record, ends the one that it names if that is the current one: the watermark goes
 as far as the newest edge, so that all that waits goes out, and then everything that was known of times is forgotten. The next
@@ -76,11 +76,11 @@ class Ordering:
     """How a stream is put in order.
 
     Attributes:
-        lateness: ticks by which an edge may come later than one that is newer.
+        lateness: most ticks that an edge may come later than one that is newer.
         idle_seconds: a source that is silent for so long is not waited for.
         most_pending: edges that may wait.
         ahead: how far ahead of the clock an edge may be; None is any time.
-        live: ticks of a second by which time goes on while all sources are idle; 0 lets it stand still until an edge comes.
+        live: ticks of a second that time advances by while all sources are idle; 0 lets it stand still until an edge comes.
     """
 
     lateness: int = 0
@@ -127,7 +127,7 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
         epoch: of the stream.
         counted: edges of the epoch, as in `StreamProgress`.
         recent: the last of them.
-        numbered: edges of the stream that were let go, deletions not counted.
+        numbered: edges of the stream that were released, deletions not counted.
     """
 
     places: dict[str, tuple[int, int]] = {}
@@ -216,7 +216,7 @@ class StreamSequencer:
 
     @property
     def numbered(self) -> int:
-        """Edges of the stream that were let go so far, deletions not counted: the number of the next one."""
+        """Edges of the stream released so far, deletions not counted: the number of the next one."""
         return self._numbered
 
     def count_out(self, edges: int) -> None:
@@ -260,7 +260,7 @@ class StreamSequencer:
             self._wait_again(decoded.edges)
 
     def open(self, unread: set[int], now: float) -> None:
-        """Go on after the last `replay`; `unread` are the partitions that have more records."""
+        """Continue after the last `replay`; `unread` are the partitions that have more records."""
         self._hold()
         for partition, found in self._again.items():
             self._partitions[partition].next = found.next
@@ -281,7 +281,7 @@ class StreamSequencer:
         self.take_decoded(decoded, now)
 
     def read(self, attributes: Iterable[str]) -> None:
-        """Keep these attributes of the records to come, whatever others there are: patterns read them."""
+        """Keep these attributes of later records, beside any others: patterns read them."""
         self._decoder.read(attributes)
 
     def lay_out(self, attributes: Sequence[str]) -> None:
@@ -307,7 +307,7 @@ class StreamSequencer:
             rejected += self._take(decoded, pieces, row, now)
             taken, row = taken + together, pieces[-1].end
         self._count(read, rejected)
-        # A record's letters stand together, whatever it was read with.
+        # A record's letters stand together, with any records it was read with.
         self._output.rejected += sorted(rejected, key=lambda each: each.piece.record.offset)
 
     def look_around(self, as_of: float, *, at_end: bool) -> None:
@@ -327,7 +327,7 @@ class StreamSequencer:
             self._set_bound(self._progress.bound)
 
     def _passed(self, as_of: float) -> int:
-        """Return by how many ticks a live clock goes on past the newest edge, when all sources are idle."""
+        """Return how many ticks a live clock runs past the newest edge, when all sources are idle."""
         ordering = self._ordering
         seconds = as_of - self._progress.heard - ordering.idle_seconds
         return max(0, int(seconds * ordering.live) - ordering.lateness) if ordering.live else 0
@@ -367,7 +367,7 @@ class StreamSequencer:
     def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
         """Become, from the start, who was frozen: as if there had been no break.
 
-        `waiting` are the edges of all records, in the order in which they were taken, with waiting edges.
+        `waiting` are the edges of all records with waiting edges, in the order of arrival.
         """
         self._start(frozen.epoch)
         self._output.stretches = [Stretch(frozen.epoch)]
@@ -405,7 +405,7 @@ class StreamSequencer:
         self._progress.open(self._partitions, None, now)
         for place in self._partitions.values():
             place.forget_all()
-        self.traces.let_all_go()
+        self.traces.release_all()
         if self._duplicates is not None:
             self._duplicates = Duplicates(*self._windows)
 
@@ -429,7 +429,7 @@ class StreamSequencer:
         """Return how many of the next records of a source follow each other so that none is late for those before it.
 
         Of records of one edge, that is so while none is earlier than those before it less the lateness: what they let the
-        watermark rise to is no later. They leave in the same order then, taken one by one or at once.
+        watermark rise to is not later. They leave in the same order then, taken one by one or at once.
         """
         first = pieces[taken]
         end, reached = first.end, MIN_EVENT_TIME if first.newest is None else first.newest
@@ -499,7 +499,7 @@ class StreamSequencer:
         return late
 
     def _release(self, batch: EdgeBatch | None) -> None:
-        """Add to the output what is no duplicate."""
+        """Add to the output what is not a duplicate."""
         if batch is None or not len(batch):
             return
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)

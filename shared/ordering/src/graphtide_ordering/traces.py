@@ -58,8 +58,8 @@ class Traces:
             record = TracedRecord(first, first + ordinals, newest, traceparent or "")
             self._records = tuple(sorted((*self._records, record)))
 
-    def let_all_go(self) -> None:
-        """Note that what comes from these records waits no longer, whatever its time: an epoch is over."""
+    def release_all(self) -> None:
+        """Note that what comes from these records waits no longer, at any time: an epoch is over."""
         self._records = tuple(each._replace(newest=MIN_EVENT_TIME) for each in self._records)
 
     def forget(self, watermark: int | None) -> None:
@@ -68,7 +68,7 @@ class Traces:
             self._records = tuple(each for each in self._records if each.newest > watermark)
 
     def among(self, batches: Iterable[EdgeBatch]) -> list[TracedRecord]:
-        """Return the records that edges of the batches come from, in the order in which those first go out."""
+        """Return the records that edges of the batches come from, ordered by the first edge of each that goes out."""
         if not self._records:
             return []
         return list(dict.fromkeys(run.record for batch in batches for run in self.runs(batch.ordinals)))

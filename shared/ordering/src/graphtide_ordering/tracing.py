@@ -1,4 +1,4 @@
-"""Traces on their way through the sequencer: a span for a transaction with traced edges, and where each edge goes on from."""
+"""Traces on their way through the sequencer: a span for a transaction with traced edges, and where each edge continues from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where merging goes on in one of the ordered topics that it reads, and what has to be known there."""
+"""Where merging continues in one of the ordered topics that it reads, and what has to be known there."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class MergedPosition(msgspec.Struct, frozen=True):
     Attributes:
         rows: edges of the record at the position that have gone out.
         epoch: of the source, of what comes next.
-        reached: nothing that comes next in that epoch is earlier.
+        reached: least time of what comes next in that epoch.
         ordered: how many edges of the merged stream went out.
-        numbered: those of them that are no deletions.
-        passed: epoch and time of the merged stream; nothing that is earlier may go out.
+        numbered: those of them that are not deletions.
+        passed: epoch and time of the merged stream; earlier edges must not go out.
         form: see `FORM`.
     """
 
@@ -41,7 +41,7 @@ class MergedPosition(msgspec.Struct, frozen=True):
 
     @property
     def instant(self) -> Instant:
-        """Nothing that the source gives next is earlier."""
+        """The least instant of what the source gives next."""
         return Instant(self.epoch, self.reached)
 
     def at(self, offset: int) -> Position:

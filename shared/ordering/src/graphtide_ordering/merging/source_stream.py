@@ -92,7 +92,7 @@ class _Waiting(NamedTuple):
 
     @property
     def reported(self) -> Instant:
-        """Nothing that comes after it in the stream is earlier, as it says."""
+        """The least instant of what comes after it in the stream, as it says."""
         header = self.header
         return START if header is None else Instant(header.epoch, max(header.last_ts, header.watermark))
 
@@ -119,11 +119,11 @@ class SourceStream:
         self._decoder = decoder
         self._waiting: deque[_Waiting] = deque()
         self._bytes = self._edges = 0
-        self._aside: list[Refused] = []
+        self._refused: list[Refused] = []
         self._reached = self._reported = START
 
     def start_at(self, offset: int, rows: int = 0, reached: Instant = START) -> None:
-        """Go on at an offset, so many edges into the record there; nothing that comes is earlier than `reached`."""
+        """Continue at an offset, so many edges into the record there; later edges are not earlier than `reached`."""
         self.next, self.place = offset, rows
         self._reached = self._reported = reached
 
@@ -162,7 +162,7 @@ class SourceStream:
     def take(self, record: Record) -> None:
         """Take the next record of the stream."""
         if record.offset != self.next and not self._waiting:
-            # What stood there was let go, with what had gone out of it, or is the mark of a transaction.
+            # That record was released, with what had gone out of it, or it was the mark of a transaction.
             self.place = 0
         waiting = self._checked(record)
         self._waiting.append(waiting)
@@ -172,7 +172,7 @@ class SourceStream:
         self.next = record.offset + 1
 
     def open(self, passed: Instant) -> list[RejectedRecord]:
-        """Bring the next edges to hand, if there are some; return what turns out to be of no use on the way.
+        """Bring the next edges to hand, if there are some; return what proves useless on the way.
 
         Edges before `passed` are: the merged stream is there already.
         """
@@ -180,7 +180,7 @@ class SourceStream:
         while self.head is None and self._waiting:
             batch = self._decoded(self._waiting[0], passed)
             if batch is None:
-                rejected += self._let_go()
+                rejected += self._release()
             else:
                 self.head = batch
         return rejected
@@ -188,7 +188,7 @@ class SourceStream:
     def go_on(self, place: int) -> list[RejectedRecord]:
         """Release the edges before a place; return the rejected part of their record, if they were the last."""
         self.place = place
-        return self._let_go() if place == len(self.times) else []
+        return self._release() if place == len(self.times) else []
 
     def _checked(self, record: Record) -> _Waiting:
         try:
@@ -203,18 +203,18 @@ class SourceStream:
     def _decoded(self, waiting: _Waiting, passed: Instant) -> EdgeBatch | None:
         """Return the edges of a record, with `place` at the first that goes out; None if none does."""
         header, value = waiting.header, waiting.record.value or b""
-        self._aside = list(waiting.refused)
+        self._refused = list(waiting.refused)
         if header is None or not header.records:
             return None
         try:
             batch, bad = self._decoder.decode(value)
         except UnreadableStreamError as error:
-            self._aside.append(Refused(ErrorCode.MALFORMED, str(error), value))
+            self._refused.append(Refused(ErrorCode.MALFORMED, str(error), value))
             return None
-        self._aside += bad
+        self._refused += bad
         self.times = batch.ts
         if self.times != sorted(self.times):
-            self._aside.append(Refused(ErrorCode.MALFORMED, "its edges are in no order of time", value))
+            self._refused.append(Refused(ErrorCode.MALFORMED, "its edges are not in order of time", value))
             return None
         self.place += self._late(header, passed, value)
         if self.place >= len(self.times):
@@ -224,7 +224,7 @@ class SourceStream:
         return batch
 
     def _late(self, header: OrderedHeader, passed: Instant, value: bytes) -> int:
-        """Return how many edges from the place on come too late, after putting them aside."""
+        """Return how many edges from the place on come too late, after rejecting them."""
         times = self.times
         if self.place >= len(times) or Instant(header.epoch, times[self.place]) >= passed:
             return 0
@@ -233,15 +233,15 @@ class SourceStream:
             f"{late} of its {len(times)} edges are earlier than what has gone out of the merged stream: epoch {passed.epoch}, "
             f"time {passed.ts}; streams that are merged are reset together"
         )
-        self._aside.append(Refused(ErrorCode.LATE, reason, value))
+        self._refused.append(Refused(ErrorCode.LATE, reason, value))
         return late
 
-    def _let_go(self) -> list[RejectedRecord]:
+    def _release(self) -> list[RejectedRecord]:
         """Release the first record; return its rejected part."""
         first = self._waiting.popleft()
         self._bytes -= first.size
         self._edges -= 0 if first.header is None else first.header.records
         self._reached = max(self._reached, first.reported)
-        rejected = [RejectedRecord(first.record, refused) for refused in self._aside]
-        self.head, self.times, self.traced, self.place, self._aside = None, [], (), 0, []
+        rejected = [RejectedRecord(first.record, refused) for refused in self._refused]
+        self.head, self.times, self.traced, self.place, self._refused = None, [], (), 0, []
         return rejected

@@ -1,8 +1,8 @@
 """One stream out of several that are in order each: their edges by (epoch, time, name of the stream), then as each has them.
 
-That order follows from the streams alone, whatever of them was read first. An edge goes out when every other stream is known to
+That order follows from the streams alone, not from the order of reading. An edge goes out when every other stream is known to
 be past it. A stream's progress is its next edge, or else the watermark of its last record, edge or heartbeat: what
-comes next is no earlier. So at a time T of a stream that is waited for, edges before T go out, and those at T of streams whose
+comes next is not earlier. So at a time T of a stream that is waited for, edges before T go out, and those at T of streams whose
 names sort before. A stream in a later epoch is past all edges of the earlier one; so an epoch begins when all have begun it.
 
 Why no edge is lost and none goes twice: what goes out is a prefix of that order, and is committed with how much of each stream
@@ -118,7 +118,7 @@ class StreamMerger:
 
     @property
     def numbered(self) -> int:
-        """Edges that were let go so far, deletions not counted: the number of the next one."""
+        """Edges released so far, deletions not counted: the number of the next one."""
         return self._numbered
 
     @property
@@ -193,7 +193,7 @@ class StreamMerger:
         self._output.stretches.append(Stretch(epoch, begins=True, number=self._numbered))
 
     def _bounds(self, source: SourceStream) -> Iterator[int]:
-        """Yield for each stream that has nothing at hand the time from which on edges of another wait for it."""
+        """Yield, for each stream without an edge at hand, the time since which edges of another wait for it."""
         for other in self._sources.values():
             if other.head is not None or other.reached.epoch != source.reached.epoch:
                 continue
@@ -223,7 +223,7 @@ class StreamMerger:
                     self._output.traces.note(run.traceparent, first, count, source.times[rows[-1]])
 
     def _number(self, taken: Merged) -> None:
-        """Let the ordinals of edges be their places, by which traces know them."""
+        """Let the ordinals of edges be their places, as traces know them."""
         first = self._placed - taken.edges
         for stretch in taken.stretches:
             for number, batch in enumerate(stretch.batches):
