@@ -38,7 +38,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "write fullnameOverride, such as fullnameOverride: graphtide",
     ),
     "no brokers": ({"kafka": {"bootstrap": ""}}, "write the brokers to ask first"),
-    "brokers without a port": ({"kafka": {"bootstrap": "kafka"}}, "which is no host:port: write such as"),
+    "brokers without a port": ({"kafka": {"bootstrap": "kafka"}}, "which is not host:port: write such as"),
     "SASL without a Secret": (
         {"kafka": {"sasl": {"enabled": True}}},
         "make a Secret with the keys username and password, and write its name to kafka.sasl.existingSecret",
@@ -60,7 +60,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
     "a cluster without nodes": ({"redis": {"mode": "cluster"}}, "write where its nodes or sentinels are, such as redis.nodes"),
     "a node without a port": (
         {"redis": {"mode": "cluster", "nodes": ["redis-0"]}},
-        "which is no host:port: write such as redis-0",
+        "which is not host:port: write such as redis-0",
     ),
     "a primary without a name": (
         {"redis": {"mode": "sentinel", "nodes": ["redis-0:26379"]}},
@@ -88,7 +88,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         {"redis": {"auth": {"usernameKey": "username"}}},
         "write its name to redis.auth.existingSecret",
     ),
-    "nobody could call": ({"access": {"existingSecret": ""}}, "write its name to access.existingSecret, or set access.oidc"),
+    "no caller has access": ({"access": {"existingSecret": ""}}, "write its name to access.existingSecret, or set access.oidc"),
     "half an issuer": (
         {"access": {"oidc": {"issuer": "https://id"}}},
         "access.oidc.issuer needs access.oidc.audience and access.oidc.jwksUrl",
@@ -160,23 +160,23 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         {"roundTrip": {"existingSecret": ""}},
         "write the Secret that has it to roundTrip.existingSecret",
     ),
-    "a round trip that nobody puts in order": (
+    "a round trip that no service puts in order": (
         {"sequencer": {"settings": {"elsewhere": ["round_trip"]}}},
-        "nobody puts roundTrip.stream (round_trip) in order",
+        "no service puts roundTrip.stream (round_trip) in order",
     ),
     "an Ingress without a host": (
         {"ingestion": {"ingress": ON}},
         "write such as ingestion.ingress.host: graphtide.example.org",
     ),
     "an HTTPRoute without a Gateway": ({"adminApi": {"httpRoute": ON}}, "write adminApi.httpRoute.parentRefs"),
-    "figures that nobody may read": (
+    "metrics that no pod may read": (
         {"monitoring": {"serviceMonitor": ON}},
         "write who may, such as networkPolicy.monitoring: [{namespaceSelector:",
     ),
     "a digest that is none": ({"image": {"digest": "latest"}}, "write sha256: and 64 hexadecimal digits"),
     "a quantity that is none": (
         {"planner": {"resources": {"limits": {"memory": "512mb"}}}},
-        'planner.resources.limits.memory is "512mb", which is no quantity of Kubernetes: write such as 500m of cpu, or 512Mi',
+        'planner.resources.limits.memory is "512mb", which is not a quantity of Kubernetes: write such as 500m of cpu',
     ),
     "a quantity of a matcher that is none": (
         {"matchers": {"timing": {"resources": {"requests": {"cpu": "two"}}}}},
@@ -220,7 +220,7 @@ ALONE: dict[str, tuple[dict[str, Any], str]] = {
     "a word that is not among those known": ({"profile": "fast"}, "value must be one of 'throughput', 'low-latency'"),
     "a stream's name that is none": ({"streams": {"names": ["Flows"]}}, "'Flows' does not match pattern"),
     "a prefix that is none": ({"topicPrefix": "a.b"}, "'a.b' does not match pattern"),
-    "a variable of nobody": (
+    "a variable of no service": (
         {"telemetry": {"variables": {"HTTP_PROXY": "x"}}},
         "'HTTP_PROXY' does not match pattern",
     ),
@@ -256,7 +256,7 @@ def test_what_goes_together_is_taken(values: dict[str, Any]) -> None:
 
 
 def test_what_does_not_go_together_is_refused_in_words_and_each_rule_has_a_case(subtests: pytest.Subtests) -> None:
-    """The words of a message that stand in it whatever the values are those of some case's refusal."""
+    """Each message stands in some case's refusal, but for the values in it."""
     for name, (values, said) in TOGETHER.items():
         with subtests.test(name):
             assert said in refusal(values)

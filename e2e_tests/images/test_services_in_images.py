@@ -71,7 +71,7 @@ def builder(tmp_path_factory: pytest.TempPathFactory) -> Builder:
 
 
 class Container:
-    """A command in an image, with the variables that it is told and the folders that it is given to write to."""
+    """A command in an image, with the variables and the writable folders that it is given."""
 
     def __init__(
         self, image: Image, folder: Path, command: list[str], configured: Mapping[str, str], mounts: Mapping[str, Path]
@@ -106,13 +106,13 @@ def answers(url: str, status: int) -> bool:
 def assert_starts_and_ends(
     image: Image, folder: Path, service: str, configured: Mapping[str, str], mounts: Mapping[str, Path] = NOTHING
 ) -> None:
-    """Check that it lives, is not ready without Kafka, and ends when it is told to."""
+    """Check that it lives, is not ready without Kafka, and ends on SIGTERM."""
     prefix, port = f"GRAPHTIDE_{service.upper()}_", configured.get("PORT") or configured["HEALTH__PORT"]
     variables = {prefix + name: value for name, value in {"KAFKA__BOOTSTRAP": NOWHERE, **configured}.items()}
     with running(image, folder, [f"graphtide-{service.replace('_', '-')}"], variables, mounts) as container:
         process = container.process
-        is_told: Callable[[], str] = container.output.read_text
-        wait_until(lambda: process.poll() is not None or answers(f"http://127.0.0.1:{port}/livez", 200), PATIENCE, is_told)
+        output: Callable[[], str] = container.output.read_text
+        wait_until(lambda: process.poll() is not None or answers(f"http://127.0.0.1:{port}/livez", 200), PATIENCE, output)
         assert process.poll() is None, container.output.read_text()
         assert answers(f"http://127.0.0.1:{port}/readyz", 503)
         status = Path(f"/proc/{process.pid}/status").read_text()
@@ -163,7 +163,7 @@ def test_a_service_that_nobody_could_call_says_what_to_set(services: Image, tmp_
     name = f"graphtide-{service.replace('_', '-')}"
     status, configured = ended(services, tmp_path, name)
     assert (status, len(configured.splitlines())) == (1, 1)
-    assert configured.startswith(f"{name}: nobody could call: set GRAPHTIDE_{service.upper()}_API_KEYS")
+    assert configured.startswith(f"{name}: no caller has access: set GRAPHTIDE_{service.upper()}_API_KEYS")
 
 
 def test_the_command_line_is_there_and_spark_is_not(services: Image, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_pages_of_other_sites_may_not(http: httpx2.Client, origin: str) -> None:
 
 @pytest.mark.parametrize("origin", ["*", "ui.example", "https://ui.example/app", "ftp://ui.example", "https://", "null"])
 def test_what_is_not_an_origin_is_refused_as_a_setting(origin: str) -> None:
-    with pytest.raises(ValueError, match="is no origin of pages"):
+    with pytest.raises(ValueError, match="is not an origin of pages"):
         AdminApiSettings(insecure=True, cors_origins=[origin])
 
 

@@ -481,7 +481,7 @@ def test_what_a_browser_sends_for_another_site_is_not_taken() -> None:
 
 
 def test_a_service_without_keys_lets_no_caller_in() -> None:
-    with pytest.raises(FatalError, match="nobody could call"):
+    with pytest.raises(FatalError, match="no caller has access"):
         bootstrap(MemoryLog(), Settings())
 
 

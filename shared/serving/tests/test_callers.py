@@ -100,7 +100,7 @@ def test_a_caller_is_known_by_any_of_several_ways(key: rsa.RSAPrivateKey) -> Non
 
 
 def test_nobody_is_let_in_by_forgetting_to_say_who_may() -> None:
-    with pytest.raises(FatalError, match="nobody could call"):
+    with pytest.raises(FatalError, match="no caller has access"):
         AccessSettings().authentication()
     with pytest.raises(FatalError, match="no scope cook"):
         AccessSettings(api_keys=[KeySettings(name="a", hash="0" * 64, scopes=["cook"])]).authentication()

@@ -18,7 +18,7 @@ PROMPT = Patience(Backoff(0.0))
 
 
 class Scripted:
-    """A worker that does in each round what the next of its acts does, and is then told to end."""
+    """A worker that does in each round what the next of its acts does, and then stops."""
 
     name = "scripted"
 

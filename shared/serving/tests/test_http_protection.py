@@ -1,4 +1,4 @@
-"""Whoever sends slowly, too much, without a key or for another site costs a service little, and shuts nobody out."""
+"""A client that sends slowly, too much, without a key or for another site costs a service little, and shuts no other out."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def trickled(connection: Raw) -> bytes:
             return connection.answer(0.05)
         except TimeoutError:
             continue
-    pytest.fail("nobody minds")
+    pytest.fail("the connection is not cut off")
 
 
 def resident() -> int:
@@ -225,7 +225,7 @@ def test_a_head_that_two_servers_may_read_differently_is_refused_and_ends_the_co
     request_: bytes, *, at_once: bool
 ) -> None:
     with serving() as (_, url), raw(url) as connection:
-        # What follows would be a request of somebody else's making.
+        # The rest would be another request, made by an attacker.
         whole = request_ + b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
         for part in [whole] if at_once else [whole[:30], whole[30:90], whole[90:]]:
             connection.send(part)
@@ -318,7 +318,7 @@ def test_one_request_alone_finds_room_for_as_much_as_it_holds_at_once() -> None:
     assert asyncio.run(story()) == 100
 
 
-def test_health_is_told_while_every_thread_is_taken() -> None:
+def test_health_is_served_while_every_thread_is_taken() -> None:
     with serving(authentication=Anyone()) as (service, url), ExitStack() as stack:
         for _ in range(45):
             stack.enter_context(raw(url)).send(b"GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -366,11 +366,11 @@ def test_a_browser_that_asks_for_another_site_is_refused() -> None:
 
 
 def test_any_name_is_taken_where_that_is_said() -> None:
-    assert refusal(host="whatever.example") == 421
-    assert refusal(served="*", host="whatever.example") is None
+    assert refusal(host="any.example") == 421
+    assert refusal(served="*", host="any.example") is None
 
 
-def test_health_of_a_worker_is_told_by_its_address_and_not_by_a_strangers_name() -> None:
+def test_health_of_a_worker_is_served_by_its_address_and_not_by_a_strangers_name() -> None:
     with health(HealthSettings(), list, list) as url:
         assert httpx2.get(f"{url}/livez").status_code == 200
         assert httpx2.get(f"{url}/livez", headers={"Host": "10.0.0.7:8082"}).status_code == 200
@@ -450,7 +450,7 @@ def test_a_port_that_somebody_has_is_one_line() -> None:
 
 
 def _asks(port: int) -> bool:
-    """Send a request, and wait for no answer; False if nobody listens yet."""
+    """Send a request, and do not wait for the answer; False if no server listens yet."""
     try:
         with raw(f"http://127.0.0.1:{port}") as connection:
             connection.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

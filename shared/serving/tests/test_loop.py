@@ -67,7 +67,7 @@ class Failing:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_worker_is_opened_again_whatever_ended_it(error: BaseException, call: str) -> None:
+def test_a_worker_is_opened_again_however_it_ended(error: BaseException, call: str) -> None:
     worker = Failing(error, call)
     run(worker, worker.stop, PROMPT)
     assert (worker.opened, worker.rounds) == (2, 3)

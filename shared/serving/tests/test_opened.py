@@ -12,7 +12,7 @@ from graphtide_serving.opened import close_all, opened
 ROOT = Path(__file__).parents[3]
 OTHERS = {
     "services/preprocess/src/graphtide_preprocess/application/committing.py": "a writer that Spark calls, and nothing opens",
-    "shared/log/src/graphtide_log/kafka/transactor.py": "its owner opens it, and must not go on without",
+    "shared/log/src/graphtide_log/kafka/transactor.py": "its owner opens it, and must not continue without",
     "shared/serving/src/graphtide_serving/opened.py": "says it for all workers",
 }
 """What says by itself that something is not open, and why."""

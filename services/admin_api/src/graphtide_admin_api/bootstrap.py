@@ -60,7 +60,7 @@ def admin_api(settings: AdminApiSettings, log: Log | None = None) -> FastAPI:
     """Return the application, on the log that the settings name unless another is given; its life runs its workers.
 
     Raises:
-        FatalError: no caller could be known: neither keys nor a provider of tokens are given.
+        FatalError: no caller has access: neither keys nor a provider of tokens are given.
     """
     return assemble(settings, log or KafkaLog(settings.kafka.connection("graphtide-admin-api"))).app
 

@@ -122,7 +122,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     """Put the service together over a log; the topics that control a deployment are made if they are not there.
 
     Raises:
-        FatalError: no caller could be known: neither keys nor a provider of tokens are given.
+        FatalError: no caller has access: neither keys nor a provider of tokens are given.
     """
     time = clock or SystemClock()
     limits = HttpLimits(most_body_bytes=settings.most_body_bytes)

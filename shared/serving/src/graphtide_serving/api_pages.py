@@ -217,7 +217,7 @@ def _table(title: str, rows: Iterable[list[str]]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return paragraphs, in which words in backticks are code."""
+    """Return paragraphs; words in backticks are code."""
     return "".join(f"<p>{_line(part)}</p>" for part in text.split("\n\n") if part.strip())
 
 

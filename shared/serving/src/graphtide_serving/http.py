@@ -123,7 +123,7 @@ def problem_of(error: GraphtideError) -> ProblemError:
         case InvalidQueryError():
             return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", str(error))
         case FatalError():
-            return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "the service cannot go on; see its log")
+            return ProblemError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "the service cannot continue; see its log")
         case _:
             return ProblemError(HTTPStatus.BAD_REQUEST, "bad-request", str(error))
 
@@ -144,7 +144,7 @@ def answer_with_problems(app: FastAPI) -> None:
         where = ".".join(str(part) for part in first["loc"])
         detail = f"{where}: {first['msg']}"
         if first["type"] == "json_invalid":
-            detail = f"the body is no JSON: {first['ctx']['error']}"
+            detail = f"the body is not JSON: {first['ctx']['error']}"
         # What was given may hold what no text in UTF-8 can.
         detail = detail.encode(errors="backslashreplace").decode()
         return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", detail).response()

@@ -1,11 +1,11 @@
 """The loop around every service's work: rounds, retries with back-off, a graceful end.
 
 The one place that catches the errors of work. However a worker ends, it is closed and opened again after a while, so that it
-goes on from what it committed and from nothing else; until then it is not ready, and the log says why. How long a while depends
-on what ended it:
+continues from what it committed and from nothing else; until then it is not ready, and the log says why. The wait depends on
+what ended it:
 
 * What may pass by itself: short.
-* What a person has to mend, or nobody foresaw: longer, since trying costs the others something.
+* What a person has to mend, or an unforeseen error: longer, since trying costs the others something.
 * Another process took its identity: longer still. The two would shut each other out in turn; should the other be gone, this one
   takes over.
 """
@@ -81,7 +81,7 @@ class Patience:
 
     Attributes:
         passing: after what may pass by itself.
-        lasting: after what a person has to mend, or nobody foresaw.
+        lasting: after what a person has to mend, or an unforeseen error.
         fenced: after another process took the identity.
         healthy_seconds: rounds without a failure for so long end a row of failures that are not passing.
     """
@@ -99,7 +99,7 @@ class Patience:
 
 
 def run(worker: Worker, stop: Event, patience: Patience | None = None, pulse: Pulse | None = None) -> None:
-    """Do rounds until `stop` is set, opening the worker again whatever ended it. `pulse` gets a beat for every round."""
+    """Do rounds until `stop` is set, opening the worker again however it ended. `pulse` gets a beat for every round."""
     heart = pulse or Pulse(worker.name, SystemClock())
     CURRENT.set(heart)
     log = _LOG.bind(worker=worker.name)

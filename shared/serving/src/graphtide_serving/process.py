@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Workers:
-    """Workers in threads; each is opened again whatever ends it."""
+    """Workers in threads; each is opened again however it ends."""
 
     def __init__(self, workers: Iterable[Worker], stop: Event | None = None, *, stuck_seconds: float = STUCK_SECONDS) -> None:
         """Prepare; nothing runs yet. A worker without a sign of life for so many seconds counts as stuck."""

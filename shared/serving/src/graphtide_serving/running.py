@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _GRACE_SECONDS: Final = 5
 
 _END_SECONDS: Final = 25.0
-"""After this time the process ends whatever still runs in it: the sender of the signal kills it soon anyway."""
+"""After this time the process ends, even if something still runs in it: the sender of the signal kills it soon anyway."""
 
 _NOT_STARTED: Final = 3
 
@@ -50,7 +50,7 @@ def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens; who connects waits until it is served. Port 0 takes a free one.
 
     Raises:
-        PortError: somebody else has it, or it is not for everyone.
+        PortError: another process has it, or this user may not open it.
     """
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)

@@ -29,7 +29,7 @@ class Authentication(Protocol):
     """Identifies a caller by its credentials."""
 
     def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:
-        """Return who calls; None if what is shown proves nothing. Without a bearer token it asks nobody, and returns at once.
+        """Return who calls; None if the proof fails. Without a bearer token it makes no request, and returns at once.
 
         Raises:
             TransientError: the identity provider does not answer.

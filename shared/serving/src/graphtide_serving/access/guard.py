@@ -51,7 +51,7 @@ class Guard:
         """Return who calls; a ticket counts where no header says it.
 
         Raises:
-            ProblemError: nobody knows who calls, or the caller calls too often.
+            ProblemError: the caller is unknown, or calls too often.
             TransientError: the identity provider does not answer.
         """
         kind, _, token = headers.get("authorization", "").partition(" ")
@@ -126,7 +126,7 @@ def _ticket_of(scope: Scope) -> str | None:
 
 
 def caller_of(scope: Scope) -> Caller | None:
-    """Return who makes a request; None where nobody was asked for."""
+    """Return who makes a request; None where callers are not asked to log in."""
     caller: Caller | None = scope.get("state", {}).get("caller")
     return caller
 

@@ -96,7 +96,7 @@ class AccessSettings(BaseSettings):
         """Return what identifies callers.
 
         Raises:
-            FatalError: nobody could call, or a key has a scope that there is not.
+            FatalError: no caller has access, or a key has an unknown scope.
         """
         if self.insecure:
             _LOG.warning(events.AUTHENTICATION_OFF, hint="everyone who reaches this port may do everything")
@@ -114,7 +114,7 @@ class AccessSettings(BaseSettings):
         if not ways:
             prefix = self.model_config.get("env_prefix", "")
             message = (
-                f"nobody could call: set {prefix}API_KEYS, or {prefix}OIDC__ISSUER, __AUDIENCE and __JWKS_URL, "
+                f"no caller has access: set {prefix}API_KEYS, or {prefix}OIDC__ISSUER, __AUDIENCE and __JWKS_URL, "
                 f"or, for development, {prefix}INSECURE=true"
             )
             raise FatalError(message)

@@ -29,7 +29,7 @@ class Tickets:
     """Makes tickets and knows its own."""
 
     def __init__(self, clock: Clock, secret: str | None = None, seconds: int = SECONDS) -> None:
-        """Sign with a secret, or with one that nobody else has: then no other process takes the tickets."""
+        """Sign with a secret, or with a random one of its own: then no other process takes the tickets."""
         self._clock = clock
         self._secret = secret or secrets.token_urlsafe(LEAST_SECRET)
         self._seconds = seconds

@@ -88,10 +88,10 @@ class Held:
         self._has_begun = False
 
     async def take(self, size: int) -> None:
-        """Hold so many bytes more. Who holds nothing yet is refused at once where there is no room; else it is waited for.
+        """Hold so many bytes more. Without room, a caller that holds nothing yet is refused at once; else this waits for room.
 
         Raises:
-            ProblemError: there is no room.
+            ProblemError: the room is taken.
         """
         more = min(size, self._most - self.size)
         fits = self._room.fits(self._caller, self.size, more)

@@ -122,7 +122,7 @@ class WholeBodies:
         await self._app(scope, replay, send)
 
     async def _whole(self, scope: Scope, receive: Receive) -> bytes | None:
-        """Return the body; None if nobody waits for the answer any more.
+        """Return the body; None if the client no longer waits for the answer.
 
         Raises:
             ProblemError: it is too large, or does not come as it should.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class HeadAsGet:
-    """An application that answers HEAD with the status and the headers of GET. An answer that goes on is ended at its start."""
+    """An application that answers HEAD with the status and the headers of GET. A streaming answer is ended at its start."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Serve an application that knows GET."""
@@ -33,7 +33,7 @@ class HeadAsGet:
                 has_ended = True
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
             if message.get("more_body", False):
-                # What a server says to an application whose client has gone: the rest is made for nobody.
+                # What a server says to an application whose client has gone: no one reads the rest.
                 raise OSError
 
         try:

@@ -2,8 +2,8 @@
 
 A web page may let a browser send requests to any address, and by DNS rebinding it may call that address by a name of its own,
 so that the browser takes it for the page's own site. So a request has to name this service: by an address, by a name that
-nobody can make lead here, or by one that is configured. And where a browser says from which site a request comes, it has to be
-this one. Programs that are no browsers say nothing of that, and pass.
+other sites cannot make lead here, or by one that is configured. And if a browser names the site of the page, that has to be
+this one. Programs that are not browsers say nothing of that, and pass.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def checked_origin(origin: str) -> str:
     scheme = parts.scheme.lower()
     called = _Authority.of(parts.netloc.lower())
     if scheme not in _OWN_PORTS or called is None or origin.rstrip("/") != f"{origin[: len(scheme)]}://{parts.netloc}":
-        message = f"{origin[:200]!r} is no origin of pages: https://name or https://name:port"
+        message = f"{origin[:200]!r} is not an origin of pages: https://name or https://name:port"
         raise ValueError(message)
     return f"{scheme}://{parts.netloc.lower()}".removesuffix(f":{_OWN_PORTS[scheme]}")
 

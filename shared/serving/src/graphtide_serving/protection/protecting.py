@@ -1,4 +1,4 @@
-"""The order in which a request is looked at: whom it is for, who sends it and how often, and only then its body."""
+"""The order of checks on a request: whom it is for, who sends it and how often, and only then its body."""
 
 from __future__ import annotations
 

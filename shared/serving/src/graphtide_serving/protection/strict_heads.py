@@ -1,4 +1,4 @@
-"""Heads of requests as RFC 9112 writes them, so that nobody before this server reads another request in the same bytes.
+"""Heads of requests as RFC 9112 writes them, so that no proxy before this server reads another request in the same bytes.
 
 h11 takes a line that ends in LF alone, and a request with both Content-Length and Transfer-Encoding. A proxy may read either in
 another way, and what it takes for the body of one request, the server takes for the next one. So such a head is refused with
@@ -29,7 +29,7 @@ class StrictHeads(ReceiveBuffer):
         """Return the lines up to the first blank one, if that is there.
 
         Raises:
-            RemoteProtocolError: they are no head that every server reads alike.
+            RemoteProtocolError: servers may read this head in different ways.
         """
         self._in_head = True
         try:
