@@ -1,4 +1,4 @@
-"""The registry of names is the only place that names what services tell, and the documentation shows all of it."""
+"""The registry of names is the only place that names what services report, and the documentation shows all of it."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_no_name_stands_twice() -> None:
     for module, kind in ((attributes, Name), (events, Name)):
         names = [str(each) for each in entries(vars(module), kind)]
         assert len(names) == len(set(names))
-    figures = [each.name for each in entries(vars(metrics), Metric)]
-    assert len(figures) == len(set(figures))
+    metric_names = [each.name for each in entries(vars(metrics), Metric)]
+    assert len(metric_names) == len(set(metric_names))
 
 
 def test_names_have_the_forms_of_their_kinds() -> None:

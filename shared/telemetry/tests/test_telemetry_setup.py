@@ -1,4 +1,4 @@
-"""A process tells what it is asked to, and nothing over the network unless it is told where.
+"""A process reports what it is asked to, and nothing over the network unless it is given an address.
 
 Providers are a process's own, once and for all, so each case is a process.
 """
@@ -32,15 +32,15 @@ parent = context_of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 with tracer.start_as_current_span("of a request with one", within(parent)) as going_on:
     log.info(events.WORK_OPENED, worker="w")
 log.info(events.WORK_ENDED, worker="w")
-told = {
+found = {
     "begun": begun.is_recording() or begun.get_span_context().trace_flags.sampled,
     "span": f"{going_on.get_span_context().span_id:016x}",
     "providers": [type(each()).__module__.split(".")[1] for each in
         (trace.get_tracer_provider, _logs.get_logger_provider, metrics.get_meter_provider)],
-    "figures": "process_memory_usage_bytes" in exposition().decode(),
+    "metrics_served": "process_memory_usage_bytes" in exposition().decode(),
     "name": 'service_name="graphtide-planner"' in exposition().decode(),
 }
-print(json.dumps(told))
+print(json.dumps(found))
 import os; os._exit(0)
 """
 
@@ -55,10 +55,10 @@ def configured(ratio: float = 0.0, **environment: str) -> tuple[dict[str, object
     return json.loads(ended.stdout), [json.loads(line) for line in ended.stderr.splitlines() if line.startswith("{")]
 
 
-def test_without_an_endpoint_there_are_figures_alone_and_traces_go_through_as_they_came() -> None:
+def test_without_an_endpoint_there_are_metrics_alone_and_traces_go_through_as_they_came() -> None:
     found, log = configured(1.0)
     assert found["providers"] == ["trace", "_logs", "sdk"]
-    assert (found["begun"], found["span"], found["figures"], found["name"]) == (False, "b7ad6b7169203331", True, True)
+    assert (found["begun"], found["span"], found["metrics_served"], found["name"]) == (False, "b7ad6b7169203331", True, True)
     inside, outside = log
     assert (inside["trace_id"], inside["span_id"]) == ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
     assert outside == {"event": "work.ended", "level": "info", "timestamp": outside["timestamp"], "worker": "w"}
@@ -86,4 +86,4 @@ def test_a_signal_goes_where_its_own_variable_says_and_nowhere_by_none() -> None
 
 def test_all_of_it_can_be_turned_off() -> None:
     found, _ = configured(OTEL_SDK_DISABLED="true", OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE)
-    assert (found["providers"], found["figures"]) == (["trace", "_logs", "metrics"], False)
+    assert (found["providers"], found["metrics_served"]) == (["trace", "_logs", "metrics"], False)

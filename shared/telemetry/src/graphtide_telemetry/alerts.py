@@ -13,7 +13,7 @@ from graphtide_telemetry.names import Alert, Metric
 
 
 def _series(metric: Metric) -> str:
-    """Return the series that expressions ask for: that of a figure, of a histogram its count."""
+    """Return the series that expressions ask for: that of a metric, for a histogram its count."""
     return exposed(metric)[-1]
 
 
@@ -72,7 +72,7 @@ NO_SEQUENCER = Alert(
     (metrics.SEQUENCERS,),
     "no stream is put in order",
     "no stream is put in order",
-    "Edges are kept, but none goes on to matchers.",
+    "Edges are kept, but matchers get none of them.",
     needs="sequencer",
 )
 WATERMARK_BEHIND = Alert(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphtide_telemetry.names import Name
 
 # Conventions of OpenTelemetry.
-HTTP_METHOD = Name("http.request.method", "method of the request; `_OTHER` where nobody defined it")
+HTTP_METHOD = Name("http.request.method", "method of the request; `_OTHER` for an unknown one")
 HTTP_ROUTE = Name("http.route", "route that answered, with names in place of values")
 HTTP_STATUS = Name("http.response.status_code", "status of the answer")
 URL_SCHEME = Name("url.scheme", "`http` or `https`")
@@ -61,5 +61,5 @@ EDGES_OF_WINDOW = Name("window_edges", "length of a window in edges of its strea
 TOPIC = Name("topic", "topic of the record")
 VERSION = Name("version", "of the pattern")
 EXC_INFO = Name("exc_info", "the traceback, under `exception`")
-TRACE_ID = Name("trace_id", "trace in which it happened")
-SPAN_ID = Name("span_id", "span in which it happened")
+TRACE_ID = Name("trace_id", "its trace")
+SPAN_ID = Name("span_id", "its span")

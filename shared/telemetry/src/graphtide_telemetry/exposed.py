@@ -13,7 +13,7 @@ _UNITS: Final = {"s": "_seconds", "By": "_bytes"}
 
 
 def exposed(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a figure's series: one, but of a histogram its buckets, its sum and its count, in that order."""
+    """Return the names of a metric's series: one, but for a histogram its buckets, its sum and its count, in that order."""
     name = metric.name.replace(".", "_") + _UNITS.get(metric.unit, "")
     match metric.kind:
         case Kind.COUNTER | Kind.READ_COUNTER:

@@ -50,7 +50,7 @@ class Pulse:
         self._note: str | None = None
 
     def beat(self) -> None:
-        """Note that the loop goes on."""
+        """Note that the loop runs."""
         self._beat_at = self._clock.monotonic()
 
     def did_round(self) -> None:
@@ -85,7 +85,7 @@ class Pulse:
         return Finding(self.name, self._ended or self._waits_for, self._note)
 
     def ready_beside_others(self) -> Finding:
-        """Return the same of work whose failure keeps nobody else from going on: it is a note then, with its reason."""
+        """Return the same of work whose failure does not stop others: it is a note then, with its reason."""
         if self._ended is not None or self._failing_since is None:
             return self.ready()
         return Finding(self.name, note=f"it fails: {self._waits_for}")

@@ -62,7 +62,7 @@ def timed(metric: Metric, attributes: Attributes) -> Iterator[None]:
 
 @contextmanager
 def observed(metric: Metric, values: Observe) -> Iterator[None]:
-    """Ask for a gauge's values here whenever somebody looks, while the block runs."""
+    """Ask for a gauge's values here at every collection, while the block runs."""
     end = observe(metric, values)
     try:
         yield
@@ -71,7 +71,7 @@ def observed(metric: Metric, values: Observe) -> Iterator[None]:
 
 
 def observe(metric: Metric, values: Observe) -> Callable[[], None]:
-    """Ask for a gauge's values here whenever somebody looks, until what is returned is called; that may be called twice."""
+    """Ask for a gauge's values here at every collection, until the returned function is called; that may be called twice."""
     with _LOCK:
         is_new = metric not in _OBSERVERS
         _OBSERVERS.setdefault(metric, []).append(values)

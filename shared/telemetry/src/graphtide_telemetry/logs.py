@@ -59,7 +59,7 @@ def with_span(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def handed_on(_: WrappedLogger, level: str, event: EventDict) -> EventDict:
-    """Hand the event to OpenTelemetry, which does nothing with it where nobody set a provider up."""
+    """Hand the event to OpenTelemetry, which ignores it unless a provider is set up."""
     attributes = {str(name): _value(value) for name, value in event.items() if name not in _OWN | {TRACE_ID, SPAN_ID}}
     get_logger("graphtide").emit(
         LogRecord(

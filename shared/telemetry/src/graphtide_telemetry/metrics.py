@@ -49,7 +49,7 @@ RECORD_FAULTS = Metric(
     "graphtide.worker.record_faults",
     Kind.COUNTER,
     "{fault}",
-    "Records on which a worker failed twice, by the part that was taken out: `tracing`, `record` or `pattern`.",
+    "Records that a worker failed on twice, by the part that was taken out: `tracing`, `record` or `pattern`.",
     (key.WORKER, key.OUTCOME),
 )
 
@@ -134,7 +134,7 @@ PARTIAL_MATCHES = Metric(
 )
 STATE_SIZE = Metric("graphtide.pattern.state", Kind.GAUGE, "By", "Memory of a pattern's partial matches.", (key.PATTERN,))
 REPLANS = Metric(
-    "graphtide.pattern.replans", Kind.COUNTER, "{replan}", "Plans that were changed while the pattern went on.", (key.PATTERN,)
+    "graphtide.pattern.replans", Kind.COUNTER, "{replan}", "Plans that were changed while the pattern ran.", (key.PATTERN,)
 )
 PLANS = Metric("graphtide.matcher.plans", Kind.GAUGE, "{plan}", "Plans that the matcher has, by state.", (key.STATE,))
 CHECKPOINT_AGE = Metric(

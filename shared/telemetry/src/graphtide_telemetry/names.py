@@ -40,22 +40,22 @@ class Kind(Enum):
     """How often values fell between bounds; `record`."""
 
     GAUGE = "gauge"
-    """A value that is asked for when somebody looks; `observe`."""
+    """A value that is asked for at every collection; `observe`."""
 
     READ_COUNTER = "counter, asked for"
-    """A sum that only rises and is asked for when somebody looks; `observe`."""
+    """A sum that only rises and is asked for at every collection; `observe`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure.
+    """A metric.
 
     Attributes:
         name: as OpenTelemetry has it.
         kind: how it is counted.
         unit: in UCUM; what is counted stands in braces.
         meaning: in one sentence.
-        attributes: by which its values differ; each has few values.
+        attributes: its values differ by them; each has few values.
         bounds: of a histogram, in its unit.
     """
 
@@ -86,11 +86,11 @@ class SpanName:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A condition on metrics that somebody is alerted to.
+    """A condition on metrics that operators are alerted to.
 
     Attributes:
         name: as Prometheus has it; the page of that name in `docs/runbooks` says what to do.
-        severity: `critical` where nothing goes on without somebody, `warning` otherwise.
+        severity: `critical` where nothing works before a person acts, `warning` otherwise.
         minutes: how long it has to last.
         expression: of Prometheus, with words that the chart replaces: `%HERE%` selects series of the release, `%HTTP%` those of
             its users' requests, `%SEQUENCER%` those of its sequencer, and `%THRESHOLD%` is the value of `threshold`.
@@ -99,7 +99,7 @@ class Alert:
         summary: in a few words, with the labels that Prometheus puts in.
         description: in one sentence, likewise.
         threshold: the chart's value, below `monitoring.rules`, that `%THRESHOLD%` is; None where there is none.
-        needs: the part of a release without which there is no such alert; None is any.
+        needs: the part of a release that the alert is about; without it the alert is left out. None is any.
     """
 
     name: str

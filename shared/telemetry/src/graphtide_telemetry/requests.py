@@ -16,7 +16,7 @@ _HEALTH: Final = frozenset({"/livez", "/readyz", "/metrics"})
 
 
 def _is_health(scope: Mapping[str, object]) -> bool:
-    """Return whether it is asked every few seconds for ever: nobody wants that in traces."""
+    """Return whether it is asked every few seconds for ever: such requests do not belong in traces."""
     return scope.get("path") in _HEALTH
 
 

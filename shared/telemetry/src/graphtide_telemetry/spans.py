@@ -10,7 +10,7 @@ _MESSAGING = (key.MESSAGING_SYSTEM, key.MESSAGING_DESTINATION, key.MESSAGING_OPE
 REQUEST = SpanName(
     "{method}",
     "server",
-    "A request over HTTP; its name goes on with the route.",
+    "A request over HTTP; the route follows in its name.",
     (
         key.HTTP_METHOD,
         key.HTTP_ROUTE,

@@ -1,7 +1,7 @@
-"""Spans, and the text by which traces go through records: `traceparent` (W3C Trace Context).
+"""Spans, and the text that carries traces through records: `traceparent` (W3C Trace Context).
 
-Where no trace is recorded in this process, a span has the context it was given, so a trace goes on through services that record
-nothing. Spans are made for traces that are sampled alone; the others cost nothing here.
+Where no trace is recorded in this process, a span has the context it was given, so a trace continues through services that
+record nothing. Spans are made for traces that are sampled alone; the others cost nothing here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def traceparent_of(context: SpanContext) -> str:
 
 
 def within(parent: SpanContext | None) -> Context:
-    """Return a context in which a span from elsewhere is the current one; None begins a trace."""
+    """Return a context whose current span is from elsewhere; None begins a trace."""
     return Context() if parent is None else trace.set_span_in_context(NonRecordingSpan(parent), Context())
 
 
