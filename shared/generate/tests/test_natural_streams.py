@@ -1,4 +1,4 @@
-"""Streams in which nothing is planted are in order, equal for equal recipes, of the shape they promise, and hold components."""
+"""Streams without planted instances are in order, equal for equal recipes, of the shape they promise, and hold components."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_calls_are_between_core_and_periphery_and_some_are_tried_again() -> None
     assert again > len(edges) / 50
 
 
-def test_patents_cite_earlier_ones_at_the_time_of_their_grant() -> None:
+def test_patents_cite_earlier_ones_when_they_are_issued() -> None:
     edges = citations.generate(citations.CitationOptions(Recipe.of_nature(1, 20_000))).edges
     assert all(int(e.source[1:]) > int(e.target[1:]) for e in edges)
     assert len({(e.source, e.ts) for e in edges}) == len({e.source for e in edges})

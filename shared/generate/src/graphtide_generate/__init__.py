@@ -32,4 +32,4 @@ NATURAL: Final[Mapping[str, Callable[[Recipe], GeneratedStream]]] = {
     "retweets": lambda recipe: retweets.generate(retweets.RetweetOptions(recipe)),
     "roads": lambda recipe: roads.generate(roads.RoadOptions(recipe)),
 }
-"""Every kind in which nothing is planted, likewise: dual simulation finds components in them, of any size."""
+"""Every kind of stream without planted instances, likewise: dual simulation finds components in them, of any size."""

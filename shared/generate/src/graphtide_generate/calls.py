@@ -32,7 +32,7 @@ ON calls WINDOW 48h
 _CIRCLE = 6
 """People of the core who share contacts."""
 _LONG, _SHORT = 15 * 60, 30
-"""Seconds from which on a call is long, and up to which it is short."""
+"""Seconds: the least of a long call, and the most of a short one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class CallOptions:
         """Refuse what cannot be.
 
         Raises:
-            ValueError: there is no other person to call, a share is outside 0 to 1, or `plants` are invalid.
+            ValueError: the core has no other person to call, a share is outside 0 to 1, or `plants` are invalid.
         """
         self.recipe.refuse_plants("calls")
         if min(self.core, self.contacts) < 1:

@@ -1,6 +1,6 @@
 """Generates patents that cite earlier ones.
 
-A patent is granted, and all its citations bear that time. It cites recent patents most, and of two the one that was cited more;
+A patent is issued, and all its citations bear that time. It cites recent patents most, and of two the one that was cited more;
 a patent is of the country of its first inventor.
 
 Shape: as the Patent data of paper 000, Figure 6, but smaller: a citation every half hour in place of every 47 seconds, so that

@@ -1,11 +1,11 @@
 """Generates weeks of bank accounts with planted structuring: deposits below the sum that is reported, and much money in a day.
 
-Each deposit of an instance is at least 5,000 and less than 10,000, from where on a bank reports it; within a day they come to
+Each deposit of an instance is at least 5,000 and less than 10,000, where a bank begins to report it; their sum within a day is
 more than 30,000.
 
 Only planted instances match, and each once, by construction:
 
-1. In the background an account has at most two such deposits within a day, which come to less than 20,000: no match has
+1. In the background an account has at most two such deposits within a day, with a sum below 20,000: no match has
    deposits of the background alone.
 2. Every instance and decoy has accounts of its own that the background never touches: all deposits of a match are those of one
    instance.
@@ -35,7 +35,7 @@ WINDOW = DAY
 LEAST, LIMIT = 5_000, 10_000
 """What a deposit of a match is at least, and what it is less than."""
 SUM = 30_000
-"""What the deposits of a match come to more than."""
+"""The sum of the deposits of a match is greater."""
 
 PATTERN = """\
 PATTERN structuring

@@ -1,6 +1,6 @@
 """Holds a generated stream of events with its ground truth, and collects the drafts that it is made from.
 
-Invariant: as in `stream`: events are numbered in the order of time, and equal times keep the order in which they were drafted.
+Invariant: as in `stream`: events are numbered in the order of time, and equal times keep the order of drafting.
 Cost: O(n log n) for n events.
 """
 

@@ -61,7 +61,7 @@ class RetweetOptions:
         """Refuse what cannot be.
 
         Raises:
-            ValueError: there is no other account to pass a message on, a share is outside 0 to 1, or `plants` are invalid.
+            ValueError: no other account exists to pass a message on, a share is outside 0 to 1, or `plants` are invalid.
         """
         self.recipe.refuse_plants("retweets")
         if self.users < 2 or self.rounds < 1:

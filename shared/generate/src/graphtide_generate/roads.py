@@ -51,7 +51,7 @@ class RoadOptions:
         start: of the stream, in milliseconds.
         gap: milliseconds between two reports.
         downtown: junctions from the middle of the grid, each way, whose roads all report.
-        rush: share of the reports from downtown at which a road that was free is jammed by chance.
+        rush: share of the reports from downtown that jam a free road by chance.
         jams: the same elsewhere.
         spreads: how likely a jammed road jams each road that leads into it, at each of its reports.
         lasts: milliseconds that a jam lasts on average.
@@ -115,7 +115,7 @@ def _reports(rng: random.Random, options: RoadOptions) -> Iterator[Draft]:
 
 
 def _watched(rng: random.Random, options: RoadOptions) -> list[tuple[Junction, Junction]]:
-    """Return the roads that report, in the order in which they do."""
+    """Return the roads that report, in the order of their reports."""
     roads = []
     for row in range(options.rows):
         for column in range(options.columns):

@@ -28,7 +28,7 @@ def background_times(rng: Random, count: int, start: int, duration: int) -> list
 
 
 def steady_times(rng: Random, count: int, start: int, gap: int) -> list[int]:
-    """Return `count` times from `start` on, ascending, `gap` apart on average whatever the hour."""
+    """Return `count` times from `start` on, ascending, `gap` apart on average at any hour."""
     return sorted(start + int(rng.random() * count * gap) for _ in range(count))
 
 

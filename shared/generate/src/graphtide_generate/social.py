@@ -1,6 +1,6 @@
 """Generates days of social interactions with planted coordinated amplification.
 
-Two accounts b and c, of which b has just followed c, push a new post m of an author a: both like it and then reply to it with
+Two accounts b and c push a new post m of an author a, after b has just followed c: both like it and then reply to it with
 the same text template, b's like first, all within five minutes.
 
 Only planted instances match, by construction:

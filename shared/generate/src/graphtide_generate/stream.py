@@ -1,7 +1,7 @@
 """Holds a generated stream with its ground truth, and collects the drafts that it is made from.
 
 Invariant: records are numbered in the order of time after all of them are known, so ids rise with `ts`; equal times keep the
-order in which they were drafted. Cost: O(n log n) for n records.
+order of drafting. Cost: O(n log n) for n records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Recipe:
 
     @classmethod
     def of_nature(cls, seed: int, records: int) -> Recipe:
-        """Return the recipe of a stream in which nothing is planted."""
+        """Return the recipe of a stream without planted instances."""
         return cls(seed, records, planted=0, decoys=0)
 
     def refuse_plants(self, kind: str) -> None:

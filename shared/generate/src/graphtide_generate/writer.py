@@ -117,7 +117,7 @@ def _write(path: Path, table: Table) -> None:
         format = suffixes.get(path.with_suffix("").suffix)
         format = format if format is not None and format.is_text else None
     if format is None or format.generated is None:
-        message = f"cannot tell the format of {path.name!r}: use {', '.join(suffixes)}; the text formats also with .gz"
+        message = f"{path.name!r} has no suffix of a known format: use {', '.join(suffixes)}; the text formats also with .gz"
         raise ValueError(message)
     writer: Callable[[_File, Table], None] = resolve_name(format.generated)
     with _opened(path) as file:
