@@ -1,4 +1,4 @@
-"""A backfill finds what one pass over the whole of history finds, goes on where it ended, and refuses what is another run."""
+"""A backfill finds what one pass over the whole of history finds, continues where it ended, and refuses another run."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ class World:
             self.cluster,
             results,
             asked or Asked(slice_length=37),
-            on_progress=self.tell,
+            on_progress=self.note,
             is_wanted=lambda: not self.stop.is_set(),
         )
         return made, results
 
-    def tell(self, progress: Progress) -> None:
+    def note(self, progress: Progress) -> None:
         self.emitted.append(progress)
         if progress.slices_done == self.most_slices:
             self.stop.set()
@@ -119,7 +119,7 @@ def test_only_what_is_detected_in_the_asked_time_is_found(world: World) -> None:
     assert found == [each for each in world.in_one_pass(TASK) if start <= each.detected_at < end]
 
 
-def test_a_run_that_was_cancelled_goes_on_with_what_is_missing(world: World) -> None:
+def test_a_run_that_was_cancelled_continues_with_what_is_missing(world: World) -> None:
     backfill, results = world.backfill(TASK)
     prepared = backfill.prepare()
     world.most_slices = 1
@@ -164,7 +164,7 @@ def test_a_window_that_does_not_fit_is_refused_with_what_it_needs(world: World) 
         world.run(TASK)
 
 
-def test_a_limit_that_was_reached_is_told(world: World) -> None:
+def test_a_limit_that_was_reached_is_reported(world: World) -> None:
     totals, _ = world.run(Task(parse_subgraphs(TEXT), "timing", limits=Limits(1, None, "shed")))
     assert not totals.is_exact
 
@@ -256,7 +256,7 @@ def test_a_column_of_texts_in_one_file_is_one_in_all(tmp_path: Path) -> None:
     assert matched("x.zip = 1234", declared, tmp_path / "other").matches == 1
 
 
-def test_a_record_of_another_type_than_declared_is_put_aside(tmp_path: Path) -> None:
+def test_a_record_of_another_type_than_declared_is_rejected(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "0.csv").write_text("ts,src,dst,label,n\n1,a,b,x,7\n2,b,c,y,seven\n3,b,c,y,9\n")
@@ -315,7 +315,7 @@ def test_an_attribute_that_one_file_has_is_there(tmp_path: Path, format: str) ->
     assert matched("x.amount > 3", history, tmp_path / "run").matches == 2
 
 
-def test_where_only_records_tell_the_totals_say_what_nothing_could_be(world: World) -> None:
+def test_where_only_records_show_it_the_totals_say_what_nothing_could_be(world: World) -> None:
     text = "PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) WHERE y.unheard_of = 1 ON s WINDOW 9"
     totals, _ = world.run(Task(parse_subgraphs(text)))
     assert totals.unmatched == {"chain": ["y"]}

@@ -37,7 +37,7 @@ PATTERN once SEQ(a:A, b:B) REPORT ONE PER a.user, b.user EVERY 30 ON s WITHIN 6
 PATTERN absent SEQ(a:A, NOT c:C) REPORT ONE PER a.user EVERY 25 ON s WITHIN 4
 PATTERN sets AND(a:A, b:A) REPORT DISTINCT ON s WITHIN 3
 """
-"""NOT inside, before and after, a list, what begins and does not end, and what is told once."""
+"""NOT inside, before and after, a list, what begins and does not end, and a report once per key."""
 
 
 def rows(count: int) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ def test_edges_are_events_of_their_labels_and_stand_beside_patterns_of_edges(tmp
     assert {name for record in records(results) for name in names if name.encode() in record} == names
 
 
-def test_what_did_not_come_by_the_end_of_history_is_told_and_by_the_asked_end_is_not(tmp_path: Path) -> None:
+def test_what_did_not_come_by_the_end_of_history_is_reported_and_by_the_asked_end_is_not(tmp_path: Path) -> None:
     history = tmp_path / "history.csv"
     history.write_text("ts,type\n1,A\n8,A\n9,X\n")
     text = "PATTERN p SEQ(a:A, NOT b:B) ON s WITHIN 5"
@@ -140,7 +140,7 @@ def test_what_did_not_come_by_the_end_of_history_is_told_and_by_the_asked_end_is
     assert (all_of_it.matches, until.matches, past.matches) == (2, 1, 2)
 
 
-def test_a_slice_without_an_event_tells_what_settles_in_it(tmp_path: Path) -> None:
+def test_a_slice_without_an_event_reports_what_settles_in_it(tmp_path: Path) -> None:
     history = tmp_path / "history.csv"
     history.write_text("ts,type\n1,A\n50,X\n")
     text = "PATTERN p SEQ(a:A, NOT b:B) ON s WITHIN 15"

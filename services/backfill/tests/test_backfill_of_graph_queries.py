@@ -1,4 +1,4 @@
-"""A backfill of streaming graph queries tells of files and topics what `graphtide match` tells of them."""
+"""A backfill of streaming graph queries reports, of files and topics, what `graphtide match` reports of them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ IN_ORDER = random_stream(random.Random(12), replace(DENSE, duplicates=False))
 
 
 def emitted(records: Iterable[bytes | str]) -> list[tuple[object, ...]]:
-    """Return what is told, sorted: of a result whether it has a path, for of several any is right."""
+    """Return the reports, sorted; of a result whether it has a path, because any of several is right."""
     return sorted(_emitted(json.loads(record)) for record in records)
 
 
@@ -68,7 +68,7 @@ def _emitted(record: dict[str, Any]) -> tuple[object, ...]:
 
 
 def matched(text: str, history: Path, folder: Path) -> list[tuple[object, ...]]:
-    """Return what one pass tells."""
+    """Return the reports of one pass."""
     (folder / "queries.gtp").write_text(text)
     command = [sys.executable, "-m", "graphtide", "match", str(folder / "queries.gtp"), str(history)]
     return emitted(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
@@ -109,7 +109,7 @@ def test_files_of_edges_give_what_one_pass_gives(tmp_path: Path, format: str) ->
 
 
 @pytest.mark.parametrize(("start", "end"), [(20, 60), (33, 40), (0, 40), (41, 10_000)])
-def test_what_is_told_between_two_times_is_what_one_pass_tells_then(tmp_path: Path, start: int, end: int) -> None:
+def test_reports_between_two_times_are_those_of_one_pass_then(tmp_path: Path, start: int, end: int) -> None:
     history, first = tmp_path / "history.jsonl", EDGES[0].ts
     write(history, "jsonl")
     _, results = backfilled(TEXT, history, "jsonl", tmp_path / "run", Asked(first + start, first + end, 7))
@@ -148,7 +148,7 @@ def over_the_log(text: str, folder: Path) -> list[bytes]:
     return [record.value for record in reader.poll(0, 1_000_000) if record.value is not None]
 
 
-def test_an_operation_tells_the_results_of_a_topic(tmp_path: Path) -> None:
+def test_an_operation_reports_the_results_of_a_topic(tmp_path: Path) -> None:
     text = "QUERY reach near(x, y) <- a+(x, y) AS way. ON s WINDOW(6) RETURN way"
     (tmp_path / "history.jsonl").write_bytes(to_json_lines(IN_ORDER))
     found = over_the_log(text, tmp_path / "folder")

@@ -1,4 +1,4 @@
-"""On Spark a backfill finds what `graphtide match` finds, whatever dies: an executor, or the driver that goes on later."""
+"""On Spark a backfill finds what `graphtide match` finds, if an executor dies, and if the driver dies and continues later."""
 
 from __future__ import annotations
 
@@ -134,13 +134,13 @@ def test_spark_finds_of_graph_queries_what_one_pass_finds(flows: Path, spark: Sp
     made = Backfill(Task(parse(REACHED)), history, spark, results, Asked(), on_progress=lambda _: None, is_wanted=lambda: True)
     totals = made.run(made.prepare())
     found = (each.record for number in results.finished() for each in results.records(number))
-    assert told_of_graph_queries(found) == told_of_graph_queries((tmp_path / "live.jsonl").read_bytes().splitlines())
+    assert reports_of(found) == reports_of((tmp_path / "live.jsonl").read_bytes().splitlines())
     assert min(totals.matches, totals.extensions) > 0
     assert totals.slices > 1
 
 
-def told_of_graph_queries(records: Iterable[bytes]) -> list[tuple[object, ...]]:
-    """Return what is told of results, sorted, but for which of several paths."""
+def reports_of(records: Iterable[bytes]) -> list[tuple[object, ...]]:
+    """Return the reports of results, sorted, without their paths: any of several is right."""
     read = map(json.loads, records)
     return sorted(
         (each["query"], each["detected_at"], each["kind"], each["src"], each["dst"], each["valid"][1], "path" in each)
@@ -195,7 +195,7 @@ def until(folder: Path, slices: int, process: subprocess.Popen[bytes]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_run_that_was_ended_goes_on_from_its_finished_slices(flows: Path, tmp_path: Path, number: int, status: int) -> None:
+def test_a_run_that_was_ended_continues_from_its_finished_slices(flows: Path, tmp_path: Path, number: int, status: int) -> None:
     run_folder, output = tmp_path / "run", tmp_path / "matches.jsonl"
     more = ["--resume", str(run_folder), "--slice", "5m", "--master", "local[1]"]
     first = subprocess.Popen(command_line(flows, output, *more), start_new_session=True)

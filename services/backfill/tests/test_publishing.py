@@ -1,4 +1,4 @@
-"""The matches of a run reach the log once, however often it is begun, and whatever is lost of what it kept."""
+"""The matches of a run enter the log once, however often it is begun, and with any loss of what it kept."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class World:
         self.most_slices: int | None = None
         self.stop = Event()
 
-    def tell(self, progress: Progress) -> None:
+    def note(self, progress: Progress) -> None:
         if progress.slices_done == self.most_slices:
             self.stop.set()
 
@@ -159,7 +159,7 @@ class World:
             OneProcess(Machine(cores, 2 << 30)),
             self.folder / folder,
             Asked(),
-            on_progress=self.tell,
+            on_progress=self.note,
             stop=self.stop,
             to=None if topic is None else Published(self.log, topic, TOPICS.operations, self.run),
         )

@@ -29,6 +29,6 @@ def test_sizes_are_read_as_bytes(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "g", "0m", "-1g", "2x"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(InvalidQueryError, match="no size"):
+def test_what_is_not_a_size_is_refused(text: str) -> None:
+    with pytest.raises(InvalidQueryError, match="not a size"):
         size(text)

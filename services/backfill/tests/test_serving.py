@@ -1,4 +1,4 @@
-"""Backfills over the log: asked for, done once, told of, cancelled, gone on with after a restart."""
+"""Backfills over the log: asked for, done once, reported, cancelled, continued after a restart."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOPICS = Topics("t")
 TEXT = "PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 ASKED = operations.OperationRecord("aaaaaaaa", "chain", 3, TEXT, "s", "done", AT)
-# Streams in their order have no duplicates: whoever orders them dropped those.
+# Streams in their order have no duplicates: their sequencer dropped those.
 EDGES = random_stream(random.Random(5), StreamShape(max_records=300, vertices=6, duplicates=False, negative_ts=False))
 
 
@@ -110,7 +110,7 @@ def world() -> World:
     return World()
 
 
-def test_what_is_asked_for_is_done_and_told(world: World) -> None:
+def test_what_is_asked_for_is_done_and_reported(world: World) -> None:
     worker = world.worker(quick)
     worker.open()
     world.ask(ASKED)
@@ -121,7 +121,7 @@ def test_what_is_asked_for_is_done_and_told(world: World) -> None:
 
 
 def test_what_was_done_is_not_done_again_after_a_restart(world: World) -> None:
-    test_what_is_asked_for_is_done_and_told(world)
+    test_what_is_asked_for_is_done_and_reported(world)
     before = len(world.read(TOPICS.operations))
     worker = world.worker(failing)
     worker.open()
@@ -130,7 +130,7 @@ def test_what_was_done_is_not_done_again_after_a_restart(world: World) -> None:
     assert len(world.read(TOPICS.operations)) == before
 
 
-def test_a_failure_is_told_with_its_reason_and_the_next_is_done(world: World) -> None:
+def test_a_failure_is_reported_with_its_reason_and_the_next_is_done(world: World) -> None:
     worker = world.worker(failing)
     world.ask(ASKED)
     other = operations.OperationRecord("bbbbbbbb", "chain", 3, TEXT, "s", "done", AT)
@@ -151,7 +151,7 @@ def test_what_runs_is_cancelled(world: World) -> None:
     worker.close()
 
 
-def test_what_a_restart_ended_goes_on(world: World) -> None:
+def test_what_a_restart_ended_continues(world: World) -> None:
     worker = world.worker(endless)
     world.ask(ASKED)
     worker.open()
@@ -175,7 +175,7 @@ def test_a_second_worker_shuts_out_the_first(world: World) -> None:
     other.close()
 
 
-def test_matches_of_history_reach_the_topic_of_matches_once_and_marked(world: World, tmp_path: Path) -> None:
+def test_matches_of_history_are_written_to_the_topic_of_matches_once_and_marked(world: World, tmp_path: Path) -> None:
     world.send(EDGES)
     worker = world.worker(OverTheLog(lambda: world.log, TOPICS, tmp_path, one_process))
     world.ask(ASKED)

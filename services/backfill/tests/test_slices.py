@@ -132,8 +132,8 @@ def asked(text: str) -> GraphQuery:
     return query
 
 
-def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> PieceFacts:
-    """Return all that is told but for the path, of which it is said whether there is one: of several any is right."""
+def reports_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int = 7) -> PieceFacts:
+    """Return all reports without their paths, but with whether there is one: any of several is right."""
     records = map(json.loads, lines_by_slices(edges, task, slices, batch))
     return Counter(
         (
@@ -150,7 +150,7 @@ def told_by_slices(edges: list[Edge], task: Task, slices: tuple[Slice, ...], bat
     )
 
 
-def told_in_one_pass(edges: list[Edge], query: GraphQuery) -> PieceFacts:
+def reports_in_one_pass(edges: list[Edge], query: GraphQuery) -> PieceFacts:
     oracle = GraphQueryOracle(query)
     has_path = {output.label: output.path is not None for output in query.outputs}
     return Counter(
@@ -171,21 +171,21 @@ def told_in_one_pass(edges: list[Edge], query: GraphQuery) -> PieceFacts:
 
 @pytest.mark.parametrize("engine", ["auto", "s-path", "delta-tree"])
 @given(stream=cut_streams(LABELLED), query=graph_queries(GraphQueryShape(kinds=KINDS, max_window=4)), finely=st.booleans())
-def test_slices_tell_the_results_that_the_oracle_does(
+def test_slices_report_the_results_that_the_oracle_does(
     engine: str, stream: tuple[list[Edge], list[int], int], query: GraphQuery, *, finely: bool
 ) -> None:
     edges, bounds, batch = stream
     slices = slices_at(range(bounds[0], bounds[-1] + 1) if finely else bounds)
-    assert told_by_slices(edges, Task((query,), engine), slices, batch) == told_in_one_pass(edges, query)
+    assert reports_by_slices(edges, Task((query,), engine), slices, batch) == reports_in_one_pass(edges, query)
 
 
 @pytest.mark.parametrize("window", ["(1)", "(NOW)", "(3)", "(6) SLIDE(3)", "(7) SLIDE(5) INTERNAL"])
 @given(stream=cut_streams(LABELLED))
-def test_slices_of_one_tick_tell_all_results(window: str, stream: tuple[list[Edge], list[int], int]) -> None:
+def test_slices_of_one_tick_report_all_results(window: str, stream: tuple[list[Edge], list[int], int]) -> None:
     edges, bounds, batch = stream
     query = asked(f"QUERY q Answer(x, y) <- /(:a | :b)+/(x, y) AS p. ON s WINDOW{window} RETURN p")
     slices = slices_at(range(bounds[0], bounds[-1] + 1))
-    assert told_by_slices(edges, Task((query,)), slices, batch) == told_in_one_pass(edges, query)
+    assert reports_by_slices(edges, Task((query,)), slices, batch) == reports_in_one_pass(edges, query)
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_slices_of_one_tick_tell_all_results(window: str, stream: tuple[list[Edg
 def test_a_slice_knows_a_result_that_ends_where_it_begins(window: str, times: list[int], wanted: list[str]) -> None:
     query = asked(f"QUERY q Answer(x, y) <- x+(x, y). ON s {window}")
     edges = [edge(ts, "a", "b") for ts in times]
-    found = told_by_slices(edges, Task((query,)), slices_at([*times, times[-1] + 1]))
-    assert found == told_in_one_pass(edges, query)
+    found = reports_by_slices(edges, Task((query,)), slices_at([*times, times[-1] + 1]))
+    assert found == reports_in_one_pass(edges, query)
     assert Counter(kind for kind, *_ in found.elements()) == Counter(wanted)
 
 
@@ -234,13 +234,13 @@ def components(report: str) -> tuple[SubgraphPattern, ...]:
     return parse_subgraphs(f"{text} PATTERN q MATCH (a)-[x]->(b)-[y]->(c) ON s WINDOW 5")
 
 
-def told_by_match(edges: list[Edge], patterns: Sequence[AnyPattern]) -> Counter[tuple[str, str, str, int]]:
+def reports_by_match(edges: list[Edge], patterns: Sequence[AnyPattern]) -> Counter[tuple[str, str, str, int]]:
     records = [json.loads(line) for line in to_json_lines(edges).splitlines()]
     found = graphtide.match(list(patterns), records)
     return Counter((each.query, each.match_id, each.kind.value, each.detected_at) for each in found)
 
 
-def told_by(lines: list[bytes]) -> Counter[tuple[str, str, str, int]]:
+def reports_of(lines: list[bytes]) -> Counter[tuple[str, str, str, int]]:
     found = map(json.loads, lines)
     return Counter((each["query"], each["match_id"], each["kind"], each["detected_at"]) for each in found)
 
@@ -253,7 +253,7 @@ def test_what_follows_from_all_before_is_reported_by_one_slice_as_by_match(
     edges, bounds, batch = stream
     task = Task(components(report))
     whole = replace(slices_at([bounds[0], bounds[-1]])[0], is_last=True)
-    assert told_by(lines_by_slices(edges, task, (whole,), batch)) == told_by_match(edges, task.patterns)
+    assert reports_of(lines_by_slices(edges, task, (whole,), batch)) == reports_by_match(edges, task.patterns)
 
 
 @given(stream=cut_streams(replace(STREAM, nameless=False)))
@@ -265,8 +265,8 @@ def test_what_is_consumed_where_a_slice_begins_is_what_it_would_be_if_its_window
     piece = replace(slices_at([start, bounds[-1] + 1])[0], is_last=True)
     dropped_ones = set(duplicates_of(edges, task.lookback).tolist())
     window = [edge for place, edge in enumerate(edges) if edge.ts > start - task.window and place not in dropped_ones]
-    expected = Counter(each for each in told_by_match(window, task.patterns).elements() if each[-1] >= start)
-    assert told_by(lines_by_slices(edges, task, (piece,), batch)) == expected
+    expected = Counter(each for each in reports_by_match(window, task.patterns).elements() if each[-1] >= start)
+    assert reports_of(lines_by_slices(edges, task, (piece,), batch)) == expected
 
 
 @given(stream=cut_streams(replace(STREAM, nameless=False)))
@@ -276,8 +276,8 @@ def test_changes_from_a_time_on_are_those_that_one_pass_reports_from_there_on(
     edges, bounds, batch = stream
     task, start = Task(components("CHANGES")[:1]), bounds[len(bounds) // 2]
     piece = replace(slices_at([start, edges[-1].ts + 2])[0], end=edges[-1].ts + 1, is_last=True)
-    expected = Counter(each for each in told_by_match(edges, task.patterns).elements() if each[-1] >= start)
-    assert told_by(lines_by_slices(edges, task, (piece,), batch)) == expected
+    expected = Counter(each for each in reports_by_match(edges, task.patterns).elements() if each[-1] >= start)
+    assert reports_of(lines_by_slices(edges, task, (piece,), batch)) == expected
 
 
 def test_a_dropped_duplicate_at_the_end_of_history_moves_time_as_in_one_pass() -> None:
@@ -289,8 +289,8 @@ def test_a_dropped_duplicate_at_the_end_of_history_moves_time_as_in_one_pass() -
     task = Task(patterns)
     assert len(duplicates_of(edges, task.lookback)) == 1
     whole = replace(slices_at([1, 20])[0], is_last=True)
-    found = told_by(lines_by_slices(edges, task, (whole,), 2))
-    assert found == told_by_match(edges, patterns)
+    found = reports_of(lines_by_slices(edges, task, (whole,), 2))
+    assert found == reports_by_match(edges, patterns)
     assert [each[2] for each in found if each[0] == "p"] == ["match", "retract"]
 
 

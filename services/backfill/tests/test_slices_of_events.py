@@ -80,7 +80,7 @@ def shown(record: dict[str, Any], counting: Iterable[str]) -> list[tuple[str, tu
 
 
 def in_one_pass(events: Sequence[Event], task: Task, *, until: int | None = None) -> Reports:
-    """Return what oracles tell; of what is detected before `until`, if history does not end."""
+    """Return what oracles report; detected before `until`, if history does not end."""
     emitted: list[tuple[object, ...]] = []
     for pattern in task.patterns:
         assert isinstance(pattern, EventPattern)
@@ -132,12 +132,12 @@ def stream(*records: tuple[int, str]) -> list[Event]:
 @pytest.mark.parametrize(
     ("text", "records", "wanted"),
     [
-        # What a leading NOT asks for lies a whole time before the match, which itself is told a whole time after it began.
+        # A leading NOT forbids events up to a whole time before the match, and the report comes a whole time after it began.
         ("SEQ(NOT c:C, a:A, NOT d:D)", [(0, "C"), (9, "A"), (20, "A")], {("match", 30)}),
         ("AND(SEQ(NOT c:C, a:A), SEQ(b:B, NOT d:D))", [(0, "C"), (10, "A"), (20, "B"), (25, "A")], {("match", 30)}),
         # Of the matches that an event completes, some are over a whole time before the others.
         ("SEQ(a:A, b:A, NOT c:C) REPORT EXISTS", [(0, "A"), (7, "A"), (10, "A")], {("match", 10), ("match", 17)}),
-        # A match that began is told of where it ended too late, unless what must not come came.
+        # A match that began is reported where it ended too late, unless a forbidden event came.
         ("SEQ(NOT c:C, a:A, b:B) ON TIMEOUT", [(0, "C"), (8, "A"), (12, "A")], {("timeout", 22)}),
     ],
 )  # fmt: skip

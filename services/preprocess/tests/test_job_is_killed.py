@@ -1,4 +1,4 @@
-"""Whoever kills the job, and whenever: the ordered stream is whole, in order, and has nothing twice."""
+"""Kill any process of the job at any time: the ordered stream is whole, in order, and has nothing twice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATIENCE = 240.0
 
 
 def edges(first: int, count: int, topic: str) -> list[Message]:
-    """Return edges, one a record, of two producers; one in a hundred records is no edge."""
+    """Return edges, one a record, of two producers; one in a hundred records is not an edge."""
     values = [
         json.dumps({"ts": ts, "src": "a", "dst": "b", "label": "x", "id": f"e{ts}"}) if ts % 100 else "{"
         for ts in range(first, first + count)
@@ -112,7 +112,7 @@ class Watched:
         self.writer.flush(10)
 
     def micro_batches(self) -> int:
-        """Return how many records the job wrote: each turn of this test writes some."""
+        """Return how many records the job wrote: each pass of this test writes some."""
         return sum(end for _, end in self.reader.ends(self.written).values())
 
     def wait_for(self, count: int, job: Job) -> None:
@@ -161,7 +161,7 @@ def test_a_driver_that_is_asked_ends_its_batch(kafka: str, tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.timeout(800)
-def test_a_driver_that_is_killed_once_goes_on(kafka: str, tmp_path: Path) -> None:
+def test_a_driver_that_is_killed_once_continues(kafka: str, tmp_path: Path) -> None:
     watched = Watched(kafka)
     watched.send(0, 600)
     job = Job(kafka, watched.topics, tmp_path, "local[2]")

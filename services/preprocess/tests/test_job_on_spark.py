@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 FLOWS = StreamName("flows")
 WINDOW = 20
 IDLE = 0.1
-"""Seconds; a batch takes many times as long, and nobody may be forgotten for that."""
+"""Seconds; a batch takes many times as long, and no producer may be forgotten for that."""
 
 PATIENCE = 240.0
 
@@ -97,7 +97,7 @@ class SparkStage:
         return query.trigger(availableNow=True)
 
     def run_until_silent(self) -> None:
-        """Let the job do all there is, and go on until all sources have been silent for as long as they are waited for."""
+        """Let the job do all there is, and run on until all sources have been silent for as long as they are waited for."""
         query = self.prepared().trigger(processingTime="0 seconds").start()
         wait_until(lambda: self.is_silent(query), PATIENCE)
         query.stop()
@@ -202,8 +202,8 @@ def test_a_reset_ends_an_epoch_where_it_does_in_the_built_in_sequencer(spark_sta
     assert found == ordered_edges(expected, stage.topics, FLOWS)
     assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS)
     check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
-    standing = progress_of(stage.log, stage.topics, FLOWS)
-    assert standing == progress_of(expected, stage.topics, FLOWS)
+    progress = progress_of(stage.log, stage.topics, FLOWS)
+    assert progress == progress_of(expected, stage.topics, FLOWS)
 
 
 def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUnit) -> None:
@@ -303,7 +303,7 @@ def run_as_worker(stage: Any) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["pattern before", "pattern after"])
-def test_the_job_keeps_what_patterns_read_whatever_names_an_edge_invents(
+def test_the_job_keeps_what_patterns_read_among_any_names_an_edge_invents(
     spark_stage: Callable[..., SparkStage], *, is_first: bool
 ) -> None:
     stage = spark_stage()

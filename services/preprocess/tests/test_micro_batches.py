@@ -1,4 +1,4 @@
-"""Turns give what the built-in sequencer gives, whoever takes them and however often."""
+"""Micro-batches give what the built-in sequencer gives, in one process or many, and however often they are tried."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def sequence(log: Log, ordering: Ordering) -> None:
 
 @dataclass
 class Job:
-    """The job without Spark: turns over a log, each of which takes a while; `forgets` lets a new process take every turn."""
+    """The job without Spark: batches over a log that each take a while; `forgets` gives every batch to a new process."""
 
     log: Log
     task: Task
     forgets: bool = False
     records_in_a_batch: int = 10
-    milliseconds_of_a_turn: int = 10
+    milliseconds_of_a_batch: int = 10
     kept: KeptInMemory = field(default_factory=KeptInMemory)
     offsets: Offsets = field(default_factory=lambda: Offsets({}))
     now: int = 1000
@@ -132,13 +132,13 @@ class Job:
             self.writer.commit(*given)
 
     def run(self) -> None:
-        """Do all there is, and once more after everybody has been silent for long enough."""
+        """Do all there is, and once more after all have been silent for long enough."""
         self.read()
         self.now += int((IDLE + 1) * 1000)
         self.read()
 
     def read(self) -> None:
-        """Take turns until there is nothing to do."""
+        """Take batches until there is nothing to do."""
         pace = Pace(self.records_in_a_batch, 2**40, int(IDLE * 1000))
         patterns = [((record.key or b"").decode(), record.value) for record in records_of(self.log, TOPICS.patterns)]
         raw = records_of(self.log, TOPICS.raw(FLOWS))
@@ -156,7 +156,7 @@ class Job:
             changes = patterns[start.patterns : stop.patterns]
             self.micro_batch(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes))
             self.offsets = stop
-            self.now += self.milliseconds_of_a_turn
+            self.now += self.milliseconds_of_a_batch
 
 
 STREAMS = {
@@ -173,9 +173,9 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each batch in a new process"])
 @pytest.mark.parametrize("name", STREAMS)
-def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name: str, forgets: bool) -> None:
+def test_batches_give_the_edges_letters_and_counts_of_the_built_in_sequencer(name: str, forgets: bool) -> None:
     stream, lateness = STREAMS[name]
     counting = registered("q", "MATCH (v)-[e:http]->(w) ON flows WINDOW 30 EDGES")
     messages = [registered(), counting, *replace(stream).messages(TOPICS, FLOWS, 120)]
@@ -191,9 +191,9 @@ def test_turns_give_the_edges_letters_and_figures_of_the_built_in_sequencer(name
     assert replace(published.snapshot, version=1) == counted(expected)
 
 
-@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each batch in a new process"])
 @pytest.mark.parametrize("name", STREAMS)
-def test_turns_end_epochs_where_the_built_in_sequencer_ends_them(name: str, forgets: bool) -> None:
+def test_batches_end_epochs_where_the_built_in_sequencer_ends_them(name: str, forgets: bool) -> None:
     stream, lateness = STREAMS[name]
     messages = [registered(), *replace(stream).messages(TOPICS, FLOWS, 120)]
     far = raw.encode(TOPICS.raw(FLOWS), RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
@@ -214,21 +214,21 @@ def test_turns_end_epochs_where_the_built_in_sequencer_ends_them(name: str, forg
 
 
 @pytest.mark.parametrize("name", ["two producers", "two producers, late"])
-def test_nobody_is_forgotten_because_turns_take_long(name: str) -> None:
+def test_no_stream_is_forgotten_because_batches_take_long(name: str) -> None:
     stream, lateness = STREAMS[name]
     messages = replace(stream).messages(TOPICS, FLOWS, 120)
     ordering = Ordering(lateness, IDLE, 1000)
     expected, found = log_with(messages), log_with(messages)
     sequence(expected, ordering)
-    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=2, milliseconds_of_a_turn=int(IDLE * 100_000)).run()
+    Job(found, Task(TOPICS, FLOWS, ordering=ordering), records_in_a_batch=2, milliseconds_of_a_batch=int(IDLE * 100_000)).run()
     assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
     assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
 
 
-def test_who_is_silent_in_the_log_while_others_speak_is_not_waited_for_however_fast_turns_are() -> None:
+def test_who_is_silent_in_the_log_while_others_speak_is_not_waited_for_however_fast_batches_are() -> None:
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
     log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 2)])
-    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), milliseconds_of_a_turn=0)
+    job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), milliseconds_of_a_batch=0)
     job.read()
     assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1]
     job.now += int(IDLE * 1000)
@@ -237,7 +237,7 @@ def test_who_is_silent_in_the_log_while_others_speak_is_not_waited_for_however_f
     assert [edge.ts for edge in ordered_edges(log, TOPICS, FLOWS)] == [1, 2, 9]
 
 
-def test_who_spoke_while_a_turn_was_taken_and_is_read_later_is_waited_for() -> None:
+def test_who_spoke_while_a_batch_was_taken_and_is_read_later_is_waited_for() -> None:
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x"}'
     log = log_with([said_by(b"p", line % 1), said_by(b"q", line % 1)])
     job = Job(log, Task(TOPICS, FLOWS, ordering=Ordering(0, IDLE)), records_in_a_batch=2)
@@ -312,7 +312,7 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
     assert {edge.label for edge in edges if edge.op == "insert"} == {"http"}
     assert {name for edge in edges for name, _ in edge.attributes} == {"bytes"}
     last = ordered.header(records_of(log, TOPICS.ordered(FLOWS))[-1].headers)
-    assert (last.records, last.last_ts) == (0, edges[-1].ts), "what nobody wants lets time pass"
+    assert (last.records, last.last_ts) == (0, edges[-1].ts), "edges that no pattern reads let time pass"
     assert last.watermark > last.last_ts
     assert last.number is not None
     assert last.number > len(edges), "what was left out is counted"
@@ -340,10 +340,10 @@ def test_a_checkpoint_of_a_newer_version_is_refused_by_name() -> None:
         StreamOrder(Task(TOPICS, FLOWS)).micro_batch(kept, Arrived(0, 0))
 
 
-@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each turn in a new process"])
-@pytest.mark.parametrize("in_a_turn", [1, 100])
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each batch in a new process"])
+@pytest.mark.parametrize("in_a_batch", [1, 100])
 @pytest.mark.parametrize("many", [MOST_ATTRIBUTES, 20_000])
-def test_what_a_pattern_reads_is_there_whatever_was_invented(many: int, in_a_turn: int, *, forgets: bool) -> None:
+def test_what_a_pattern_reads_is_there_among_any_invented_names(many: int, in_a_batch: int, *, forgets: bool) -> None:
     def message(ts: int, **more: object) -> Message:
         edge = {"ts": ts, "src": "a", "dst": "b", "label": "http", "id": f"e{ts}", **more}
         return Message(TOPICS.raw(FLOWS), None, json.dumps(edge).encode(), partition=0)
@@ -351,8 +351,8 @@ def test_what_a_pattern_reads_is_there_whatever_was_invented(many: int, in_a_tur
     invented = [message(ts, **{f"a{ts}_{n}": 1 for n in range(many)}, zone=ts) for ts in (1, 2)]
     log = log_with([registered("q", "MATCH (v)-[e]->(w) WHERE e.zone > 0 ON flows WINDOW 20"), *invented])
     write(log, [message(ts, zone=ts, plain=ts) for ts in (3, 4, 5)])
-    Job(log, Task(TOPICS, FLOWS, ordering=Ordering(2, IDLE)), forgets, in_a_turn, reads=("zone",)).run()
+    Job(log, Task(TOPICS, FLOWS, ordering=Ordering(2, IDLE)), forgets, in_a_batch, reads=("zone",)).run()
     edges = [(edge.id, dict(edge.attributes)) for edge in ordered_edges(log, TOPICS, FLOWS)]
     assert [id for id, _ in edges] == ["e1", "e2", "e3", "e4", "e5"]
     assert [found["zone"] for _, found in edges] == [1, 2, 3, 4, 5]
-    assert ("plain" in edges[-1][1]) == (in_a_turn == 1), "a turn later there is room"
+    assert ("plain" in edges[-1][1]) == (in_a_batch == 1), "a batch later there is room"

@@ -1,4 +1,4 @@
-"""A job that was told too little says in one line what to set, before Spark starts."""
+"""A job without a required setting says in one line what to set, before Spark starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of a DataFrame have the figures that the native counter has."""
+"""Windows of a DataFrame have the counts of the native counter."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from graphtide_backfill.settings import BackfillSettings
 
 
 def main() -> None:
-    """Serve until a signal ends it; a backfill that runs then goes on at the next start."""
+    """Serve until a signal ends it; a backfill that runs then continues at the next start."""
     if sys.argv[1:] not in ([], ["serve"]):
         sys.stderr.write("graphtide-backfill: it serves; for one backfill see graphtide backfill --help\n")
         sys.exit(2)

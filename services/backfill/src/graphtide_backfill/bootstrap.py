@@ -53,7 +53,7 @@ CLIENT = "graphtide-backfill"
 
 @contextmanager
 def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
-    """Give a cluster, and let go of it at the end.
+    """Give a cluster, and release it at the end.
 
     Raises:
         FatalError: PySpark or Java is not installed, or the cluster is not reached.
@@ -130,7 +130,7 @@ class Run:
             CancelledError: the run is not wanted any more.
             OtherRunError: it was published before and cut otherwise.
             FencedError: another process publishes the same run.
-            FatalError: it cannot go on.
+            FatalError: it cannot continue.
         """
         if self.to is None:
             return self.backfill.run(prepared)
@@ -187,7 +187,7 @@ def backfill(
     stop: Event,
     to: Published | None = None,
 ) -> Run:
-    """Put a backfill together; it goes on with what the folder keeps, and ends when `stop` is set."""
+    """Put a backfill together; it continues with what the folder keeps, and ends when `stop` is set."""
     results = ResultFolder(folder)
     run = Backfill(
         task,
@@ -217,7 +217,7 @@ def operations(settings: BackfillSettings, log: Log) -> Operations:
 
 
 def operations_in_process(settings: BackfillSettings, log: Log) -> Operations:
-    """Return the worker that does the same in this process, without Spark: what is asked for must fit into its memory."""
+    """Return the worker that does the same in this process, without Spark: history must fit into its memory."""
     machine = Machine(1, size(settings.executor_memory))
     return _operations(settings, log, lambda: log, lambda: nullcontext(OneProcess(machine)))
 

@@ -1,6 +1,6 @@
 """`graphtide-preprocess`: the job over Kafka, until a signal ends it after the batch that runs."""
 
-# ruff: noqa: E402 - what is imported takes its time, in which a signal may come
+# ruff: noqa: E402 - imports take their time, and a signal may come meanwhile
 from __future__ import annotations
 
 from graphtide_serving.starting import end_at_once

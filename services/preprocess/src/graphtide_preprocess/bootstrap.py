@@ -35,7 +35,7 @@ def bootstrap(settings: Settings) -> tuple[SparkSession, list[StreamQuery]]:
     """Return the session and a query for each stream.
 
     Raises:
-        InvalidQueryError: a stream's name is none.
+        InvalidQueryError: a stream has an invalid name.
         FatalError: no streams or no checkpoint are set.
     """
     if not settings.streams or not settings.checkpoint:

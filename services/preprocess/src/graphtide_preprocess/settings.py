@@ -22,13 +22,13 @@ class Settings(ServiceSettings):
         master: Spark's master; unset takes that of `spark-submit`.
         spark: more settings of Spark.
         unit: what one tick of a time counts.
-        lateness: ticks by which an edge may come later than one that is newer; not set is one second.
+        lateness: how many ticks after a newer edge an edge may come; not set is one second.
         idle_seconds: a producer that is silent for so long is not waited for.
         heartbeat_seconds: how long a stream may be quiet before matchers get a heartbeat; `inf` is for ever.
         most_pending: edges of a stream that may wait.
         max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
         max_ahead_seconds_of: the same for single streams.
-        remember: ticks for which ids are remembered at least; patterns with longer windows lengthen it.
+        remember: ids are remembered for so many ticks at least; patterns with longer windows lengthen it.
         projection: only labels and attributes that patterns use go out.
         statistics: whether streams are counted; then the statistics service must not count them.
         longest_window_seconds: bound on the window that is counted, in the stream's time.

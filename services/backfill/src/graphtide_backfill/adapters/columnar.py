@@ -94,7 +94,7 @@ def parquet_pieces(path: str, columns: Mapping[str, str], types: Mapping[str, st
     """Yield the pieces of a Parquet file.
 
     Raises:
-        UnreadableStreamError: it is none.
+        UnreadableStreamError: it is not a Parquet file.
     """
     try:
         footer = pq.read_metadata(path)
@@ -121,7 +121,7 @@ def arrow_columns(path: str) -> list[str]:
     """Return the names of the columns of an Arrow IPC file or stream.
 
     Raises:
-        UnreadableStreamError: it is none.
+        UnreadableStreamError: it is not an Arrow file.
     """
     try:
         with pa.OSFile(path) as opened:

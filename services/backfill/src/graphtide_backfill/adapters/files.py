@@ -98,11 +98,11 @@ def paths_of(location: str) -> list[Path]:
     """Return the files of a place in the order of their names.
 
     Raises:
-        UnreadableStreamError: there are none.
+        UnreadableStreamError: there are no files.
     """
     place = Path(location)
     if place.is_dir():
-        # What begins like this is no data: engines leave such files beside it.
+        # Files whose names begin like this are not data: engines leave them beside it.
         found = [path for path in place.rglob("*") if path.is_file() and not path.name.startswith(("_", "."))]
         absent = "there is no file in it"
     else:

@@ -1,4 +1,4 @@
-"""A cluster that is none: pieces and slices one after the other in this process, for trials and what fits into memory."""
+"""A cluster of one process: pieces and slices one after the other in this process, for trials and what fits into memory."""
 
 from __future__ import annotations
 

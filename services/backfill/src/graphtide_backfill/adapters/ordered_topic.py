@@ -96,7 +96,7 @@ class OrderedTopic:
         """Return what times count, as the topic's first record says.
 
         Raises:
-            UnreadableStreamError: there is none.
+            UnreadableStreamError: the topic has no records.
         """
         first, end = self._bounds()
         reader = self.log().reader(None)

@@ -70,8 +70,8 @@ class SparkCluster:
         repeated = occurrences.where(~f.col("deletes")).groupBy("id").count().where("count > 1").select("id")
         if not self._collected(repeated.limit(1).selectExpr("1"), tick):
             return np.zeros(0, np.int64)
-        doubtful = occurrences.join(repeated, "id", "left_semi")
-        by_id = doubtful.repartition(self.machine.cores, "id").sortWithinPartitions("ts", "arrival")
+        candidates = occurrences.join(repeated, "id", "left_semi")
+        by_id = candidates.repartition(self.machine.cores, "id").sortWithinPartitions("ts", "arrival")
         rows = by_id.mapInArrow(partial(_dropped, window=window), "arrival long")
         return np.array(sorted(each for (each,) in self._collected(rows, tick)), np.int64)
 

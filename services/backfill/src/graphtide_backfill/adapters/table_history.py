@@ -30,7 +30,7 @@ class TableHistory(NamedTuple):
 
 
 class WriteMatches(Protocol):
-    """Writes batches with the columns of `schema`, in which columns of few words are codes."""
+    """Writes batches with the columns of `schema`; columns of few words are codes."""
 
     def __call__(self, path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
         """Write one file."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked for beside the patterns.
+    """Options of a backfill beside the patterns.
 
     Attributes:
         start: first time of detection; None is the first of history.
@@ -65,7 +65,7 @@ class Prepared:
         reading: how history is read.
         slices: all of them, finished or not.
         estimate: what they cost.
-        rest: where slices end, if history has grown past there since the run was cut, though no end was asked for.
+        rest: where slices end, if history has grown past there since the run was cut and no end was requested.
     """
 
     manifest: Manifest
@@ -130,8 +130,8 @@ class Backfill:
             task: what to find, and how.
             history: where edges come from.
             cluster: where work is done.
-            results: where what is found is kept; a run that was begun there goes on.
-            asked: what is asked for beside the patterns.
+            results: where what is found is kept; a run that was begun there continues.
+            asked: options beside the patterns.
             on_progress: called now and then.
             is_wanted: asked now and then; False cancels the run.
             cut_before: gives the bounds of the run's slices if some of them are published, though the results know of none.
@@ -155,7 +155,7 @@ class Backfill:
         self._also = work
 
     def prepare(self) -> Prepared:
-        """Count history and cut it, or take the slices of the run that goes on.
+        """Count history and cut it, or take the slices of the run that continues.
 
         Raises:
             OtherRunError: what is kept is of another run.
@@ -185,7 +185,7 @@ class Backfill:
 
         Raises:
             CancelledError: the run is not wanted any more; what is finished stays.
-            FatalError: an executor could not go on, or a limit was reached under the policy `fail`.
+            FatalError: an executor could not continue, or a limit was reached under the policy `fail`.
         """
         results, task, reading = self._results, self._task, prepared.reading
         if results.manifest() is None:
@@ -210,7 +210,7 @@ class Backfill:
         return self.totals()
 
     def _ended(self, slices: tuple[Slice, ...]) -> tuple[Slice, ...]:
-        """Return the slices; if no end was asked for, history ends with the last."""
+        """Return the slices; without a requested end, history ends with the last."""
         if self._asked.end is not None or not slices:
             return slices
         return (*slices[:-1], replace(slices[-1], is_last=True))
@@ -246,7 +246,7 @@ class Backfill:
         return self._is_wanted()
 
     def totals(self) -> Totals:
-        """Return what is finished by now, however the run stands."""
+        """Return what is finished by now, in any state of the run."""
         done = self._results.finished().values()
         return Totals(
             slices=len(done),

@@ -22,7 +22,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
     Attributes:
         patterns: digest of the patterns, in their canonical form with versions.
-        engine: as it was asked for.
+        engine: as it was requested.
         unit: what ticks count.
         limits: bounds on each pattern's state and work.
         history: fingerprint of what is read.
@@ -43,7 +43,7 @@ class Manifest(msgspec.Struct, frozen=True):
         return _digest(msgspec.json.encode((topic, msgspec.structs.replace(self, bounds=()))))
 
     def check(self, asked: Manifest) -> None:
-        """Do nothing if a run that is asked for, whatever its slices, is this one.
+        """Do nothing if a requested run, with any slices, is this one.
 
         Raises:
             OtherRunError: it is another; the message says in what.
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True):
             name for name in self.__struct_fields__ if name != "bounds" and getattr(self, name) != getattr(asked, name)
         ]
         if differing:
-            message = f"what is to be resumed was begun with other {' and '.join(differing)}; begin anew in another folder"
+            message = f"the run to resume was begun with other {' and '.join(differing)}; begin anew in another folder"
             raise OtherRunError(message)
 
 

@@ -43,7 +43,7 @@ class Cluster(Protocol):
 
         Raises:
             CancelledError: `tick` returned False.
-            FatalError: an executor could not go on.
+            FatalError: an executor could not continue.
         """
         ...
 
@@ -65,7 +65,7 @@ class Cluster(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the executors."""
+        """Release the executors."""
         ...
 
 

@@ -1,9 +1,9 @@
 """Matches of finished slices into the log, those of each slice once.
 
-The matches of a slice and a marker that they are there are written in one transaction. Who opens the run's transactional id
-shuts out who had it, writes a record that it did, and reads the markers up to that record: so a slice that is tried again, by
-whomever, is not written twice. Reading to the end would not do: it ends where a transaction of somebody else is open. Where the
-run is cut is written before its first slice, so that a slice of a number is the same one for a process that continues.
+One transaction has the matches of a slice and a marker that they are there. A process that opens the run's transactional id
+shuts out the one that had it, writes a record that it did, and reads the markers up to that record: so a slice that another
+process tries again is not written twice. Reading to the end would not do: it ends at another process's open transaction. Where
+the run is cut is written before its first slice, so that a slice of a number is the same one for a process that continues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 1_000
 _POLL_SECONDS: Final = 1.0
 _PATIENCE: Final = 90
-"""Seconds after which the log has ended the transaction of somebody who died."""
+"""Seconds after which the log has ended the transaction of a dead process."""
 
 
 class Written(NamedTuple):
@@ -50,7 +50,7 @@ def written(log: Log, topic: str, run: str) -> Written:
     try:
         follower = Follower(log, topic)
     except TransientError:
-        # The topic is made by the first who writes to it.
+        # The first writer makes the topic.
         return Written(None, set())
     try:
         return _written(follower.to_the_end(), run)
@@ -62,19 +62,19 @@ class Publisher:
     """Writes slices of one run."""
 
     def __init__(self, log: Log, topic: str, operations_topic: str, run: str, bounds: Sequence[int], *, unit: TimeUnit) -> None:
-        """Take the run's id, and read what of it is there; say how it is cut if nobody has.
+        """Take the run's id, and read what of it is there; write how it is cut if that is not there.
 
         Args:
             log: where to.
             topic: of the matches.
-            operations_topic: topic of operations, where it is said what is written.
+            operations_topic: topic of operations, with the marks of what is written.
             run: name of the run.
             bounds: of its slices.
             unit: what ticks of the matches count.
 
         Raises:
             OtherRunError: it was cut otherwise.
-            TransientError: the log does not answer, or somebody else's transaction stays open.
+            TransientError: the log does not answer, or another process's transaction stays open.
         """
         self._topic, self._written, self._run = topic, operations_topic, run
         self._unit = unit
@@ -131,7 +131,7 @@ class Publisher:
         self._write_of_run(operations.cut_key(cut.run), operations.encode_cut(cut))
 
     def _write_of_run(self, key: bytes, value: bytes | None, headers: Headers = ()) -> None:
-        """Write what is said of the run, and end the transaction."""
+        """Write the marks of the run, and end the transaction."""
         self._transactor.write([Message(self._written, key, value, headers)])
         self._transactor.commit(f"{self._written}.{self._run}", {})
 
@@ -164,7 +164,7 @@ def _patiently(follower: Follower) -> Iterator[Record]:
         records = follower.poll(_POLL_SECONDS)
         waits = 0 if records else waits + 1
         yield from records
-    message = "the topic of operations cannot be read to its end: somebody's transaction stays open"
+    message = "the topic of operations cannot be read to its end: another process's transaction stays open"
     raise TransientError(message)
 
 

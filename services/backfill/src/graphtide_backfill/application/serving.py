@@ -1,8 +1,8 @@
-"""Backfills that users ask for over the log: taken one after the other, reported on, cancelled, gone on with after a restart.
+"""Backfills that users ask for over the log: taken one after the other, reported on, cancelled, continued after a restart.
 
-What is asked for and how far it is stand in the topic of operations under different keys. The worker holds the transactional id
+Requests and statuses are in the topic of operations, under different keys. The worker holds the transactional id
 of its deployment: a second one that starts shuts out the first, so that an operation is done by one alone. An operation without
-a final status is taken again after a restart, and goes on from its finished slices.
+a final status is taken again after a restart, and continues from its finished slices.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Work(Protocol):
     """Does a backfill."""
 
     def __call__(self, asked: OperationRecord, on_progress: Callable[[Progress], None], stop: Event) -> None:
-        """Do it, or go on with it.
+        """Do it, or continue it.
 
         Raises:
             CancelledError: `stop` was set; what is finished stays.

@@ -1,7 +1,7 @@
 """Blocks: the edges of history as they travel, column by column, cut for the slices that need them.
 
 Batches are numbered in the order of arrival. A batch is put in order of time and cut; each block keeps the number of its batch
-and says up to which time nothing follows from later batches. So a slice that takes its blocks by their numbers puts all its
+and a time: later batches have nothing up to that time. So a slice that takes its blocks by their numbers puts all its
 edges in the order (ts, arrival) with no more waiting than the disorder of history needs: none where it is in order.
 """
 
@@ -64,11 +64,11 @@ def cut(
     """
     ordered = in_order(batch)
     times = np.array(ordered.ts, np.int64)
-    doubtful = None if duplicates is None or not len(duplicates) else np.isin(np.array(ordered.ordinals), duplicates)
+    repeated = None if duplicates is None or not len(duplicates) else np.isin(np.array(ordered.ordinals), duplicates)
     for part in parts(times, slices, window):
         edges = ordered.part(part.first, part.last).to_arrow()
-        if doubtful is not None and doubtful[part.first : part.last].any():
-            edges = _without(edges, doubtful[part.first : part.last])
+        if repeated is not None and repeated[part.first : part.last].any():
+            edges = _without(edges, repeated[part.first : part.last])
         yield Block(part.slice, place, settled, edges)
 
 

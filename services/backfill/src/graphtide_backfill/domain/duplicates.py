@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Occurrence(NamedTuple):
-    """A record of an id: where it stands in the order of arrival, when it is, and whether it deletes."""
+    """A record of an id: its place in the order of arrival, its time, and whether it deletes."""
 
     id: str
     ts: int

@@ -1,8 +1,8 @@
 """Matching one slice: the same engines as on a live stream, over the slice's edges and a window before them.
 
-What the edges before the slice bring about is found and thrown away; it was reported by the slices they belong to. Why that is
-exact stands in `graphtide_backfill.domain.slices`. Memory: the edges of a window with the engines' state, and what waits for
-its order; the slice's length does not count.
+Matches of the edges before the slice are found and thrown away; the slices of these edges reported them.
+`graphtide_backfill.domain.slices` shows why that is exact. Memory: the edges of a window with the engines' state, and what
+waits for its order; the slice's length does not count.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SliceMatching:
         )
 
     def _begin(self, matcher: Matcher) -> None:
-        """Let time come to the beginning of the slice: what is settled by then was reported by slices before."""
+        """Let time pass to the beginning of the slice: what is settled by then was reported by slices before."""
         if not self._has_begun:
             self._has_begun = True
             _forget(matcher.advance(self._piece.start))
@@ -104,7 +104,7 @@ class SliceMatching:
                 matcher.begin(number)
 
     def _ended(self, matcher: Matcher) -> Iterator[MatchBatch]:
-        """Let time come to the end of the slice; where history ends with it, to its last record, which may be a duplicate."""
+        """Let time pass to the end of the slice; if history ends with it, to its last record, which may be a duplicate."""
         if not self._piece.is_last:
             yield from matcher.advance(self._piece.end)
             return
@@ -125,7 +125,7 @@ class SliceMatching:
             batch = self._decoder.decode(block.edges)
             last = batch.last_ts
             if last is not None and last <= block.settled and not sequencer.pending:
-                # Nothing waits, and nothing that follows is earlier.
+                # No record waits, and no later one is earlier in time.
                 yield batch
                 continue
             yield sequencer.push(batch)

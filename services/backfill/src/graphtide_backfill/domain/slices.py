@@ -6,7 +6,7 @@ for matches that are reported once for each key in an interval. That is enough, 
 every match, extension and retraction is reported by one slice alone:
 
 * A match is detected at the time of its last edge, which lies in one slice. All its edges are later than that time less the
-  window, hence later than a - window.
+    window, so later than a - window.
 * A deletion at d in [a, b) retracts the matches that hold the edge and whose edges are all in the window at d: all are later
   than d - window >= a - window, so the slice finds the match itself, though an earlier slice reported it. One window is enough
   for retractions, too: a match with an older edge is never retracted.
@@ -14,8 +14,8 @@ every match, extension and retraction is reported by one slice alone:
   emitted.
 * A record that deletes one of these edges comes after it, so it is later than a - window as well. What was deleted for an
   earlier slice is deleted for this one.
-* What time alone brings about, since something did not come, is detected at its bound. A slice lets time come to a and forgets
-  what that settles, then takes its records and lets time come to b. The last slice of history lets all time pass at its end.
+* What follows from time alone, since something did not come, is detected at its bound. A slice lets time pass to a and forgets
+  what that settles, then takes its records and lets time pass to b. The last slice of history lets all time pass at its end.
 * What a graph query emits at d follows from the results that are valid at d, with their ends, and from those reported to
   last until d or longer: they separate a `match` from an `extend`, and say what is withdrawn. An edge at t is valid until
   floor(t / SLIDE) * SLIDE + WINDOW <= t + WINDOW at most, so what is valid at d rests on edges later than d - WINDOW. What was

@@ -52,17 +52,17 @@ class Task:
 
     @property
     def uncuttable(self) -> tuple[PatternName, ...]:
-        """The patterns for which all is to be one slice."""
+        """The patterns that need all in one slice."""
         return tuple(pattern.name for pattern in self.patterns if is_uncuttable(pattern))
 
     @property
     def window(self) -> int:
-        """Ticks before a report in which records can have a say in it, the most of all patterns."""
+        """How many ticks before a report records can affect it, the most of all patterns."""
         return min(LONGEST, max(match_lookback(pattern, self.unit) for pattern in self.patterns))
 
     @property
     def lookback(self) -> int:
-        """Ticks in which an id that comes again is a duplicate: those of the longest lookback."""
+        """An id that comes again within so many ticks is a duplicate: those of the longest lookback."""
         return min(LONGEST, max(pattern.lookback(self.unit) for pattern in self.patterns))
 
     @property

@@ -37,11 +37,11 @@ def size(text: str) -> int:
     """Read a size in bytes: `2g`, `512m`, or a number.
 
     Raises:
-        InvalidQueryError: it is none.
+        InvalidQueryError: it is not a size.
     """
     found = _SIZE.fullmatch(text)
     if found is None or not int(found[1]):
-        message = f"{text!r} is no size of memory; for example 2g or 512m"
+        message = f"{text!r} is not a size of memory; for example 2g or 512m"
         raise InvalidQueryError(message)
     return int(found[1]) * _FACTORS[found[2].lower()]
 
@@ -50,14 +50,14 @@ def instant(text: str, unit: TimeUnit) -> int:
     """Read an instant as ticks: a number of them, or a date with or without a time, UTC unless it says otherwise.
 
     Raises:
-        InvalidQueryError: it is none.
+        InvalidQueryError: it is not an instant.
     """
     if re.fullmatch(r"[+-]?\d{1,19}", text.strip()):
         return int(text)
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
-        message = f"{text!r} is no instant; for example 2024-01-31, 2024-01-31T12:00:00Z, or a number of {unit.value}"
+        message = f"{text!r} is not an instant; for example 2024-01-31, 2024-01-31T12:00:00Z, or a number of {unit.value}"
         raise InvalidQueryError(message) from error
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
@@ -68,7 +68,7 @@ def pairs(given: Iterable[str]) -> dict[str, str]:
     """Read `NAME=VALUE` pairs.
 
     Raises:
-        InvalidQueryError: one is none.
+        InvalidQueryError: one is not such a pair.
     """
     found: dict[str, str] = {}
     for text in given:

@@ -224,7 +224,7 @@ class RawSource(DataSource):
 
     @classmethod
     def of(cls, reading: Reading) -> type[RawSource]:
-        """Return the source that reads this; its settings are no options, because Spark shows those."""
+        """Return the source that reads this; its settings are not options, because Spark shows those."""
         return type("RawSource", (cls,), {"reading": reading})
 
 

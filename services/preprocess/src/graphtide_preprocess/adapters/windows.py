@@ -37,7 +37,7 @@ class EdgeWindows:
     slide: int
 
     def edges(self) -> DataFrame:
-        """Return an edge a row and window; `window` is the time at which a window begins, its end is `length` later.
+        """Return an edge a row and window; `window` is the time where a window begins, its end is `length` later.
 
         An id that is there more than once is one edge: the first by time; of a stream, the first that came.
         """

@@ -8,7 +8,7 @@ and finds one of three:
 2. this micro-batch, with the same counts: it was committed, and the job was killed before it noted that; nothing is written;
 3. anything else: the checkpoint and the log do not belong together, and nothing is written.
 
-That a mark is read anew after every change of writers follows from the transactional id: who opens it shuts the writer before
+That a mark is read anew after every change of writers follows from the transactional id: its new owner shuts the writer before
 out, and lets its transaction end, before the mark is read. The id is that of the built-in sequencer, so the two never write one
 stream at once.
 """
@@ -90,7 +90,7 @@ class MicroBatchWriter:
             return False
         message = (
             f"the checkpoint and {self._place.topic} do not belong together: the log has {found} of this job, the "
-            f"checkpoint goes on after {micro_batch.previous}. Start with the checkpoint that wrote the topic, or "
+            f"checkpoint continues after {micro_batch.previous}. Start with the checkpoint that wrote the topic, or "
             "with new topics"
         )
         raise FatalError(message)
@@ -106,7 +106,7 @@ class MicroBatchWriter:
         try:
             return msgspec.json.decode(position.metadata, type=MicroBatch)
         except msgspec.DecodeError as error:
-            message = f"the mark in {self._place.topic} is none of this job: {error}"
+            message = f"the mark in {self._place.topic} is not of this job: {error}"
             raise FatalError(message) from error
 
     def _is_new(self) -> bool:

@@ -111,7 +111,7 @@ class Head(
         written: number of the last micro-batch that wrote something.
         written_at: when, in milliseconds.
         sequencer: how far the stream is.
-        attributes: of the stream, in the order in which they were found.
+        attributes: of the stream, in the order they were found.
         left_out: names of attributes that found no room in the last micro-batch.
         registrations: of the registered patterns, by name.
         arrivals: blocks taken so far.

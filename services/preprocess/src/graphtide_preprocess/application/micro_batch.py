@@ -75,9 +75,9 @@ class Task:
         topics: names of topics.
         stream: its name.
         unit: what its times count.
-        ordering: how long to wait for whom.
+        ordering: how long to wait for which source.
         heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
-        remember: ticks for which ids are remembered at least.
+        remember: ids are remembered for so many ticks at least.
         most_edges: edges of one ordered record.
         projects: whether only labels and attributes that patterns use go out.
         counting: how it is counted; None if it is not.
@@ -100,7 +100,7 @@ class Arrived:
 
     Attributes:
         at: when it was begun, in milliseconds; as the next, the same when it is taken again.
-        as_of: an instant up to which the whole log has been read with it; None if the micro-batch before knew as much.
+        as_of: an instant; with it the whole log was read up to there. None if the micro-batch before knew as much.
         blocks: of raw records, in any order.
         patterns: changes of registrations: names and values, in their order.
     """
@@ -120,7 +120,7 @@ class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figure
         before: edges in the ordered stream before it.
         ordered: edges in the ordered stream after it.
         read: sum of the offsets read next, which distinguishes micro-batches of one number.
-        stream_progress: how the stream stands after it.
+        stream_progress: progress of the stream after it.
     """
 
     number: int
@@ -265,7 +265,7 @@ class StreamOrder:
         return [batch for batch in narrow if len(batch)]
 
     def _forget_sent(self, head: Head, kept: Kept) -> None:
-        """Keep nothing that went out before this micro-batch: an epoch is over."""
+        """Forget all that went out before this micro-batch: an epoch is over."""
         for gone in head.sent:
             kept.sent.remove(gone.micro_batch)
         head.sent, head.is_counted = [], False

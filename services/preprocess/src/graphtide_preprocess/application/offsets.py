@@ -3,10 +3,10 @@
 Spark writes this down before it runs the batch, so a batch that is run again has the same records and the same instants.
 Instants rise.
 
-The clock by which sources fall silent is that of the log, so that a batch may take as long as it likes. It goes on to an
-instant at which the ends of the partitions were looked up once all that was there then has been read, in one batch or in many.
-So who is silent by this clock is silent in the log; it is never one whom the job was too slow to hear.
-While nothing comes, batches without records let time pass until sources that are silent are waited for no longer; then there
+Sources fall silent by the clock of the log, so a batch may take as long as it likes. The ends of the partitions are looked up
+at an instant; the clock advances to it once all records up to these ends were read, in one batch or in many. So a source that
+is silent by this clock is silent in the log, and never one that the job was too slow to hear.
+While no records come, batches without records let time pass until silent sources are waited for no longer; then there
 are none.
 """
 
@@ -30,9 +30,9 @@ class Offsets(msgspec.Struct, frozen=True):
         raw: the offset to read next in each partition of the raw topic.
         patterns: the offset to read next of the registered patterns.
         at: when the batch was begun, in milliseconds of the wall clock.
-        as_of: the latest known instant up to which everything has been read, by the clock of the log.
+        as_of: the latest known instant with everything read up to it, by the clock of the log.
         heard: `at` of the last batch that had records.
-        target: ends that are to be reached before that clock goes on; empty once they are.
+        target: ends to reach before that clock advances; empty once they are.
         target_at: when they were looked up.
     """
 
@@ -46,7 +46,7 @@ class Offsets(msgspec.Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the clock of the log went on with this batch."""
+        """Whether the clock of the log advanced with this batch."""
         return not self.target
 
 
@@ -96,6 +96,6 @@ def _share(left: Mapping[str, int], pace: Pace, sizes: Mapping[str, int]) -> flo
 
 
 def _is_tick_due(start: Offsets, as_of: int, idle: int) -> bool:
-    """Whether time shall pass: until the idle timeout after the last record has been seen once."""
+    """Whether time should pass: until the idle timeout after the last record has been seen once."""
     is_waiting = start.heard > 0 and start.as_of - start.heard < idle
     return is_waiting and (as_of - start.heard >= idle or as_of - start.as_of >= idle // _TICKS)

@@ -1,4 +1,4 @@
-"""The order in which blocks of several partitions arrived, by the log's times; each partition keeps its own.
+"""The order of arrival of blocks of several partitions, by the log's times; each partition keeps its own.
 
 The same blocks always have the same order, however they came. Cost: O(blocks log partitions).
 """

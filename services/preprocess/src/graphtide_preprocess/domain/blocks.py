@@ -51,14 +51,14 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
         ends: how many edges there are up to its end.
         lines: what the decoder calls its first line.
         attributes: that the edges may have.
-        newest: the greatest time of all; None if there is no edge.
-        format: media type of how they are written; None if the one record says nothing that can be understood.
-        producer: who sent them, if it said so.
+        newest: the greatest time of all; None without edges.
+        format: media type of how they are written; None if the one record has no readable format.
+        producer: sender of them, if it gave its name.
         sent: in pairs, each once, the line of the first edge in what the sender sent, and the trace.
         origins: places in `sent`.
         refused: the parts that cannot be used, by the places of their records.
         is_readable: whether the records could be read as edges, maybe none.
-        ends_epoch: the epoch of the stream that the one record there is wants to end; None where records have edges.
+        ends_epoch: the epoch of the stream that the one record wants to end; None where records have edges.
     """
 
     timestamp: int
@@ -106,7 +106,7 @@ class Block:
         return Decoded(pieces, edges, head.producer, head.ends_epoch)
 
     def _origins(self) -> Iterable[RawOrigin | None]:
-        """Return what each record says of itself, but for its edges, their columns and types."""
+        """Return what each record says of itself, except its edges, their columns and types."""
         head = self.head
         if head.format is None:
             return [None] * len(head.offsets)

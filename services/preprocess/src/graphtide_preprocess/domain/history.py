@@ -23,8 +23,8 @@ class History:
 
     Attributes:
         micro_batch: the last micro-batch that it knows.
-        window: ticks for which ids are remembered.
-        edges: of the stream for which they are remembered, too.
+        window: ids are remembered for so many ticks.
+        edges: and for so many edges of the stream, too.
         counted: ticks of the window that is counted; 0 if nothing is.
         epoch: of the stream.
         duplicates: drops what is known, and knows what it lets through.

@@ -70,7 +70,7 @@ class StreamQuery:
         raise FatalError(message)
 
     def close(self) -> None:
-        """Let the batch that runs come to its end, and end the query."""
+        """Let the running batch finish, and end the query."""
         query = self._query
         if query is None:
             return
@@ -83,7 +83,7 @@ class StreamQuery:
 
 
 def _meaning(text: str) -> TransientError | FatalError:
-    """Return what a failure of Spark means: what our own code raised in a task, or else that the query cannot go on."""
+    """Return what a failure of Spark means: what our own code raised in a task, or else that the query cannot continue."""
     raised = _RAISED.findall(text)
     if not raised:
         return FatalError(text.partition("\n\n")[0][:2000])
