@@ -13,10 +13,10 @@ class AdminApiSettings(AccessSettings):
     """Settings of the API.
 
     Attributes:
-        kafka: where the log is.
-        prefix: what names of topics begin with.
+        kafka: connection to Kafka.
+        prefix: prefix of topic names.
         host: address to listen on.
-        port: of that address.
+        port: port to listen on.
         most_body_bytes: bytes of a request's body.
     """
 

@@ -14,10 +14,11 @@ class BackfillSettings(ServiceSettings):
     """Settings of the service.
 
     Attributes:
-        master: the Spark cluster: `local[2]`, `spark://…`, `k8s://…`.
-        executor_memory: memory of an executor, its JVM and its Python processes together.
-        spark: more settings of Spark, by their names.
-        folder: keeps finished slices while a backfill runs; all executors see it under this name, and it outlives the service.
+        master: Spark master: `local[2]`, `spark://…`, `k8s://…`.
+        executor_memory: memory of an executor: its JVM and its Python processes.
+        spark: further Spark settings.
+        folder: folder for finished slices of running backfills; it must outlive the service, and all executors must reach it
+            by this path.
     """
 
     model_config = SettingsConfigDict(

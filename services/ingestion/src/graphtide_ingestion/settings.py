@@ -22,32 +22,32 @@ class Settings(AccessSettings):
     """Settings of the service.
 
     Attributes:
-        kafka: where the log is.
-        prefix: of topics.
-        host: address that HTTP listens on.
-        port: of HTTP.
-        roles: what this process does; the sequencers of a deployment run in one process at a time.
-        elsewhere: streams that something else puts in order, such as the Spark job; no sequencer here runs for them.
-        streams: streams that are made at the start.
-        create_streams: whether edges for a stream that is not there make it.
-        partitions: of a new stream's raw topic.
-        retention_ms: how long a new stream's records are kept; not set is for ever.
-        unit: what one tick of a time counts.
-        lateness: how many ticks after a newer edge an edge may come; not set is one second, and 0 with the profile
+        kafka: connection to Kafka.
+        prefix: prefix of topic names.
+        host: address to listen on.
+        port: port to listen on.
+        roles: parts of the service that this process runs; the sequencers of a deployment run in one process at a time.
+        elsewhere: streams that another program orders, such as the Spark job; this process runs no sequencer for them.
+        streams: streams to create at the start.
+        create_streams: create an unknown stream when edges for it arrive.
+        partitions: partitions of a new stream's raw topic.
+        retention_ms: retention of a new stream's topics, in milliseconds; unset keeps records forever.
+        unit: time unit of ticks.
+        lateness: ticks by which an edge may be older than the newest one; unset is one second, and 0 with the profile
             `low-latency`.
-        idle_seconds: a producer that is silent for so long is not waited for.
-        heartbeat_seconds: how long a stream may be quiet before matchers get a heartbeat; `inf` is for ever.
-        most_pending: edges of a stream that may wait.
-        clock: what lets the time of streams pass: `data` alone, or where all producers are idle also the `live` clock.
-        clock_of: the same for single streams.
-        max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
-        max_ahead_seconds_of: the same for single streams.
-        profile: `low-latency` lets edges wait for 5 ms at most, `throughput` for 50 ms.
-        raw_form: how edges over HTTP go to the raw topic: in `batches`, which need no decoding, or as `text`, which older
-            sequencers read, too.
-        most_body_bytes: of a request.
-        answers_seconds: how long answers are kept for idempotency keys.
-        most_answers: how many.
+        idle_seconds: silence after which a producer no longer holds back the watermark.
+        heartbeat_seconds: silence of a stream after which matchers get a watermark heartbeat; `inf` sends none.
+        most_pending: edges of a stream that may wait for the watermark.
+        clock: clock of streams: `data`, or `live`, which also advances by the wall clock while all producers are idle.
+        clock_of: `clock` of single streams.
+        max_ahead_seconds: most seconds that an edge may be ahead of the wall clock; `inf` accepts any time.
+        max_ahead_seconds_of: `max_ahead_seconds` of single streams.
+        profile: `low-latency` batches edges for at most 5 ms, `throughput` for 50 ms.
+        raw_form: form of edges in the raw topic: `batches`, already decoded, or `text`, which older
+            sequencers read too.
+        most_body_bytes: bytes of a request's body.
+        answers_seconds: time for which answers are kept by idempotency key.
+        most_answers: answers that are kept by idempotency key.
     """
 
     model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_INGESTION_", env_nested_delimiter="__", frozen=True)

@@ -43,25 +43,25 @@ class ScalingSettings(BaseModel):
         mode: `off` takes the number of shards from `shards`; `follow` leaves the number of replicas to others, such as KEDA,
             and gives patterns to those that there are; `dry-run` decides, and lets the API check what would be asked for; `on`
             asks for it.
-        services: the services that are scaled, by name, as a JSON object.
-        busy: a host that is busy for this share of its time has too much to do.
-        busy_after: share that hosts may be busy where there are fewer of them.
-        lag_seconds: a host that reads records of this age is behind.
-        lag_records: a host that has not read so many ordered records is behind.
-        memory_bytes: a replica with so much memory has too much: some way below its limit.
-        out_after_seconds: how long a host has too much before there are more.
-        in_after_seconds: how long fewer would do before there are fewer.
-        rest_seconds: how long nothing is decided after a change.
-        drain_seconds: how long patterns may take to leave shards that are to go.
-        step_out: replicas that are added at once at most.
-        step_in: replicas that are taken away at once at most.
-        every_seconds: time between two decisions.
+        services: bounds of each scaled service, by name.
+        busy: share of its time for which a host may be busy before it is overloaded.
+        busy_after: share of their time for which hosts may be busy after a replica is removed.
+        lag_seconds: age of the records being read at which a host is behind.
+        lag_records: unread ordered records at which a host is behind.
+        memory_bytes: memory at which a replica is overloaded; set it below the container's limit.
+        out_after_seconds: seconds of overload before replicas are added.
+        in_after_seconds: seconds for which fewer replicas must suffice before some are removed.
+        rest_seconds: seconds without a decision after each change.
+        drain_seconds: seconds in which patterns must leave the shards to be removed.
+        step_out: most replicas to add at once.
+        step_in: most replicas to remove at once.
+        every_seconds: seconds between two decisions.
         server: URL of the Kubernetes API.
-        token: file of the service account's token.
-        authorities: file of the certificates that the API's is signed by.
-        namespace: of the StatefulSets and the lease; empty is that of the pod.
-        lease: name of the lease that one planner at once holds.
-        identity: name of this process in the lease; empty is that of the pod.
+        token: file with the service account's token.
+        authorities: PEM file of the API server's certificate authority.
+        namespace: namespace of the StatefulSets and the lease; empty is the pod's.
+        lease: name of the lease that the active planner holds.
+        identity: name of this process in the lease; empty is the pod's.
     """
 
     mode: Literal["off", "follow", "dry-run", "on"] = "off"
@@ -106,10 +106,10 @@ class PlannerSettings(ServiceSettings):
     """Settings of the planner.
 
     Attributes:
-        shards: shards of each matcher service that is not scaled, as a JSON object.
-        time_unit: what a tick of streams' times is: s, ms, us or ns.
-        margin: share of the running plan's estimated cost that another's must stay below to take its place.
-        scaling: of matcher services on Kubernetes.
+        shards: number of shards of each matcher service that is not scaled.
+        time_unit: time unit of ticks: s, ms, us or ns.
+        margin: a new plan replaces the running one if its estimated cost is below this share of the running plan's.
+        scaling: scaling of matcher services on Kubernetes.
     """
 
     model_config = SettingsConfigDict(

@@ -17,26 +17,26 @@ class Settings(ServiceSettings):
     """Settings of the job.
 
     Attributes:
-        streams: that are put in order; each is a query of its own.
-        checkpoint: folder of the checkpoints, of any file system that Spark knows (`file:`, `s3a:`, `hdfs:`).
-        master: Spark's master; unset takes that of `spark-submit`.
-        spark: more settings of Spark.
-        unit: what one tick of a time counts.
-        lateness: how many ticks after a newer edge an edge may come; not set is one second.
-        idle_seconds: a producer that is silent for so long is not waited for.
-        heartbeat_seconds: how long a stream may be quiet before matchers get a heartbeat; `inf` is for ever.
-        most_pending: edges of a stream that may wait.
-        max_ahead_seconds: how far ahead of the clock an edge may be; `inf` is any time.
-        max_ahead_seconds_of: the same for single streams.
-        remember: ids are remembered for so many ticks at least; patterns with longer windows lengthen it.
-        projection: only labels and attributes that patterns use go out.
-        statistics: whether streams are counted; then the statistics service must not count them.
-        longest_window_seconds: bound on the window that is counted, in the stream's time.
-        publish_seconds: time between two snapshots of a stream.
-        trigger_seconds: time between the starts of two batches.
-        most_records: raw records of a batch.
-        most_bytes: of raw records in a batch, by the size of the first of each partition.
-        tasks: that read and decode a stream's batch at once.
+        streams: streams to order; each runs as its own streaming query.
+        checkpoint: folder of the checkpoints, on any file system of Spark (`file:`, `s3a:`, `hdfs:`).
+        master: Spark master; unset takes that of `spark-submit`.
+        spark: further Spark settings.
+        unit: time unit of ticks.
+        lateness: ticks by which an edge may be older than the newest one; unset is one second.
+        idle_seconds: silence after which a producer no longer holds back the watermark.
+        heartbeat_seconds: silence of a stream after which matchers get a watermark heartbeat; `inf` sends none.
+        most_pending: edges of a stream that may wait for the watermark.
+        max_ahead_seconds: most seconds that an edge may be ahead of the wall clock; `inf` accepts any time.
+        max_ahead_seconds_of: `max_ahead_seconds` of single streams.
+        remember: fewest ticks for which ids are kept to find duplicates; longer windows of patterns extend it.
+        projection: write only the labels and attributes that patterns use.
+        statistics: count streams here; then the statistics service must not count them.
+        longest_window_seconds: longest window that is counted, in the stream's time.
+        publish_seconds: seconds between two snapshots of a stream.
+        trigger_seconds: seconds between the starts of two batches.
+        most_records: most raw records of a batch.
+        most_bytes: most bytes of raw records in a batch, estimated from the first record of each partition.
+        tasks: Spark tasks that read and decode a stream's batch in parallel.
     """
 
     model_config = SettingsConfigDict(

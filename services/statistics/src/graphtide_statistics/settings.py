@@ -12,8 +12,8 @@ class StatisticsSettings(ServiceSettings):
     """Settings of the counter.
 
     Attributes:
-        longest_window_seconds: bound on the window of a stream, in its own time.
-        publish_seconds: time between two snapshots of a stream.
+        longest_window_seconds: longest window that is counted, in the stream's time.
+        publish_seconds: seconds between two snapshots of a stream.
     """
 
     model_config = SettingsConfigDict(

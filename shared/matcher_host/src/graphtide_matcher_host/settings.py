@@ -25,21 +25,21 @@ class MatcherSettings(ServiceSettings):
     """Settings of one shard of a matcher service.
 
     Attributes:
-        redis: URL of the Redis that keeps checkpoints: `redis://`, `redis+cluster://` or `redis+sentinel://`, or with TLS
-            `rediss…`; it may hold a name and a password.
-        redis_username: of the ACL user who logs in; Redis' default user if not given.
-        redis_password: of that user; without one there is no login.
-        redis_authorities: file in PEM of the authorities to trust, for `rediss://`; the system's own if not given.
-        redis_certificate: file in PEM of the client's certificate.
-        redis_key: file in PEM of its key.
-        redis_sentinel_username: of the ACL user of sentinels, for `redis+sentinel://`; their default user if not given.
-        redis_sentinel_password: of that user; without one there is no login there.
-        shard: 0-based; no two processes at once have one.
+        redis: URL of the Redis for checkpoints: `redis://`, `redis+cluster://` or `redis+sentinel://`, or with TLS
+            `rediss…`; it may contain a user name and a password.
+        redis_username: ACL user name; unset is the default user.
+        redis_password: password of the user; empty does not log in.
+        redis_authorities: PEM file of trusted certificate authorities, for `rediss://`; unset uses the system's.
+        redis_certificate: PEM file of the client's certificate.
+        redis_key: PEM file of the client's key.
+        redis_sentinel_username: ACL user name for sentinels, for `redis+sentinel://`; unset is the default user.
+        redis_sentinel_password: password of the sentinel user; empty does not log in.
+        shard: number of the shard, from 0; two processes must not run the same shard.
         profile: `low-latency` or `throughput`, as for ingestion.
-        linger_seconds: how long a round waits for records.
-        most_records: ordered records that a round takes at most.
-        checkpoint_seconds: time between two checkpoints of a stream.
-        counts_seconds: time between two reports of counts; `…FIGURES_SECONDS` is its former name.
+        linger_seconds: longest wait for records of one round.
+        most_records: most ordered records of one round.
+        checkpoint_seconds: seconds between two checkpoints of a stream.
+        counts_seconds: seconds between two reports of counts; formerly `…FIGURES_SECONDS`.
     """
 
     redis: SecretStr = SecretStr("redis://localhost:6379/0")

@@ -30,14 +30,14 @@ _PATIENCE: Final = 5.0
 
 
 class HealthSettings(BaseModel):
-    """Where a process serves its health.
+    """Settings of the health endpoint.
 
     Attributes:
-        enabled: whether it does.
+        enabled: serve health and metrics over HTTP.
         host: address to listen on.
-        port: of that address; 0 takes a free one, which the log names.
-        hosts: names under which it is called, beside those that lead nowhere else; `*` is any.
-        stuck_seconds: a worker that is silent for so long hangs.
+        port: port to listen on; 0 takes a free port, which the log shows.
+        hosts: accepted host names, besides loopback and cluster names; `*` accepts any.
+        stuck_seconds: time without progress after which a worker counts as stuck.
     """
 
     enabled: bool = True

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class ServiceSettings(BaseSettings):
-    """Settings of every such service.
+    """Settings of every service without its own HTTP API.
 
     Attributes:
-        kafka: where the log is.
-        prefix: what names of topics, groups and keys begin with.
-        health: where its health is served.
-        telemetry: what goes where.
+        kafka: connection to Kafka.
+        prefix: prefix of the names of topics, groups and keys.
+        health: health endpoint.
+        telemetry: traces and metrics.
     """
 
     kafka: KafkaSettings = Field(default_factory=KafkaSettings)

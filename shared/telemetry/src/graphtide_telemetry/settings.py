@@ -9,7 +9,7 @@ class TelemetrySettings(BaseModel):
     """Settings of telemetry.
 
     Attributes:
-        trace_ratio: share of the requests without a `traceparent` that are traced; `OTEL_TRACES_SAMPLER` takes its place.
+        trace_ratio: share of requests without a `traceparent` that are traced; `OTEL_TRACES_SAMPLER` overrides it.
     """
 
     trace_ratio: float = Field(default=0.01, ge=0, le=1)

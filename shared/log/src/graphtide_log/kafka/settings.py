@@ -9,19 +9,19 @@ from graphtide_log.profile import Profile
 
 
 class KafkaSettings(BaseModel):
-    """What an operator says of the Kafka cluster.
+    """Settings of the connection to Kafka.
 
     Attributes:
-        bootstrap: `host:port`, several separated by commas.
-        tls: speak TLS.
-        authorities: file in PEM of the authorities to trust; the system's own if not given.
-        certificate: file in PEM of the client's certificate.
-        key: file in PEM of its key.
-        key_password: of that file; empty if it has none.
-        mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`.
-        username: SASL user name; SASL is off if not given.
-        password: of that user.
-        replication: replicas of topics that are made; -1 takes the cluster's default.
+        bootstrap: bootstrap servers, `host:port`, separated by commas.
+        tls: connect with TLS.
+        authorities: PEM file of trusted certificate authorities; unset uses the system's.
+        certificate: PEM file of the client's certificate.
+        key: PEM file of the client's key.
+        key_password: password of the key file; empty if it has none.
+        mechanism: SASL mechanism: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`.
+        username: SASL user name; SASL is off if unset.
+        password: SASL password.
+        replication: replication factor of new topics; -1 is the cluster's default.
     """
 
     bootstrap: str = "localhost:9092"

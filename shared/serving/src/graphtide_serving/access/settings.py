@@ -40,10 +40,10 @@ class OidcSettings(BaseModel):
     """An OpenID Connect provider.
 
     Attributes:
-        issuer: its name in tokens.
-        audience: whom tokens are for.
-        jwks_url: where its keys are.
-        claim: of a token, which has the scopes.
+        issuer: issuer of accepted tokens.
+        audience: audience of accepted tokens.
+        jwks_url: URL of the issuer's keys.
+        claim: name of the token's claim that lists the scopes.
     """
 
     issuer: str
@@ -56,17 +56,17 @@ class AccessSettings(BaseSettings):
     """Settings of a service over HTTP: who may call, and its health and telemetry.
 
     Attributes:
-        api_keys: callers by keys, as a JSON list.
-        oidc: callers by tokens.
-        insecure: let everyone do everything: for development alone.
-        requests_per_second: of one caller, over a while.
-        burst: requests of one caller at once.
-        hosts: names under which the service is called, beside those that lead nowhere else; `*` is any.
-        cors_origins: sites whose pages may call from browsers, such as `https://ui.example`.
-        ticket_secret: what tickets are signed with, the same for all processes of an API; by default one of each process.
-        most_bytes_in_flight: of bodies that are held at once; a caller may hold half of them.
-        telemetry: what goes where.
-        stuck_seconds: a worker that is silent for so long hangs.
+        api_keys: callers with their hashed keys and scopes.
+        oidc: provider of bearer tokens.
+        insecure: allow every call without a key or token; for development only.
+        requests_per_second: sustained request rate of one caller.
+        burst: requests that one caller may send at once.
+        hosts: accepted host names, besides loopback and cluster names; `*` accepts any.
+        cors_origins: sites whose pages may call the API from browsers, such as `https://ui.example`.
+        ticket_secret: key that signs tickets, the same for all processes of an API; by default each process has its own.
+        most_bytes_in_flight: bytes of request bodies in memory at once; one caller may use half of them.
+        telemetry: traces and metrics.
+        stuck_seconds: time without progress after which a worker counts as stuck.
     """
 
     api_keys: list[KeySettings] = Field(default_factory=list)
