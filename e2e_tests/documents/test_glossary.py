@@ -1,4 +1,4 @@
-"""The glossary lists words in order, each once and with one meaning, and none of those that a better one replaces."""
+"""The glossary lists words in order, each once and with one meaning."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ from pathlib import Path
 from typing import Final
 
 GLOSSARY: Final = Path(__file__).parents[2] / "docs/glossary.md"
-FORMER: Final = {
-    "arrangement", "company", "crowd", "doubt", "figures", "frontier", "hindsight", "reach", "residue", "simulate", "standing",
-    "tell", "told", "unfit", "wish",
-}  # fmt: skip
-"""Words that had a place here, or in the code, and that a term of the field replaces."""
 
 
 def entries() -> list[tuple[str, str]]:
@@ -38,7 +33,3 @@ def test_a_word_has_one_meaning() -> None:
     qualified = [entry for entry, _ in entries() if re.search(r", (?:of|in|for) ", entry)]
     several = [entry for entry, meaning in entries() if re.search(r"; (?:of|in|for) (?:a|an|the|time)\b", meaning)]
     assert (qualified, several) == ([], [])
-
-
-def test_words_that_gave_way_are_gone() -> None:
-    assert FORMER.isdisjoint(words())

@@ -158,7 +158,7 @@ ALIASES = [
         "E(x, y) <- D(x, y). Answer(x, y) <- /~E :b?/(x, y) AS p.",
     ],
 )
-def test_a_step_along_a_derived_edge_is_told_as_one_whatever_the_rule_and_the_plan(
+def test_a_step_along_a_derived_edge_is_reported_as_one_whatever_the_rule_and_the_plan(
     engine: PathEngine, alias: str, emitted: str
 ) -> None:
     """Whether a rule is another name of a label or joins atoms does not show in the reported path."""

@@ -377,7 +377,7 @@ BEFORE: Final = {
 
 @pytest.mark.parametrize("family", sorted(BEFORE))
 def test_a_bound_that_comes_later_leaves_those_before_without_one(family: str) -> None:
-    """Until then nobody's work was counted: whoever was there has an account all the same, whatever its number and family."""
+    """Until then no work was counted, but every earlier pattern has an account, whatever its number and family."""
 
     def taken(limits: Limits) -> list[int]:
         patterns = [one for n in range(1, 13) for one in parse(BEFORE[family].format(n=n))]

@@ -32,9 +32,9 @@ def condition(text: str) -> tuple[Expression, ...]:
     return parse_one(f"PATTERN p MATCH (v)-[a]->(w) WHERE {text} ON s WINDOW 1").predicates
 
 
-def test_figure_1_of_the_architecture() -> None:
+def test_the_example_of_the_architecture() -> None:
     assert parse_one((VALID / "exfiltration.gtp").read_text(encoding="utf-8")) == SubgraphPattern(
-        name="exfiltration",  # type: ignore[arg-type]  # the words of the figure, without their wrappers
+        name="exfiltration",  # type: ignore[arg-type]  # the words of the text, without their wrappers
         vertices=(QueryVertex("v", "ip"), QueryVertex("w", "ip"), QueryVertex("s", "ip")),
         edges=(
             QueryEdge("a", "v", "w", "http"),

@@ -1,4 +1,4 @@
-//! A unit of a matcher, of whichever family.
+//! A unit of a matcher, of any family.
 
 use graphtide_engine::ids::UnitId;
 

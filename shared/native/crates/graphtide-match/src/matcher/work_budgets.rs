@@ -1,11 +1,10 @@
 //! Work budgets of units: steps of work, refilled by the records of the stream and by a caller with a clock. Those of event
 //! patterns and graph queries have accounts as engines have.
 //!
-//! Every unit has an account, and the pass one that all share. A record of the stream grants each of them its steps, wanted or
-//! not; what is not spent is saved up to [`SAVED`] records' worth, and accounts begin full. Event time refills nothing: a
-//! caller who sends the stream could move it. So a pass that nobody grants time takes the same records to the same end,
-//! wherever it runs. While the shared account is empty, the unit that spent most of late is refused, if that was much, and no
-//! other.
+//! Every unit has an account, and the pass has one that all share. A record of the stream refills each account, needed or not;
+//! unspent steps are saved up to [`SAVED`] records' worth, and accounts begin full. Event time refills nothing, because the
+//! sender of the stream could move it. So a pass without refills for time gives the same result for the same records, wherever
+//! it runs. While the shared account is empty, only the unit that spent most recently is refused, if that was much.
 //! Cost: O(1) an insertion; the search for the one that spent most is O(patterns), once in [`PATIENCE`] records at most.
 
 use super::unit_ref::UnitRef;
@@ -132,7 +131,7 @@ impl WorkBudgets {
         self.lately.resize(place + 1, Lately::default());
     }
 
-    /// Grants what so many records are worth.
+    /// Refills every account as so many records do.
     #[inline]
     pub fn refill(&mut self, records: u64) {
         self.records = self.records.saturating_add(records);
