@@ -246,4 +246,4 @@ def test_a_query_over_several_streams_starts_where_that_ends_which_they_are_merg
 def test_a_view_is_called_as_a_stream_may_be(deployment: Deployment) -> None:
     answer = register(deployment, view("Upper", "s"))
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-pattern")
-    assert "is no name of a stream" in answer.json()["detail"]
+    assert "is not a name of a stream" in answer.json()["detail"]

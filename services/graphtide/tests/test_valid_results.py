@@ -108,8 +108,8 @@ def test_only_records_up_to_the_instant_count(small: Path) -> None:
 @pytest.mark.parametrize(
     ("at", "options", "said"),
     [
-        ("soon", (), "'soon' is no time of a stream: give ticks, or a date"),
-        ("9" * 19, (), "is no time of a stream"),
+        ("soon", (), "'soon' is not a time of a stream: give ticks, or a date"),
+        ("9" * 19, (), "is not a time of a stream"),
         ("5", ("--output", "x.parquet"), "results that are valid at a time are written as lines"),
     ],
 )

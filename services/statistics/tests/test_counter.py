@@ -376,7 +376,7 @@ def test_a_stream_that_cannot_be_read_or_named_keeps_no_other_from_being_counted
     assert {each.stream for each in world.published()} == {S}
     configured = pulse.ready().note or ""
     assert "stream 'closed' is not counted: test.ordered.closed.v1 may not be read" in configured
-    assert "stream 'no Stream' is not counted: 'no Stream' is no name of a stream" in configured
+    assert "stream 'no Stream' is not counted: 'no Stream' is not a name of a stream" in configured
     CURRENT.set(None)
 
 

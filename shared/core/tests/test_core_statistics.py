@@ -109,7 +109,7 @@ def test_meetings_count_every_pair_of_edges_both_ways_round() -> None:
     snapshot = StatisticsSnapshot(edges=2, types={TCP: 1, UDP: 1}, paths=paths)
     # Two tcp edges out of v can change places.
     assert snapshot.meetings(PATTERN, "v", EDGES["a"], EDGES["d"]) == 2
-    # At w: a comes in, b goes out to a vertex with the label ip, so it is no udp.
+    # At w: a comes in, b goes out to a vertex with the label ip, so it is not udp.
     assert snapshot.meetings(PATTERN, "w", EDGES["a"], EDGES["b"]) == 2
     assert snapshot.meetings(PATTERN, "w", EDGES["b"], EDGES["a"]) == 2
     # The self-loop c leaves w and comes in there; udp never comes in.

@@ -241,7 +241,7 @@ REFUSED = {
     "a join falls apart": (JOINED, Derivation(joins=(JoinSteps(0, ((0, 2), (1,))),))),
     "each of the 3 parts of PATTERN 0 once": (JOINED, Derivation(joins=(JoinSteps(0, ((0, 9),)),))),
     "64 variables at most": (CHAIN, Derivation()),
-    "'Upper' is no name of a stream": (
+    "'Upper' is not a name of a stream": (
         "QUERY one INPUT a = ()-[:a]->() ON s WINDOW(5) INPUT b = ()-[:b]->() ON Upper WINDOW(5) "
         "Answer(x, z) <- a(x, y), b(y, z).",
         Derivation(),

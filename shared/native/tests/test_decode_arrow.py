@@ -247,7 +247,7 @@ def test_an_id_that_was_made_stays_made() -> None:
 def test_what_cannot_have_been_made_is_a_dead_letter(text: str) -> None:
     kept, letters, _ = decode(ipc(table(id=[text, text], **{"graphtide.made": [True, False]})))
     assert [(each["id"], each["made"]) for each in kept] == [(text, False)]
-    assert [reason for _, reason, _ in letters] == [f'id "{text}" is marked as made, and is no number of a record']
+    assert [reason for _, reason, _ in letters] == [f'id "{text}" is marked as made, and is not the number of a record']
 
 
 def test_a_second_has_at_least_one_tick() -> None:

@@ -79,8 +79,8 @@ PLACES = pa.schema(
     [
         (stream([EDGE] * 5_000, schema=SMALL), "5000 rows in "),
         (stream([{**EDGE, **{f"a{n}": 1 for n in range(2_000)}}]), "it has 2004 columns; up to 2000 are allowed"),
-        (stream([EDGE], {"graphtide.ordinals": "1048577"}), "graphtide.ordinals is no number up to 1048576"),
-        (stream([EDGE], {"graphtide.ordinals": "-1"}), "graphtide.ordinals is no number up to 1048576"),
+        (stream([EDGE], {"graphtide.ordinals": "1048577"}), "graphtide.ordinals is not a number up to 1048576"),
+        (stream([EDGE], {"graphtide.ordinals": "-1"}), "graphtide.ordinals is not a number up to 1048576"),
         (stream([EDGE, EDGE], {"graphtide.ordinals": "1"}), "its records take 2 ordinals, and graphtide.ordinals says 1"),
         (stream([{**EDGE, "graphtide.ordinal": n} for n in (1, 1)], schema=PLACES), "graphtide.ordinal does not rise"),
         (stream([{**EDGE, "graphtide.line": 1}]), "not a 32-bit unsigned integer without missing values"),

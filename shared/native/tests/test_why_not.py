@@ -230,7 +230,7 @@ def test_edges_that_nobody_asked_about_are_reported_if_they_came_near(engine: st
 
 def test_of_more_edges_than_are_shown_those_are_kept_that_came_furthest() -> None:
     (pattern,) = parse_subgraphs(PATH)
-    # The middle of a way has all at both ends, and is no last edge.
+    # The middle of a way has all at both ends, and is not a last edge.
     early = [each for at in (0, 3) for each in (edge(at, f"a{at}", "k", f"b{at}"), edge(at + 2, f"c{at}", "m", f"d{at}"))]
     middle = [edge(6, "b0", "l", "c0"), edge(7, "b3", "l", "c3")]
     late = edge(8, "c0", "m", "e")

@@ -183,7 +183,7 @@ def test_lines_declared_as_one_value_stay_lines() -> None:
         (sent(b"<a/>", ("content-type", b"text/xml")), "content type 'text/xml'"),
         (sent(b"1,a,b,x", ("content-type", b"text/csv")), "without the header graphtide-columns"),
         (sent(b"{}", ("content-type", b"application/cloudevents+json")), "specversion"),
-        (sent(b"{}", ("graphtide-line", b"many")), "graphtide-line is no integer"),
+        (sent(b"{}", ("graphtide-line", b"many")), "graphtide-line is not an integer"),
         (sent(b"{}", ("graphtide-producer", b"\xff")), "graphtide-producer is not UTF-8"),
     ],
 )

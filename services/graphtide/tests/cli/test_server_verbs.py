@@ -217,7 +217,7 @@ def test_results_that_are_valid_at_a_time_are_written_with_what_may_be_missing(t
         assert client.results("p").at == 1
         with pytest.raises(NotFoundError):
             client.results("p", version=2)
-        with pytest.raises(RefusedError, match="no time of a stream"):
+        with pytest.raises(RefusedError, match="not a time of a stream"):
             client.results("p", "soon")
 
 

@@ -53,12 +53,12 @@ def instant_of(text: str, unit: TimeUnit) -> EventTime:
     if nanoseconds is not None:
         found = nanoseconds / unit.nanoseconds
         if found.denominator != 1:
-            message = f"{text!r} is no whole number of {unit.value}, the unit of the stream"
+            message = f"{text!r} is not a whole number of {unit.value}, the unit of the stream"
             raise ValueError(message)
         ts = EventTime(int(found)) if MIN_EVENT_TIME <= found <= MAX_EVENT_TIME else None
     if ts is None:
         message = (
-            f"{text[:_LONGEST_SHOWN]!r} is no time of a stream: give ticks, or a date and time such as 2024-01-31T12:00:00Z"
+            f"{text[:_LONGEST_SHOWN]!r} is not a time of a stream: give ticks, or a date and time such as 2024-01-31T12:00:00Z"
         )
         raise ValueError(message)
     return ts

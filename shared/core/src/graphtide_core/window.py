@@ -1,6 +1,6 @@
 """How far the edges of a match may lie apart: in event time, or in edges of the stream.
 
-Edges are counted in the order of the stream: every insertion that is no duplicate counts, whether a pattern can use it or not;
+Edges are counted in the order of the stream: every insertion except duplicates counts, whether a pattern can use it or not;
 deletions do not. Only differences of such ordinals matter, so one may count from any edge, if all after it are counted.
 """
 

@@ -190,7 +190,7 @@ class EdgeBatch:
 
     @property
     def edges(self) -> int:
-        """How many records add an edge: they are no deletions and no events."""
+        """How many records add an edge: they are neither deletions nor events."""
 
     @property
     def ordinals(self) -> list[int]:
@@ -228,7 +228,7 @@ class EdgeBatch:
     def raw_text(self, first: int) -> bytes:
         """Return the records' bytes as they came, which the decoder must have kept, one after the other.
 
-        Each stands on the line it had, if the text begins with line `first`: lines that are no record's are empty.
+        Each stands on the line it had, if the text begins with line `first`: lines that are not a record's are empty.
         """
 
     def followed_by(self, others: Sequence[EdgeBatch]) -> EdgeBatch:
@@ -282,14 +282,14 @@ class EdgeBatch:
         """
 
     def labels_among(self, edges: Sequence[str], vertices: Sequence[str]) -> tuple[int, list[str], list[str]]:
-        """Return how many records are no deletions, and which of these labels their edges and their vertices have.
+        """Return how many records are not deletions, and which of these labels their edges and their vertices have.
 
         Types of events are labels of edges. A label past the bound of the table of symbols is taken for every other such.
         Complexity: O(records).
         """
 
     def values_among(self, attributes: Sequence[str]) -> list[tuple[str, bool]]:
-        """Return which of these attributes have a value in a record that is no deletion, and whether all of these are numbers.
+        """Return which of these attributes have a value in an insertion, and whether all of these values are numbers.
 
         Complexity: O(records) for each attribute.
         """

@@ -83,7 +83,7 @@ def integer(headers: Mapping[str, bytes], name: str) -> int | None:
         return None
     number = int(found) if _INTEGER.fullmatch(found) else None
     if number is None or not -(2**63) <= number < 2**63:
-        reason = f"the header {name} is no integer of 64 bits: {found[:40]!r}"
+        reason = f"the header {name} is not an integer of 64 bits: {found[:40]!r}"
         raise PoisonRecordError(reason)
     return number
 

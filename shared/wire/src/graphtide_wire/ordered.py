@@ -135,7 +135,7 @@ def header(given: Headers) -> OrderedHeader:
         raise PoisonRecordError(reason)
     unit = names.required(headers, UNIT)
     if unit not in _UNITS:
-        reason = f"the header {UNIT} is no unit of time: {unit[:40]!r}"
+        reason = f"the header {UNIT} is not a unit of time: {unit[:40]!r}"
         raise PoisonRecordError(reason)
     found = OrderedHeader(
         first_ts=EventTime(names.required_integer(headers, FIRST_TS)),

@@ -33,7 +33,7 @@ class Place(NamedTuple):
         """
         partition, _, offset = text.partition("-")
         if not (partition.isdecimal() and offset.isdecimal() and partition.isascii() and offset.isascii()):
-            message = f"{text[:40]!r} is no place: partition-offset, such as 0-17"
+            message = f"{text[:40]!r} is not a place: partition-offset, such as 0-17"
             raise ValueError(message)
         if len(partition) > _LONGEST_PARTITION or len(offset) > _LONGEST_OFFSET:
             message = "a place that cannot be"

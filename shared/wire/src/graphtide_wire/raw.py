@@ -152,7 +152,7 @@ def decode(record: Record) -> RawEdges:
     """Return the edges of a record; their bytes are looked at only in a CloudEvent in structured mode.
 
     Raises:
-        PoisonRecordError: the record has no value, a type of content that is no edges', or damaged headers, or is a command.
+        PoisonRecordError: the record has no value, a type of content that is not edges, or damaged headers, or is a command.
     """
     origin, body = parts(record)
     if origin.reset is not None:
@@ -189,8 +189,8 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
 class _Declared(NamedTuple):
     """What headers say of a record.
 
-    `event` is the type of a CloudEvent in binary mode, empty if it has none; `is_rewritten` says that the value is no format's,
-    but JSON in which edges have to be found.
+    `event` is the type of a CloudEvent in binary mode, empty if it has none; `is_rewritten` says that the value is
+    JSON in which edges must be found, not a format of edges.
     """
 
     kind: str

@@ -51,7 +51,7 @@ def check_stream(name: str) -> None:
         InvalidQueryError: it may not.
     """
     if not _NAME.fullmatch(name):
-        message = f"{name!r} is no name of a stream: up to 100 of a-z, 0-9, _ and -, the first a letter or digit"
+        message = f"{name!r} is not a name of a stream: up to 100 of a-z, 0-9, _ and -, the first a letter or digit"
         raise InvalidQueryError(message)
 
 
@@ -65,7 +65,7 @@ def check_ordered(name: str) -> None:
     for each in names:
         check_stream(each)
     if merged(names) != name:
-        message = f"{name!r} is no name of a merged stream: names of streams in their order, each once, with dots between"
+        message = f"{name!r} is not a name of a merged stream: names of streams in their order, each once, with dots between"
         raise InvalidQueryError(message)
 
 
@@ -85,7 +85,7 @@ class Topics:
     def __post_init__(self) -> None:
         """Refuse a prefix that cannot begin a topic's name."""
         if not _PREFIX.fullmatch(self.prefix):
-            message = f"{self.prefix!r} is no prefix of topics: up to 50 of a-z, A-Z, 0-9, _ and -"
+            message = f"{self.prefix!r} is not a prefix of topics: up to 50 of a-z, A-Z, 0-9, _ and -"
             raise InvalidQueryError(message)
 
     def raw(self, stream: StreamName) -> str:

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// The stream as a whole cannot be read, or the decoder was asked for something impossible.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
-    /// A text format whose bytes are no text.
+    /// A text format whose bytes are not text.
     #[error("this is not {format}: {reason}")]
     NotThisFormat {
         /// The format that was expected.
@@ -84,7 +84,7 @@ pub enum DecodeError {
         /// The number given.
         ticks: i64,
     },
-    /// The bytes are no Arrow IPC stream, or a damaged one.
+    /// The bytes are not an Arrow IPC stream, or a damaged one.
     #[error("this is not a readable Arrow IPC stream: {reason}")]
     Arrow {
         /// What the reader of the format says.
@@ -105,7 +105,7 @@ pub(crate) enum RowError {
     NotInteger { column: &'static str, text: String },
     #[error("{column} {text:?} does not fit in 64 bits")]
     OutOfRange { column: &'static str, text: String },
-    #[error("id {text:?} is marked as made, and is no number of a record")]
+    #[error("id {text:?} is marked as made, and is not the number of a record")]
     NotMade { text: String },
     #[error("{column} is neither a text nor an integer of 64 bits")]
     NotKey { column: &'static str },

@@ -113,7 +113,7 @@ pub(crate) fn ordinals(schema: &Schema) -> Result<Option<u64>, DecodeError> {
     }
     let Some(text) = schema.metadata().get(ORDINALS) else { return Ok(None) };
     let ordinals = text.parse().ok().filter(|ordinals| *ordinals <= MAX_ORDINALS);
-    ordinals.map(Some).ok_or_else(|| DecodeError::Arrow { reason: format!("{ORDINALS} is no number up to {MAX_ORDINALS}") })
+    ordinals.map(Some).ok_or_else(|| DecodeError::Arrow { reason: format!("{ORDINALS} is not a number up to {MAX_ORDINALS}") })
 }
 
 /// Refuses a record of the topic that has more rows than its bytes account for.

@@ -209,7 +209,7 @@ impl PlanSpec {
             }
             let all = mask_below(places);
             if vertex.predicates.iter().any(|predicate| places_of(predicate) & !all != 0) {
-                return invalid("a predicate reads what is no place of it");
+                return invalid("a predicate reads a place that it does not have");
             }
             if !vertex.reads_columns(width) {
                 return invalid("it reads an attribute that records do not have");

@@ -428,7 +428,7 @@ mod tests {
         let mut duplicates = Duplicates::new(10);
         assert!(duplicates.filter(&batch(0, &[(1, None, Operation::Insert), (2, None, Operation::Insert)])).is_none());
         assert!(duplicates.passed.is_empty());
-        // The number of the second record, given as an id: it is no duplicate, and deletes nothing but the one of its own.
+        // The number of the second record, given as an id: it is not a duplicate, and deletes nothing but the one of its own.
         let given = [(3, Some("1"), Operation::Insert), (3, Some("1"), Operation::Insert), (3, Some("1"), Operation::Delete)];
         assert_eq!(duplicates.filter(&batch(2, &given)).map(|batch| batch.len()), Some(2));
         assert_eq!(duplicates.known.len(), 0);

@@ -5,7 +5,7 @@
 //! on by what is known to come before; an id that was made of its record's ordinal moves with it. So records can be decoded
 //! before it is known how many there were before them.
 //!
-//! Invariant: bytes that are no block give an error, never a batch with a key outside its arena. Cost: O(bytes).
+//! Invariant: bytes that are not a block give an error, never a batch with a key outside its arena. Cost: O(bytes).
 
 use std::collections::HashMap;
 

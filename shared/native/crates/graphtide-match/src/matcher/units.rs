@@ -239,7 +239,7 @@ impl<U: OwnStore> Units<U> {
     /// Lets units report what has settled by a time.
     #[cold]
     pub fn wake(&mut self, now: Now, pass: &mut Emission<'_>, meter: &mut Meter<'_>) {
-        // Each unit once: what it is to wait for next lies after now, and if it does not, that is no reason to ask it for ever.
+        // Each unit once: what it is to wait for next lies after now, and if it does not, that is not a reason to ask it for ever.
         let mut woken: SmallVec<[u32; 4]> = SmallVec::new();
         while let Some(&Reverse((bound, number))) = self.bounds.peek().filter(|Reverse((bound, _))| *bound < now.ts) {
             self.bounds.pop();

@@ -2,7 +2,7 @@
 
     UNION(PATH[R1](...), PATH[R2](...)) = PATH[R1 | R2](...)
 
-The empty word, which no PATH yields, is in neither side; an operand that is no PATH is one step.
+The empty word, which no PATH yields, is in neither side; an operand that is not a PATH is one step.
 Reference: paper 001, section 5.4, rule (1) for PATH, which prints `a | b` without its bar.
 """
 

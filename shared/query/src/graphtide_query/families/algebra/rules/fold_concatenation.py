@@ -2,7 +2,7 @@
 
     PATTERN(X as (x, m), Y as (m, y), ...) = PATTERN(PATH[X Y](X, Y) as (x, y), ...)
 
-where m is no column, and neither another part nor a condition has it. Operands that are PATHs give their words, but for the
+where m is not a column, and neither another part nor a condition has it. Operands that are PATHs give their words, but for the
 empty one. A part that lies the other way round is walked backwards.
 Reference: paper 001, section 5.4, rule (2) for PATH, whose join condition `trg1 = src2` this is.
 """
