@@ -34,12 +34,12 @@ library.fopen.restype = ctypes.c_void_p
 opened = ctypes.c_void_p(library.fopen(sys.argv[2].encode(), b"w"))
 library.malloc_info(0, opened)
 library.fclose(opened)
-with open(sys.argv[2]) as told:
-    print(json.dumps([large, told.read().count("<heap nr")]))
+with open(sys.argv[2]) as arenas:
+    print(json.dumps([large, arenas.read().count("<heap nr")]))
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it is glibc that tells of its arenas")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc reports its arenas")
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_has_one_arena_and_no_large_library(service: str, tmp_path: Path) -> None:
     program = [sys.executable, "-c", STARTED, f"graphtide_{service}.__main__", str(tmp_path / "arenas")]

@@ -1,4 +1,4 @@
-"""Makes the chart's Grafana dashboard out of the registry of telemetry: a panel for every figure, in rows that belong together.
+"""Makes the chart's Grafana dashboard out of the registry of telemetry: a panel for every metric, in rows that belong together.
 
 `python packaging/chart_dashboards.py` writes it into the chart; a test compares.
 """
@@ -33,7 +33,7 @@ def dashboard() -> dict[str, Any]:
     """Return the dashboard, as Grafana reads it.
 
     Raises:
-        ValueError: a figure is in no row.
+        ValueError: a metric is in no row.
     """
     every = entries(vars(metrics), Metric)
     panels: list[dict[str, Any]] = []

@@ -30,7 +30,7 @@ def main() -> int:
             needless -= {(check, component), (check, "*")}
             if not explained.get(check, set()) & {component, "*"}:
                 wrong.append(f"{values}: {component}: {check} {finding['check_name']}")
-    wrong += [f"{check} of {component} is explained, but nobody finds it" for check, component in sorted(needless)]
+    wrong += [f"{check} of {component} is explained, but not found" for check, component in sorted(needless)]
     sys.stdout.write("".join(f"{each}\n" for each in [*wrong, f"checkov: {len(wrong)} findings without an explanation"]))
     return 1 if wrong else 0
 

@@ -1,7 +1,7 @@
 """Makes the chart's README and its schema of values out of the comments in `values.yaml`, so that all three say the same.
 
 `python packaging/chart_reference.py` writes `README.md` and `values.schema.json` beside them; a test compares. Above each value
-stand `# --`, what it is, and perhaps `# @schema`, a JSON object of what it may be beside what its default tells.
+stand `# --`, what it is, and perhaps `# @schema`, a JSON object of what it may be beside what its default shows.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class Value:
 
     Attributes:
         path: names that lead to it.
-        default: what it is where nobody says otherwise.
+        default: its value if not set.
         meaning: what its comment says; None for one that only groups others.
-        schema: what it may be beside what the default tells.
+        schema: what it may be beside what the default shows.
     """
 
     path: tuple[str, ...]
@@ -127,7 +127,7 @@ def _comment(lines: list[str], number: int, path: tuple[str, ...]) -> tuple[str 
     begun = next(index for index, line in enumerate(said) if line.startswith("-- "))
     meaning = " ".join(said[begun:]).removeprefix("-- ")
     if not meaning.endswith("."):
-        message = f"what is said of {'.'.join(path)} is no sentence: {meaning}"
+        message = f"the comment of {'.'.join(path)} is not a sentence: {meaning}"
         raise CommentError(message)
     return meaning, schemas[0] if schemas else {}
 
@@ -170,7 +170,7 @@ def _one(value: Value) -> dict[str, Any]:
     if "$ref" in value.schema or "type" in value.schema:
         return value.schema
     if value.default is None or (value.default in ({}, []) and not value.schema):
-        message = f"the default of {'.'.join(value.path)} does not tell what it may be: write '# @schema'"
+        message = f"the default of {'.'.join(value.path)} does not show what it may be: write '# @schema'"
         raise CommentError(message)
     return {"type": _TYPES[type(value.default)], **value.schema}
 

@@ -1,4 +1,4 @@
-"""What the chart tells a service is what the service can be told, both ways: no name is unknown, and none is out of reach."""
+"""The chart sets what the services can be set, both ways: no name is unknown, and none is missing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SETTINGS: list[type[BaseSettings]] = [
 
 NOT_CONFIGURED = {
     "INGESTION_TICKET_SECRET": "tickets are those of the admin API",
-    "HEALTH__HOSTS": "health is asked under addresses and names of the cluster, which need not be told",
+    "HEALTH__HOSTS": "health is asked under addresses and names of the cluster, which are known anyway",
     "SCALING__SERVER": "the address that every cluster has",
     "SCALING__TOKEN": "where every pod has it",
     "SCALING__AUTHORITIES": "where every pod has them",
@@ -75,7 +75,7 @@ def names(model: type[BaseModel], before: str = "") -> Iterator[str]:
 
 @cache
 def configured() -> dict[str, set[str]]:
-    """Return the names of variables that some pod of some set is told, with what they are told."""
+    """Return the names of variables that some pod of some set has, with their values."""
     found: dict[str, set[str]] = {}
     for values in SETS:
         release = rendered(over=values)
@@ -95,7 +95,7 @@ def test_every_name_is_one_of_the_service(settings: type[BaseSettings]) -> None:
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=prefix)
-def test_every_setting_can_be_told(settings: type[BaseSettings]) -> None:
+def test_every_setting_can_be_set(settings: type[BaseSettings]) -> None:
     left = {f"{prefix(settings)}{name}" for name in set(names(settings)) - of(settings)}
     assert {name for name in left if not name.endswith(tuple(NOT_CONFIGURED))} == set()
 
@@ -105,14 +105,14 @@ def test_no_name_is_nobodys() -> None:
     assert {name for name in configured() if not name.startswith(known)} == OTHERS
 
 
-def test_what_is_not_told_is_a_setting_and_is_not_told() -> None:
+def test_what_the_chart_leaves_unset_is_a_setting_and_is_not_set() -> None:
     every = {f"{prefix(settings)}{name}" for settings in SETTINGS for name in names(settings)}
     assert all(any(name.endswith(end) for name in every) for end in NOT_CONFIGURED)
     assert not any(name.endswith(tuple(NOT_CONFIGURED)) for name in configured())
 
 
 @pytest.mark.parametrize("values", SETS)
-def test_every_service_takes_what_it_is_told(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_service_takes_what_the_chart_sets(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings read it, so that each value is of its type and within its bounds; what is in Secrets is stood in for."""
     keys = json.dumps([{"name": "ann", "hash": "0" * 64, "scopes": ["edges:write"]}])
     stand_ins = {"API_KEYS": keys, "TICKET_SECRET": "s" * 32, "SHARD": "1"}

@@ -1,4 +1,4 @@
-"""What a user adds to pods comes to the pods of every component, and images from the registry that is named."""
+"""What a user adds to pods is in the pods of every component, and images come from the registry that is named."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def pods_of_spark() -> list[Manifest]:
     return [spec[part]["template"] for part in ("driver", "executor")]
 
 
-def test_driver_and_executors_are_told_the_same_and_told_apart() -> None:
+def test_driver_and_executors_have_the_same_settings_and_different_names() -> None:
     release = rendered(over="full")
     driver, executor = pods_of_spark()
     assert release.environment(driver) == release.environment(executor)

@@ -22,7 +22,7 @@ CUSTOM = {
     "ServiceMonitor": "service-monitor",
     "SparkApplication": "spark-application",
 }
-"""Kinds that are no part of Kubernetes, with the schemas of the fields that we use."""
+"""Kinds that are not part of Kubernetes, with the schemas of the fields that we use."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Matchers: a StatefulSet each, a shard a pod, scaled by one of three or by nobody."""
+"""Matchers: a StatefulSet each, a shard a pod, scaled by one of three or not at all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_one_more_service_is_one_entry() -> None:
     assert shards({"matchers": {"event_pattern": {"shards": 3}}})["matcher_event_pattern"] == 3
 
 
-def test_the_planner_is_told_of_the_shards_that_there_are() -> None:
+def test_the_planner_knows_the_shards_that_there_are() -> None:
     assert shards({"matcherDefaults": {"shards": 2}, "matchers": {"sjtree": {"shards": 5}, "simulation": None}}) == {
         "matcher_timing": 2,
         "matcher_sjtree": 5,
@@ -148,7 +148,7 @@ def test_the_planner_may_do_what_it_asks_for_and_nothing_else() -> None:
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "tide-planner", "namespace": "streams"}]
 
 
-def test_redis_is_told_by_its_url_and_logins_by_secrets() -> None:
+def test_redis_is_given_by_its_url_and_logins_by_secrets() -> None:
     release = rendered(over="full")
     configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
     mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in configured.items()}
@@ -177,7 +177,7 @@ def test_redis_is_told_by_its_url_and_logins_by_secrets() -> None:
         ),
     ],
 )
-def test_a_cluster_and_sentinels_are_told_by_urls_that_the_services_take(
+def test_a_cluster_and_sentinels_are_given_by_urls_that_the_services_take(
     redis: dict[str, object], url: str, ports: set[int]
 ) -> None:
     release = rendered({"redis": redis})

@@ -1,4 +1,4 @@
-"""Figures are read from every service; alerts ask for figures that there are, and each has a page that says what to do."""
+"""Metrics are read from every service; alerts ask for metrics that there are, and each has a page that says what to do."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def known() -> set[str]:
     return series | {label(attribute) for metric in every for attribute in metric.attributes}
 
 
-def test_an_alert_asks_for_figures_that_there_are(subtests: pytest.Subtests) -> None:
+def test_an_alert_asks_for_metrics_that_there_are(subtests: pytest.Subtests) -> None:
     for rule in rules():
         with subtests.test(rule["alert"]):
             assert words(rule["expr"]) - known() - PROMETHEUS == set()

@@ -1,4 +1,4 @@
-"""Names and labels that Kubernetes takes, whatever the release is called, and whatever it makes of them."""
+"""Names and labels that Kubernetes takes, for any name of the release."""
 
 from __future__ import annotations
 

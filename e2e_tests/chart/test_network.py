@@ -41,7 +41,7 @@ def places(peers: list[dict[str, Any]] | None) -> Iterator[str]:
 
 
 def flows(release: Rendered, component: str, direction: str) -> set[tuple[str, object]]:
-    """Return where a component's policy lets it go, or who comes: places, each with a port."""
+    """Return where a component's policy lets it connect, or whom it lets in: places, each with a port."""
     spec = release.one("NetworkPolicy", component)["spec"]
     assert spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == component
     assert spec["policyTypes"] == ["Ingress", "Egress"]
@@ -110,7 +110,7 @@ def test_each_flow_leads_to_the_place_that_is_named() -> None:
     }
 
 
-def test_figures_are_read_by_those_who_are_named_and_http_by_its_clients() -> None:
+def test_metrics_are_read_by_those_who_are_named_and_http_by_its_clients() -> None:
     release = rendered(over="full")
     monitoring = ("namespace monitoring", "http")
     callers = {monitoring, ("namespace ingress-nginx", "http"), ("round-trip", "http")}
@@ -140,7 +140,7 @@ def test_policies_are_made_where_they_are_wanted() -> None:
 
 
 def test_a_namespace_that_denies_everything_lets_topics_be_made_before_the_release_is_there() -> None:
-    """Whatever the Job needs of the chart comes with it, before it."""
+    """All that the Job needs of the chart comes with it, before it."""
     release = rendered(over="full")
     hooks = {
         (each["kind"], each["metadata"]["name"]): each["metadata"]["annotations"]

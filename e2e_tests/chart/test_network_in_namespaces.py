@@ -25,7 +25,7 @@ AROUND: Final = {
     "monitoring": (9090,),
     "strangers": (KAFKA, REDIS, TELEMETRY, DNS, 8080),
 }
-"""What is around a release, a namespace each, and where it listens: strangers would be whatever one asks for."""
+"""What is around a release, a namespace each, and where it listens: strangers stand for any other program."""
 
 WORKERS: Final = (
     "sequencer",
@@ -57,7 +57,7 @@ def test_what_the_architecture_names_goes_through_and_nothing_else() -> None:
         if component in {each["name"] for each in pods}:
             continue
         ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0].get("ports", ())}
-        # Beside what it tells, each listens where nobody shall come.
+        # Beside its own ports, each listens where no other may connect.
         pods.append({"name": component, "namespace": NAMESPACE, "labels": labels, "ports": {**ports, "other": 9999}})
     for name, ports_there in AROUND.items():
         labels = {"kubernetes.io/metadata.name": name}
@@ -81,4 +81,4 @@ def test_what_the_architecture_names_goes_through_and_nothing_else() -> None:
     # What is around is not the release's to bind.
     around = {(source, target, port) for source in AROUND for target in AROUND if source != target for port in AROUND[target]}
     assert found - around == expected
-    assert around <= found, "whoever listens can be reached where no policy is"
+    assert around <= found, "every listener can be reached where no policy is"

@@ -51,7 +51,7 @@ def test_a_container_writes_into_volumes_alone(subtests: pytest.Subtests) -> Non
             assert all("sizeLimit" in each for each in bounded)
 
 
-def test_tokens_of_the_cluster_are_mounted_where_it_is_called_and_no_service_is_told_by_variables(
+def test_tokens_of_the_cluster_are_mounted_where_it_is_called_and_variables_name_no_service(
     subtests: pytest.Subtests,
 ) -> None:
     for where, pod in pods():

@@ -58,9 +58,9 @@ def test_every_value_is_described_and_no_other_is_taken() -> None:
     [
         ("a: 1\n", "a has no comment"),
         ("b:\n  # -- Something.\n  a: 1\n  c: 2\n", "b.c has no comment"),
-        ("# -- No sentence\na: 1\n", "what is said of a is no sentence"),
-        ("# -- Anything.\na: null\n", "the default of a does not tell what it may be"),
-        ("# -- Anything.\na: {}\n", "the default of a does not tell what it may be"),
+        ("# -- No sentence\na: 1\n", "the comment of a is not a sentence"),
+        ("# -- Anything.\na: null\n", "the default of a does not show what it may be"),
+        ("# -- Anything.\na: {}\n", "the default of a does not show what it may be"),
     ],
 )
 def test_a_value_that_is_not_described_is_found(text: str, said: str) -> None:
@@ -68,7 +68,7 @@ def test_a_value_that_is_not_described_is_found(text: str, said: str) -> None:
         reference.schema(reference.values(f"# -- P.\npods: 1\n# -- M.\nmatcherDefaults: 1\n{text}"))
 
 
-def test_the_dashboard_has_a_panel_for_every_figure_and_panels_do_not_overlap() -> None:
+def test_the_dashboard_has_a_panel_for_every_metric_and_panels_do_not_overlap() -> None:
     panels = dashboards.dashboard()["panels"]
     shown = [panel["title"] for panel in panels if panel["type"] == "timeseries"]
     assert sorted(shown) == sorted(metric.name for metric in entries(vars(metrics), Metric))

@@ -188,7 +188,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         'preprocess.driver.memory is "1Gi": write memory as Spark does',
     ),
 }
-"""Values that do not go together, and part of what is said of them."""
+"""Values that do not go together, and part of the message about them."""
 
 
 NO_SUCH = "value must be 'left out, for there is no such name: write one of"
@@ -256,7 +256,7 @@ def test_what_goes_together_is_taken(values: dict[str, Any]) -> None:
 
 
 def test_what_does_not_go_together_is_refused_in_words_and_each_rule_has_a_case(subtests: pytest.Subtests) -> None:
-    """Each message stands in some case's refusal, but for the values in it."""
+    """Some case's refusal has each message, but for the values in it."""
     for name, (values, said) in TOGETHER.items():
         with subtests.test(name):
             assert said in refusal(values)

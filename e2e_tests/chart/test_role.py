@@ -28,7 +28,7 @@ MODES = {
 }
 
 
-def granted(release: Rendered) -> set[Call]:
+def allowed(release: Rendered) -> set[Call]:
     """Return what the Role lets the planner ask; of names without a bound, for none."""
     return {
         Call(verb, group, resource, name)
@@ -41,7 +41,7 @@ def granted(release: Rendered) -> set[Call]:
 
 
 def settings(release: Rendered, server: KubernetesServer) -> PlannerSettings:
-    """Return the planner's settings as the chart tells them, but for where the API is."""
+    """Return the planner's settings as the chart sets them, but for where the API is."""
     configured = release.environment(release.one("Deployment", "planner")["spec"]["template"])
     here = {
         "SERVER": server.url,
@@ -71,12 +71,12 @@ def test_the_role_allows_exactly_what_the_planner_asks(mode: str, tmp_path: Path
             def has_asked() -> bool:
                 planner.step()
                 scaler.step()
-                return {call._replace(name="") for call in granted(release)} - _verbs(server) <= _AT_THE_END
+                return {call._replace(name="") for call in allowed(release)} - _verbs(server) <= _AT_THE_END
 
             wait_until(has_asked, 60)
-    # Whoever makes a lease names it in what is sent alone.
+    # A client that makes a lease names it in its body alone.
     asked = {call._replace(name="") if call.verb == "create" else call for call in server.api.calls}
-    assert asked == granted(release)
+    assert asked == allowed(release)
 
 
 _AT_THE_END = {Call("update", "coordination.k8s.io", "leases")}

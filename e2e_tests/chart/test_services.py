@@ -151,7 +151,7 @@ def test_what_is_not_enabled_leaves_nothing_behind(key: str) -> None:
     assert not [each["metadata"]["name"] for each in release.manifests if each["metadata"]["name"].endswith(f"-{name}")]
 
 
-def test_sequencer_and_http_are_told_what_each_of_them_does() -> None:
+def test_sequencer_and_http_know_what_each_of_them_does() -> None:
     release = rendered()
     roles = {name: release.one("ConfigMap", name)["data"]["GRAPHTIDE_INGESTION_ROLES"] for name in ("ingestion", "sequencer")}
     assert roles == {"ingestion": '["http"]', "sequencer": '["sequencer"]'}

@@ -1,4 +1,4 @@
-"""The job without the Spark operator is told what the operator is told."""
+"""The job without the Spark operator gets the same settings as with it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_pods_are_those_of_the_application(application: Manifest) -> None:
         kubernetes_validate.validate(pod, "1.37", strict=True)
 
 
-def test_spark_submit_is_told_what_the_operator_is_told(
+def test_spark_submit_gets_what_the_operator_gets(
     application: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     handed(monkeypatch, yaml.safe_dump(application), tmp_path)

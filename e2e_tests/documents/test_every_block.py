@@ -137,12 +137,12 @@ class Story:
         self._lacks = ""
 
     def end(self) -> None:
-        """Say what could not be told."""
+        """End the page: no request may lack its answer, and blocks that were left out are named."""
         assert self._answer is None, "no answer is shown to the last request"
         if self._lacks:
             pytest.skip(f"all ran but what needs {self._lacks}")
 
-    def tell(self, block: Block, below: Block | None) -> None:
+    def run(self, block: Block, below: Block | None) -> None:
         """Run a block; below stands what it prints, if it is one of `PRINTED`."""
         output = below if below is not None and below.language in PRINTED else None
         match block.language:
@@ -280,7 +280,7 @@ def parsed(arguments: list[str]) -> Any:
     """Read a command line as the program does, and return the context of its verb.
 
     Raises:
-        typer.exceptions.TyperException: there is no such verb or option, or an argument is missing.
+        typer.exceptions.TyperException: the verb or an option is unknown, or an argument is missing.
     """
     context: Any = get_command(app).make_context("graphtide", arguments)
     while hasattr(context.command, "resolve_command"):
@@ -427,7 +427,7 @@ def test_the_list_of_what_is_left_out_is_no_longer_than_it_must_be() -> None:
 def test_every_block_does_what_the_page_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: tuple[Path, str], server: Callable[[], str]
 ) -> None:
-    tell(PAGES[name], tmp_path, monkeypatch, demo, server, *WITHOUT_SPARK)
+    run_page(PAGES[name], tmp_path, monkeypatch, demo, server, *WITHOUT_SPARK)
 
 
 @pytest.mark.slow
@@ -435,7 +435,7 @@ def test_every_block_does_what_the_page_says(
 def test_blocks_run_on_spark(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: tuple[Path, str], server: Callable[[], str]
 ) -> None:
-    tell(PAGES[name], tmp_path, monkeypatch, demo, server, str(Path(sys.executable).with_name("graphtide")))
+    run_page(PAGES[name], tmp_path, monkeypatch, demo, server, str(Path(sys.executable).with_name("graphtide")))
 
 
 @pytest.mark.slow
@@ -460,7 +460,7 @@ def download(page: Path, folder: Path) -> None:
         write(real_stream(stream), folder)
 
 
-def tell(
+def run_page(
     page: Path,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -479,9 +479,9 @@ def tell(
     for above, block, below in zip([None, *blocks], blocks, [*blocks[1:], None], strict=False):
         if block.language in PRINTED:
             is_output = above is not None and above.language in {"sh", "python"} and not is_left_out(above)
-            assert is_output, f"{block.place} is nobody's output"
+            assert is_output, f"{block.place} is the output of no block"
         if not is_left_out(block):
-            story.tell(block, below)
+            story.run(block, below)
         elif block.language == "python":
             assert_imports(block)
         else:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.mark.xdist_group("servers")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_every_match_is_accounted_for_whoever_is_killed(tmp_path: Path, seed: int) -> None:
+def test_every_match_is_accounted_for_after_any_kills(tmp_path: Path, seed: int) -> None:
     chaos = Chaos(Random(seed), tmp_path)
     try:
         chaos.start()

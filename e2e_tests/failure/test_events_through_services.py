@@ -1,4 +1,4 @@
-"""Event patterns through the services: exact whoever is killed, many at once, and told in time where nothing more comes."""
+"""Event patterns through the services: exact after any kills, many at once, and emitted in time where nothing more comes."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def test_what_must_not_come_is_settled_in_a_quiet_stream_under_a_live_clock(tmp_
         whole.start()
         whole.register("PATTERN silent SEQ(a:A, NOT b:B) ON s WITHIN 3s")
         whole.send_records("s", [{"id": "a", "ts": 1_000, "type": "A"}])
-        # At 4 s of the stream's time nothing can come any more; that nobody sends anything is what lets time pass.
-        whole.wait_until(lambda: whole.pattern("silent")["figures"]["matches"] == 1, "the match is told", PATIENCE)
+        # At 4 s of the stream's time nothing can come any more; time passes because no edges are sent.
+        whole.wait_until(lambda: whole.pattern("silent")["figures"]["matches"] == 1, "the match is emitted", PATIENCE)
         (found,) = (json.loads(record) for record in whole.matches())
         assert (found["query"], found["detected_at"]) == ("silent", 4_000)
     finally:
@@ -165,7 +165,7 @@ def test_a_thousand_patterns_while_some_come_and_go_and_services_are_killed(whol
     wanted = expected([texts[name] for name in stayed], ordered)
     assert sum(wanted.values()) > 500
     assert Counter({key: count for key, count in found.items() if key[0] in stayed}) == wanted
-    # Who came later is told of what an event completed that came after; who went, of no match that is none.
+    # A later pattern gets the matches of events that came after it; a deleted one, no match that is wrong.
     came = {edge["id"]: offset for offset, edge in whole.placed_edges("s")}
     starts = {name: whole.pattern(name)["start"] for name in (f"p{place}" for place in range(1_000, 1_100))}
     patterns = [pattern for name in starts for pattern in graphtide.parse(texts[name])]

@@ -56,7 +56,7 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
 
 
 class Story:
-    """A stream that goes on while a matcher is treated badly."""
+    """A stream that continues while a matcher is treated badly."""
 
     def __init__(self, deployment: Deployment, seed: int) -> None:
         self.deployment = deployment
@@ -96,7 +96,7 @@ class Story:
         self.writer.write([ordered.encode(self.deployment.topics.ordered(STREAM), header, batch.to_arrow())])
         self.sent += edges
 
-    def tell(self, edges: int, happens: Callable[[], None], every: int) -> None:
+    def send_stream(self, edges: int, happens: Callable[[], None], every: int) -> None:
         """Send a stream in small records; something happens after every so many."""
         stream = some_edges(self.rng, edges, start=len(self.sent))
         for place in range(0, len(stream), 5):
@@ -172,7 +172,7 @@ def killed_and_started(story: Story) -> None:
 def test_a_matcher_killed_at_random_times(deployment: Deployment, seed: int) -> None:
     story = Story(deployment, seed)
     story.matcher.start()
-    story.tell(400, lambda: killed_and_started(story), every=12)
+    story.send_stream(400, lambda: killed_and_started(story), every=12)
     story.settle()
     assert story.consumed() == story.expected()
 
@@ -190,7 +190,7 @@ def test_a_redis_that_comes_back_empty(deployment: Deployment) -> None:
         if not story.matcher.is_running():
             story.matcher.start()
 
-    story.tell(300, emptied, every=20)
+    story.send_stream(300, emptied, every=20)
     story.settle()
     assert story.consumed() == story.expected()
 
@@ -206,7 +206,7 @@ def test_a_broker_that_is_restarted(deployment: Deployment) -> None:
         time.sleep(story.rng.random())
         deployment.kafka.start()
 
-    story.tell(300, restarted, every=30)
+    story.send_stream(300, restarted, every=30)
     story.settle()
     assert story.consumed() == story.expected()
 
@@ -215,16 +215,16 @@ def test_a_broker_that_is_restarted(deployment: Deployment) -> None:
 def test_two_matchers_of_one_shard(deployment: Deployment) -> None:
     story = Story(deployment, 7)
     story.matcher.start()
-    story.tell(100, lambda: None, every=50)
+    story.send_stream(100, lambda: None, every=50)
     story.settle()
     other = deployment.service("matcher_timing", {"LINGER_SECONDS": "0.05"}, instance="-other")
     other.start()
-    story.tell(200, lambda: None, every=50)
+    story.send_stream(200, lambda: None, every=50)
     story.settle()
     wait_until(lambda: "fenced by a newer instance" in story.matcher.output.read_text(), PATIENCE)
     assert other.is_running()
     other.kill()
-    story.tell(100, lambda: None, every=50)
+    story.send_stream(100, lambda: None, every=50)
     story.settle()
     assert story.matcher.is_running()
     assert story.consumed() == story.expected()

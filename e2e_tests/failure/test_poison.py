@@ -1,6 +1,6 @@
-"""Random and damaged records in every topic, and damaged checkpoints: every worker opens again and goes on.
+"""Random and damaged records in every topic, and damaged checkpoints: every worker opens again and continues.
 
-A deployment of all workers over a log in memory has done some work. Then somebody writes bytes that are nothing, or a record
+A deployment of all workers over a log in memory has done some work. Then a record of random bytes comes, or one
 of the topic with bytes or JSON values changed, under a key that is in use or another. All workers end and are opened again.
 None of them may fail; and what others register and send afterwards is matched.
 """
@@ -55,7 +55,7 @@ AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
 TRACE: Final = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 TEXT: Final = f"PATTERN {{name}} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y ON {STREAM} WINDOW 100"
 OF_OTHER_FAMILIES: Final = {
-    "simulated": (
+    "ddst": (
         f"PATTERN {{name}} MATCH (a)-[x:k]->(b)-[y:k]->(c) UNDER DUAL SIMULATION REPORT INSTANCES ON {STREAM} WINDOW 100",
         "auto",
     ),
@@ -64,7 +64,7 @@ OF_OTHER_FAMILIES: Final = {
 }
 """Patterns of the families beside isomorphism; each edge after the first completes a match of each."""
 
-# What is drawn depends on what the deployment wrote, in whatever order: Hypothesis is to know of the seed alone.
+# What is drawn depends on what the deployment wrote, in any order: Hypothesis is to know of the seed alone.
 CHOICES = st.integers(0, 2**32 - 1).map(Random)
 
 # Dozens of deployments a test, of all services each.
@@ -127,7 +127,7 @@ class Deployment:
         self.writer.write([Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))])
 
     def send(self, edges: int = 4) -> None:
-        """Send edges of which each goes on from the one before."""
+        """Send edges that each continue the one before."""
         lines = [
             {"id": f"e{number}", "ts": number, "src": f"v{number}", "dst": f"v{number + 1}", "label": "k"}
             for number in range(self.sent, self.sent + edges)
@@ -144,7 +144,7 @@ class Deployment:
         found: list[Record] = reader.poll(0, 10**6)
         return found
 
-    def ordered_or_put_aside(self) -> set[str]:
+    def ordered_or_rejected(self) -> set[str]:
         """Return the ids of edges that are in the ordered topic, or are named by a dead letter."""
         found: set[str] = set()
         for record in self.read(TOPICS.ordered(STREAM)):
@@ -168,7 +168,7 @@ def opened(worker: Worker) -> None:
 
 
 def poison(deployment: Deployment, topic: str, rng: Random) -> None:
-    """Write a record that nobody of the deployment would write."""
+    """Write a record that no process of the deployment would write."""
     deployment.writer.write([strange_record(topic, deployment.read(topic), rng)._replace(partition=0)])
 
 
@@ -199,7 +199,7 @@ def test_strange_records_of_a_stream_stop_nobody(topic: str, rng: Random) -> Non
     deployment.open()
     deployment.send()
     deployment.run()
-    assert {f"e{number}" for number in range(deployment.sent)} <= deployment.ordered_or_put_aside()
+    assert {f"e{number}" for number in range(deployment.sent)} <= deployment.ordered_or_rejected()
 
 
 @pytest.mark.parametrize("topic", [*CONTROL, TOPICS.raw(STREAM), TOPICS.ordered(STREAM), TOPICS.hosts])

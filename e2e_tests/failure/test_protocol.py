@@ -1,8 +1,8 @@
 """The protocol between users, planner and hosts, as a model that Hypothesis drives: the code as it is, over a log in memory.
 
 Users register, replace, pause and delete; streams change, so that plans move between services and shards; the planner and
-every host may be killed before and after any call to the log, lag behind, or have a twin of the same identity; somebody writes
-rubbish into the topic of plans. Whatever the story: each match is reported once, by the version whose turn it is.
+every host may be killed before and after any call to the log, lag behind, or have a twin of the same identity; strangers write
+rubbish into the topic of plans. In every story each match is reported once, by the version that is active at its record.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ SHARDS = {"matcher_timing": 2, "matcher_sjtree": 2, "matcher_simulation": 2}
 POLICY = PlanningPolicy(SHARDS)
 HOSTS = [(service, shard) for service, shards in SHARDS.items() for shard in range(shards)]
 QUICK = HostSettings(linger_seconds=0.0, most_records=2, checkpoint_seconds=0.0, counts_seconds=0.0)
-NAMES = ("p", "q", "simulated")
+NAMES = ("p", "q", "ddst")
 ENGINES = ("timing", "sj-tree", "filtering")
-SIMULATING = {"timing": "ddst-coloring", "sj-tree": "ddst-signature", "filtering": "ddst-baseline", "auto": "auto"}
-"""What is asked for of patterns of dual simulation in place of each engine."""
+OF_SIMULATION = {"timing": "ddst-coloring", "sj-tree": "ddst-signature", "filtering": "ddst-baseline", "auto": "auto"}
+"""Engines of patterns of dual simulation in place of each engine."""
 RUBBISH = (b"", b"{", b'{"name":"p","version":1,"epoch":7,"service":"matcher_timing","shard":0,"format":99}')
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 @dataclass
 class Life:
-    """A worker that can be killed; whoever is killed is followed by another."""
+    """A worker that can be killed; another follows each one that is killed."""
 
     make: Any
     fuse: Fuse = field(default_factory=Fuse)
@@ -96,7 +96,7 @@ class Protocol(RuleBasedStateMachine):
 
     @rule(edges=st.integers(1, 5), is_marked=st.booleans())
     def edges_come(self, edges: int, *, is_marked: bool) -> None:
-        """Each edge goes on from the one before it, in a record of its own; ends of transactions take offsets, too."""
+        """Each edge continues the one before it, in a record of its own; ends of transactions take offsets, too."""
         transactor = self.log.transactor("sequencer")
         transactor.open()
         for _ in range(edges):
@@ -145,7 +145,7 @@ class Protocol(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES), engine=st.sampled_from(ENGINES))
     def pattern_moves_to_a_host_that_lags(self, name: str, engine: str) -> None:
-        """Others go on, so that the host takes over what they have reported past its own position."""
+        """Others continue, so that the host takes over what they have reported past its own position."""
         if name in self.records:
             self.user_asks_for_an_engine(name, engine)
             for _ in range(2):
@@ -220,7 +220,7 @@ class Protocol(RuleBasedStateMachine):
         self.writer.write([Message(TOPICS.plans, name.encode(), value)])
 
     def teardown(self) -> None:
-        """Let all come to rest, and settle the accounts."""
+        """Let the deployment settle, and check the accounts."""
         self._rest()
         self.edges_come(2, is_marked=False)
         self._rest()
@@ -267,13 +267,13 @@ class Protocol(RuleBasedStateMachine):
 
 
 def _engine(name: str, engine: str) -> str:
-    return SIMULATING[engine] if name == "simulated" else engine
+    return OF_SIMULATION[engine] if name == "ddst" else engine
 
 
 def _text(name: str, version: int) -> str:
-    """Return a pattern of which each edge that follows another completes one match."""
+    """Return a pattern that each edge completes a match of, but for the first."""
     semantics = ""
-    if name == "simulated":
+    if name == "ddst":
         semantics = f" UNDER DUAL SIMULATION REPORT {('INSTANCES', 'CHANGES')[version % 2]}"
     return f"PATTERN {name} MATCH (a)-[x:k]->(b)-[y:k]->(c) ORDER x < y{semantics} ON {STREAM} WINDOW {1000 + version}"
 

@@ -1,4 +1,4 @@
-"""Streaming graph queries through the services: exact whoever is killed and whatever plans change, with their paths."""
+"""Streaming graph queries through the services: exact after any kills and changes of plans, with their paths."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def counted(matches: Iterable[graphtide.Match]) -> Counter[Emitted]:
 
 
 def edges_of_results(edges: Iterable[dict[str, Any] | Edge]) -> Counter[tuple[str, int, str]]:
-    """Return what the edges of a view are; but for deletions of edges that nobody has any more, which need not be told."""
+    """Return what the edges of a view are, without deletions of edges that no reader has any more, which may be missing."""
     plain = [each if isinstance(each, dict) else {"op": each.operation.value, "ts": each.ts, "id": each.id} for each in edges]
     emitted = [(str(each.get("op") or "insert"), int(each["ts"]), str(each["id"])) for each in plain]
     born = {id: ts for operation, ts, id in emitted if operation == "insert"}

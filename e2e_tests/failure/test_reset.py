@@ -1,4 +1,4 @@
-"""A stream that one edge took to the end of time matches again after a reset, whatever was restarted meanwhile."""
+"""A stream that one edge took to the end of time matches again after a reset, with any restarts meanwhile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_reset_frees_a_stream_and_holds_over_restarts(whole: Whole) -> None:
     sent = 0
 
     def send(*times: int) -> None:
-        """Send a path that goes on where the last one ended."""
+        """Send a path that continues where the last one ended."""
         nonlocal sent
         edges = []
         for ts in times:
@@ -85,7 +85,7 @@ def test_a_reset_frees_a_stream_and_holds_over_restarts(whole: Whole) -> None:
     whole.register(PATTERN.format(name="q"))
     send(10, 11)
     whole.settle("s")
-    # From e5 on, which was late, a path goes on: e6 is the first of the new epoch.
+    # From e5 on, which was late, a path continues: e6 is the first of the new epoch.
     path = [(f"e{number}", f"e{number + 1}") for number in range(6, sent - 1)]
     assert found("p") == sorted([("e0", "e1"), *path])
     assert found("q") == sorted(path[-2:])

@@ -1,6 +1,6 @@
 """Matchers that are upgraded one after the other while edges come, and taken back: no match is lost, and none comes twice.
 
-A StatefulSet rolls so: the highest shard is told to end, another version takes its place, and the next shard's turn comes when
+A StatefulSet rolls so: the highest shard is stopped, another version takes its place, and the next shard follows when
 that is ready. Versions run side by side all the while, over the same topics and checkpoints.
 """
 
@@ -46,7 +46,7 @@ class Rollout:
                 self._chaos.go_on(5)
 
     def version(self, name: str) -> str | None:
-        """Return the version that a matcher says that it is of; None while nobody answers."""
+        """Return the version that a matcher says that it is of; None while it does not answer."""
         with suppress(httpx2.TransportError):
             emitted = metrics_of(httpx2.get(f"http://127.0.0.1:{self._chaos.health[name]}/metrics").text)
             (info,) = (each for each in emitted if each.startswith("target_info"))

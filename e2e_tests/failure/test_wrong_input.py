@@ -1,4 +1,4 @@
-"""What is wrong is refused with a clear word, and everything else goes on: real services, and matches that stay exact.
+"""What is wrong is refused with a clear word, and everything else continues: real services, and matches that stay exact.
 
 All tests share one deployment, each with a stream of its own.
 """
@@ -90,7 +90,7 @@ def everything(whole: Whole, topic: str) -> list[Record]:
     return found
 
 
-def test_poison_in_the_raw_topic_is_put_aside_and_its_neighbours_match(whole: Whole) -> None:
+def test_poison_in_the_raw_topic_is_rejected_and_its_neighbours_match(whole: Whole) -> None:
     feed = Feed(whole, "poison")
     feed.send(20)
     whole.settle("poison")
@@ -153,14 +153,14 @@ def test_a_plan_of_a_format_to_come_fails_alone(whole: Whole) -> None:
         "service": of_ours.service,
         "shard": 0,
         "format": control.PLAN_FORMAT + 1,
-        "shape": "nobody knows",
+        "shape": "unknown",
     }
     writer = KafkaLog(KafkaConnection(whole.deployment.kafka.bootstrap)).writer()
     writer.write([Message(topics.plans, b"later", json.dumps(head).encode())])
     writer.flush(10)
     writer.close()
 
-    # The planner withdraws it, for nobody registered such a pattern: its status may go as soon as it came.
+    # The planner withdraws it, since no user registered such a pattern: its status may go as soon as it came.
     host = whole.services[of_ours.service]
     whole.wait_until(lambda: "bring the host up to date" in host.output.read_text(), "the host says something of the plan")
     assert whole.pattern("future")["state"] == "running"
@@ -218,7 +218,7 @@ def test_callers_need_a_key_and_its_scope(whole: Whole) -> None:
     feed.send(20)
     line = b'{"ts":99,"src":"a","dst":"b","label":"x"}'
     emitted = {"content-type": "application/x-ndjson"}
-    for key, status, code in (("nobody's", 401, "unauthenticated"), ("reader", 403, "forbidden")):
+    for key, status, code in (("unknown", 401, "unauthenticated"), ("reader", 403, "forbidden")):
         edges = whole.edges.post("/api/v1/streams/keys/edges", content=line, headers={**emitted, "X-API-Key": key})
         pattern = whole.control.post("/api/v1/patterns", json={"text": feed.text}, headers={"X-API-Key": key})
         assert [(each.status_code, each.json()["code"]) for each in (edges, pattern)] == [(status, code)] * 2

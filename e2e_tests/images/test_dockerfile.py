@@ -71,7 +71,7 @@ def test_every_base_is_an_earlier_stage_or_has_a_digest_that_must_be_given() -> 
         earlier.add(name)
 
 
-def test_what_is_built_is_told_of_the_same_bases() -> None:
+def test_builds_use_the_pinned_bases() -> None:
     pinned = {stage.base for stage in STAGES.values() if "@" in stage.base}
     assert {f"{base}@${{{name}}}" for name, base in build().bases(TEXT).items()} == pinned
 
@@ -160,7 +160,7 @@ def test_both_images_are_built_on_bases_that_are_written_down(tmp_path: Path) ->
         assert {f"--build-arg {line}" for line in digests} <= set(re.findall(r"--build-arg \S+", call))
         assert re.search(r"--build-arg REVISION=[0-9a-f]{40} ", call)
         assert "--build-arg VERSION=1.2.3 " in call
-    # The second time, nobody is asked.
+    # The second time, the registry is not asked.
     assert images(tmp_path).returncode == 0
     assert not [call for call in (tmp_path / "calls").read_text().splitlines()[len(calls) :] if call.startswith("pull")]
 

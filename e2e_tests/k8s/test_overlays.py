@@ -41,7 +41,7 @@ CUSTOM: Final = {
     ("cert-manager.io/v1", "Certificate"): "certificate",
     ("cert-manager.io/v1", "Issuer"): "issuer",
 }
-"""Kinds that are no part of Kubernetes, with the schemas of the fields that we use."""
+"""Kinds that are not part of Kubernetes, with the schemas of the fields that we use."""
 
 PRODUCTION: Final = (CHART / "values-production.yaml", ROOM / "production" / "values.yaml")
 RELEASES: Final = {

@@ -1,4 +1,4 @@
-"""The user that Strimzi is told of may do in Kafka what services do, and nothing outside the prefix."""
+"""The user that Strimzi makes may do in Kafka what services do, and nothing outside the prefix."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A backfill asked for over HTTP, on real servers and a real Spark: its matches are the live ones again, marked, each once.
 
-The service is killed in the middle of one, and goes on with it when it comes back; another one is cancelled.
+The service is killed in the middle of one, and continues it when it comes back; another one is cancelled.
 """
 
 from __future__ import annotations

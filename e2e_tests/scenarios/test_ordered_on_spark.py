@@ -69,7 +69,7 @@ def whole(tmp_path: Path) -> Iterator[Whole]:
 
 
 class Sensors:
-    """Two producers of which one speaks HTTP and the other writes to the raw topic.
+    """Two producers: one speaks HTTP, and the other writes to the raw topic.
 
     Edges are out of order within the lateness, some come twice, and some lines are none. Edges of one time come from one
     producer in their order, because that order counts.

@@ -42,7 +42,7 @@ Emitted = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Records of a stream, from one to another, on which the pattern of a page has at least so many reports."""
+    """Records of a stream, from one to another, that give the pattern of a page at least so many reports."""
 
     page: str
     stream: str
@@ -153,10 +153,10 @@ def test_jams_and_drops_are_those_of_the_oracle(name: str) -> None:
     records = [{"ts": event.ts, "type": event.type, "id": event.id, **event.attributes} for event in events]
     for builder in BUILDERS:
         found = list(graphtide.match([pattern], records, MatchOptions(builder=builder)))
-        assert sorted((as_told(match, pattern) for match in found), key=repr) == sorted(emitted, key=repr), builder
+        assert sorted((as_emitted(match, pattern) for match in found), key=repr) == sorted(emitted, key=repr), builder
 
 
-def as_told(match: Match, pattern: EventPattern) -> tuple[int, int, dict[str, tuple[str, ...]]]:
+def as_emitted(match: Match, pattern: EventPattern) -> tuple[int, int, dict[str, tuple[str, ...]]]:
     """Return a match in the oracle's form; which of the matches that are counted is shown is the engine's choice."""
     assert isinstance(match, OccurrenceMatch)
     events = {name: (str(own),) if isinstance(own, str) else tuple(map(str, own)) for name, own in match.events.items()}

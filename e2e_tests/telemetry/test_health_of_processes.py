@@ -44,7 +44,7 @@ def is_ready(url: str) -> bool:
 
 
 @pytest.mark.integration
-def test_processes_without_http_of_their_own_tell_how_they_are(tmp_path: Path) -> None:
+def test_processes_without_http_of_their_own_report_their_health(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path)
     try:
         deployment.start_servers()

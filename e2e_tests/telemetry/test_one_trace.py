@@ -1,4 +1,4 @@
-"""A trace follows an edge from its request to the match that it ends, whoever else's edges are on the way."""
+"""A trace follows an edge from its request to the match that it ends, with edges of other traces on the way."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class TestInOneProcess:
         assert {each.trace_id for each in found} == {trace_of(FIRST)}
         assert [each.attributes["graphtide.pattern"] for each in found if each.name.startswith("report")] == ["p"]
 
-    def test_what_is_told_stands_in_the_registry(self) -> None:
+    def test_what_is_reported_is_in_the_registry(self) -> None:
         with spans_in_memory() as spans_seen:
             self.send(pays(10, "a", "b") + pays(11, "b", "c"), traceparent=FIRST)
             wait_until(lambda: any(each.name.startswith("report") for each in spans_seen.ended()), PATIENCE)
@@ -122,7 +122,7 @@ class TestInOneProcess:
         name = 'graphtide_pattern_matches_total{graphtide_match_kind="match",graphtide_pattern="p"}'
         return metrics_of(self.client.get("/metrics").text).get(name, 0)
 
-    def test_one_process_tells_of_all_its_workers(self) -> None:
+    def test_one_process_reports_all_its_workers(self) -> None:
         families = ("timing", "sjtree", "simulation", "event_pattern", "algebra")
         matchers = (f"matcher_{each}.0" for each in families)
         workers = ("sequencer.s", "planner", "statistics", "match-counts", *matchers, "backfill")

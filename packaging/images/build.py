@@ -1,4 +1,4 @@
-"""Builds the images with docker, podman or buildah, whichever is there, on bases that it names by their digests.
+"""Builds the images with docker, podman or buildah, the first that is installed, on bases that it names by their digests.
 
 A digest that is not given is asked of the engine, which gets the base for it; the file of digests says what was taken, so that
 the same file builds on the same bases again.
@@ -30,7 +30,7 @@ class Engine:
 
     Attributes:
         name: of the program.
-        shows: its command that tells the digest of an image that it has.
+        shows: its command that prints the digest of an image that it has.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Engine:
         configured = self._asked(*self.shows, base) if got.returncode == 0 else got
         found = _DIGEST.search(configured.stdout)
         if configured.returncode != 0 or found is None:
-            message = f"{self.name} cannot tell the digest of {base}: {configured.stderr.strip()}"
+            message = f"{self.name} does not find the digest of {base}: {configured.stderr.strip()}"
             raise SystemExit(message)
         return found[0]
 
@@ -99,7 +99,7 @@ def bases(text: str) -> dict[str, str]:
 
 
 def read(file: Path) -> dict[str, str]:
-    """Return the digests that a file gives, `NAME=sha256:…` a line; none if there is no file.
+    """Return the digests that a file gives, `NAME=sha256:…` a line; none without the file.
 
     Raises:
         SystemExit: a line is none of these.
@@ -152,7 +152,7 @@ def main() -> None:
 
 
 def _git(*arguments: str) -> str:
-    """Return what git says of the sources; nothing where they are no repository."""
+    """Return what git says of the sources; nothing where they are not a repository."""
     asked = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)  # noqa: S603, S607 - of our own parts
     return asked.stdout.strip()
 

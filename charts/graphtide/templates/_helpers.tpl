@@ -3,17 +3,17 @@
   name             in names and labels
   command          of its container
   prefix           of its variables of the environment
-  port             of HTTP, health and figures
+  port             of HTTP, health and metrics
   access           whether it asks callers who they are
   worker           whether settings of health have a room of their own, as in services without HTTP of their own
   redis            whether it keeps checkpoints there
   spark            whether its image is that on Spark
   callsKubernetes  whether its pods have a token for the API
   grace            seconds that it may take to end
-  drain            seconds for which requests still come to a pod that is told to end
+  drain            seconds that a pod still gets requests while it is being stopped
   settings         of the service, by their names in values
   nested           settings of the service that have a room of their own
-  service          of its values, where others than readers of figures call it
+  service          of its values, where others than readers of metrics call it
   env, volumes, mounts   its own, beside those of all
   scratchSize, pods, resources   as in values
 */}}
@@ -49,7 +49,7 @@
 {{- include "graphtide.cut" (dict "name" $whole "most" (ternary 47 52 (hasPrefix "preprocess" .component))) -}}
 {{- end }}
 
-{{/* Labels by which pods are found: root, component. */}}
+{{/* Labels that find pods: root, component. */}}
 {{- define "graphtide.selector" -}}
 app.kubernetes.io/name: {{ include "graphtide.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -103,7 +103,7 @@ labels:
 {{- end }}
 {{- end }}
 
-{{/* Variables that tell where Kafka is: root, prefix. */}}
+{{/* Variables that say where Kafka is: root, prefix. */}}
 {{- define "graphtide.kafka.settings" -}}
 {{- $kafka := .root.Values.kafka -}}
 {{ .prefix }}KAFKA__BOOTSTRAP: {{ $kafka.bootstrap | quote }}
@@ -168,7 +168,7 @@ labels:
 {{- end }}
 {{- end }}
 
-{{/* Variables that tell who may call: root, prefix. */}}
+{{/* Variables that say who may call: root, prefix. */}}
 {{- define "graphtide.access.settings" -}}
 {{- $access := .root.Values.access -}}
 {{- $prefix := .prefix -}}
@@ -181,7 +181,7 @@ labels:
 {{- end }}
 {{- end }}
 
-{{/* Variables that tell where Redis is: root, prefix. */}}
+{{/* Variables that say where Redis is: root, prefix. */}}
 {{- define "graphtide.redis.settings" -}}
 {{- $redis := .root.Values.redis -}}
 {{- $scheme := ternary "rediss" "redis" $redis.tls.enabled -}}
@@ -211,7 +211,7 @@ labels:
 {{- end }}
 {{- end }}
 
-{{/* All variables of a component that are no secrets: root, component. */}}
+{{/* All variables of a component that are not secrets: root, component. */}}
 {{- define "graphtide.variables" -}}
 {{- $root := .root -}}
 {{- $component := .component -}}
@@ -473,8 +473,8 @@ initContainers:
 {{- end }}
 {{- end }}
 
-{{/* Containers beside that of a component, whose pods go on for ever: root, component. In pods that end by themselves they are init
-containers that go on (`endsByItself` of graphtide.podSpec), for those are ended with the pod. */}}
+{{/* Containers beside that of a component, whose pods run for ever: root, component. In pods that end by themselves they are init
+containers that keep running (`endsByItself` of graphtide.podSpec), for those are ended with the pod. */}}
 {{- define "graphtide.sidecars" -}}
 {{- with (include "graphtide.pods" (dict "root" .root "pods" .component.pods) | fromYaml).sidecars }}
 {{- toYaml . }}
@@ -513,7 +513,7 @@ containers that go on (`endsByItself` of graphtide.podSpec), for those are ended
 {{- end }}
 {{- end }}
 
-{{/* Labels of pods: root, component (its name), pods. Versions are not among them: pods in which nothing changes outlive an upgrade. */}}
+{{/* Labels of pods: root, component (its name), pods. Versions are not among them: unchanged pods outlive an upgrade. */}}
 {{- define "graphtide.podLabels" -}}
 {{- mergeOverwrite (deepCopy .root.Values.commonLabels) (deepCopy .pods.labels) (include "graphtide.selector" . | fromYaml) (dict "app.kubernetes.io/part-of" "graphtide") | toYaml -}}
 {{- end }}
@@ -586,10 +586,10 @@ spec:
     {{- end }}
 {{- end }}
 
-{{/* Seconds in which a program over HTTP ends after a signal, whatever still runs (graphtide_serving.running), and some. */}}
+{{/* Seconds that a program over HTTP takes to end after a signal, even if something still runs (graphtide_serving.running), and some. */}}
 {{- define "graphtide.httpEndSeconds" -}}30{{- end }}
 
-{{/* Seconds in which one worker ends its round at most (graphtide_serving.process), and the server of health with it, and some. */}}
+{{/* Seconds that one worker takes to end its round at most (graphtide_serving.process), and the server of health with it, and some. */}}
 {{- define "graphtide.workerEndSeconds" -}}20{{- end }}
 
 

@@ -18,7 +18,7 @@ pods: {{ toJson $own.pods }}
 resources: {{ toJson $own.resources }}
 {{- end }}
 
-{{/* What HTTP, sequencer and the Job of topics are told of streams. */}}
+{{/* What HTTP, sequencer and the Job of topics know of streams. */}}
 {{- define "graphtide.ingestion.streams" -}}
 streams: {{ include "graphtide.streams" . }}
 createStreams: {{ .Values.streams.createdByEdges }}

@@ -52,7 +52,7 @@ spec:
     {{- end }}
 {{- end }}
 
-{{/* Ports of a flow, as JSON; none where there is no such flow: root, flow. */}}
+{{/* Ports of a flow, as JSON; none for an unknown flow: root, flow. */}}
 {{- define "graphtide.networkPolicy.ports" -}}
 {{- $values := .root.Values -}}
 {{- $ports := list -}}
@@ -92,7 +92,7 @@ spec:
 {{- end -}}
 {{- end }}
 
-{{/* Who may read figures, and nothing else, of a component: root, port; a JSON list of rules. */}}
+{{/* Who may read metrics, and nothing else, of a component: root, port; a JSON list of rules. */}}
 {{- define "graphtide.networkPolicy.metrics" -}}
 {{- if .root.Values.networkPolicy.monitoring -}}
 {{- list (dict "from" .root.Values.networkPolicy.monitoring "ports" (list (dict "protocol" "TCP" "port" "http"))) | toJson -}}
@@ -101,7 +101,7 @@ spec:
 {{- end -}}
 {{- end }}
 
-{{/* Who may call an HTTP service: clients, whoever reads figures, and the round trip of `helm test`; a JSON list of rules. */}}
+{{/* Who may call an HTTP service: clients, readers of metrics, and the round trip of `helm test`; a JSON list of rules. */}}
 {{- define "graphtide.networkPolicy.clients" -}}
 {{- $ports := list (dict "protocol" "TCP" "port" "http") -}}
 {{- if .root.Values.networkPolicy.clients -}}

@@ -25,7 +25,7 @@ pods: {{ toJson $own.pods }}
 resources: {{ toJson $own.resources }}
 {{- end }}
 
-{{/* What scales matchers, as the planner is told: its mode, and the StatefulSets that it scales or follows. */}}
+{{/* What scales matchers, for the planner: its mode, and the StatefulSets that it scales or follows. */}}
 {{- define "graphtide.scaling" -}}
 {{- $services := dict -}}
 {{- $by := list -}}
