@@ -82,7 +82,7 @@ disasters: servers-ready  ## lose Redis, the broker and topics on purpose, and r
 bench-memory: servers-ready  ## run a whole deployment for ten minutes, watch its memory, compare its matches
 	@$(BIN)/python shared/bench/services/memory.py
 
-# Minutes of `make soak`; it judges memory from 30 minutes on.
+# Minutes of `make soak`; it measures memory from 30 minutes on.
 MINUTES ?= 60
 
 .PHONY: soak
@@ -126,7 +126,7 @@ kind-tools: cluster-tools
 
 .PHONY: operators
 operators: cluster-tools  ## install OPERATORS (k8s/operators.mk) into kubectl's current cluster
-	@$(foreach each,$(OPERATORS),$(if $(operator.$(each)),,$(error $(each) is no operator of k8s/operators.mk)))
+	@$(foreach each,$(OPERATORS),$(if $(operator.$(each)),,$(error $(each) is not an operator of k8s/operators.mk)))
 	@$(foreach each,$(OPERATORS),helm repo list 2>/dev/null | grep -q '^$(firstword $(subst /, ,$(operator.$(each))))[[:space:]]' || \
 	  { echo 'missing: the chart repository of $(each). Add it: helm repo add $(firstword $(subst /, ,$(operator.$(each)))) ADDRESS,'\
 	  'as the page of its project says'; exit 1; };)
