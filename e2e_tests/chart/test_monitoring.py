@@ -90,7 +90,7 @@ def test_thresholds_are_those_of_values() -> None:
 
 def test_every_service_is_read_and_nothing_else() -> None:
     release = rendered(over="full")
-    spec = release.one("ServiceMonitor", "figures")["spec"]
+    spec = release.one("ServiceMonitor", "metrics")["spec"]
     chosen = {
         name
         for name, each in release.of("Service").items()
