@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _NO_ATTRIBUTES: Final = RECORD_FIELDS | MARKS | {"op"}
-"""Columns of ordered edges that are none."""
+"""Columns of ordered edges that are not attributes."""
 
 _MOST_CHARACTERS: Final = 64 * 1024
 """The most attribute names in a snapshot: a stream may have a thousand."""
