@@ -116,7 +116,7 @@ _MODULES: Final = {
     "graphtide_native.spec": ("Concurrency", "Limits"),
     "graphtide_query": ("parse", "print_pattern"),
 }
-"""Where each name is. It is imported when it is asked for: the command line, which is in this package, needs few of them."""
+"""Where each name is. It is imported when it is used: the command line, which is in this package, needs few of them."""
 
 _MODULE_OF: Final = {name: module for module, names in _MODULES.items() for name in names}
 

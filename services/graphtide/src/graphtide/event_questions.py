@@ -74,7 +74,7 @@ class Question:
 
 
 def questions(patterns: Iterable[AnyPattern], texts: Iterable[str], unit: TimeUnit) -> tuple[list[Question], list[str]]:
-    """Read `a=17,b=21` as a question of each event pattern that has such events; return the texts that are none, too.
+    """Read `a=17,b=21` as a question of each event pattern with such events; return the texts that are not questions, too.
 
     Raises:
         ValueError: a text asks for several events in one place, or for events of two branches.

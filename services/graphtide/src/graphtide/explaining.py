@@ -108,7 +108,7 @@ def explain(
         UnreadableStreamError: a stream cannot be read.
         LimitExceededError: a pattern reached a bound under the policy `fail` while the stream was matched.
         ValueError: there is no such format, or `why_not` has no stream, or no pattern that can answer it.
-        TypeError: what should be a pattern or a stream is none.
+        TypeError: a pattern or a stream is of another type.
     """
     if format is not None:
         refuse_unless_one_of(format, FORMATS, "format")

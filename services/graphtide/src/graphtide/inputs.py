@@ -18,7 +18,7 @@ MOST: Final = 64
 class Inputs:
     """Streams by the names that queries call them: `Inputs(social=…, tx=…)`.
 
-    Each is anything that `match` takes as one stream, but for asynchronous ones, and is in order of time by itself, with ids
+    Each is anything that `match` takes as one stream, except asynchronous ones, and is in order of time by itself, with ids
     and duplicates of its own. They are read as one stream in the order of time; of equal times the names decide.
     """
 
@@ -29,7 +29,7 @@ class Inputs:
 
         Raises:
             TypeError: a name is given twice.
-            ValueError: there is none, or more than 64.
+            ValueError: there is no stream, or more than 64.
         """
         twice = sorted(set(streams or ()) & set(named))
         if twice:

@@ -103,7 +103,7 @@ class MatchOptions:
             ValueError: a word is unknown, the lateness is longer than times can be apart, a bound is below
                 zero or past 64 bits, or a column is not one of a record's.
             TypeError: a value is of a type that has no meaning here.
-            InvalidQueryError: a type of an attribute is none.
+            InvalidQueryError: a type of an attribute is unknown.
         """
         refuse_unless_one_of(_text(engine, "engine"), (AUTO, *VARIANTS), "engine")
         if builder is not None:

@@ -46,7 +46,7 @@ class Sent:
         accepted: edges that the log keeps.
         rejected: edges that could not be used.
         errors: the first hundred of these, with their numbers among the edges given, from 1 on.
-        created: whether the stream was made for them, where the server says so.
+        created: whether the stream was made for them, if the server says so.
         similar: streams that are called much the same, where it was: its name may be misspelt.
     """
 
@@ -152,7 +152,7 @@ def line_of(edge: Edge | Mapping[str, object], unit: TimeUnit) -> bytes:
     """Return an edge as a line of JSON.
 
     Raises:
-        TypeError: that is none.
+        TypeError: that is not an edge.
     """
     lines = Lines(ReaderOptions(time_unit=unit))
     line = lines.block([edge])

@@ -140,7 +140,7 @@ class Server:
         return islice(found, most)
 
     def send(self, stream: str, lines: bytes, headers: dict[str, str]) -> SentPage:
-        """Send edges as JSON Lines. Where none of them could be used that is said as where some could not."""
+        """Send edges as JSON Lines. An answer that no edge could be used is a page of errors, as for some edges."""
         answer = self._post(f"{_stream_path(stream)}/edges", lines, {"Content-Type": "application/x-ndjson", **headers})
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY and error_of(answer).code == ALL_REJECTED:
             return msgspec.json.decode(answer.content, type=SentPage)

@@ -44,9 +44,9 @@ class ServerError(GraphtideError):
     Attributes:
         code: what is wrong, for programs.
         detail: what is wrong, for people.
-        status: of the answer; None where there was none.
-        problem: the problem document; empty where there was none.
-        retry_after: seconds after which to ask again, where the server says so.
+        status: of the answer; None without an answer.
+        problem: the problem document; empty without one.
+        retry_after: seconds after which to ask again, if the server says so.
     """
 
     code: str

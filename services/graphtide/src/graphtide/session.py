@@ -83,7 +83,7 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
         InvalidQueryError: a query reads several streams and one is given, or others are given by name than queries read.
         UnreadableStreamError: the stream cannot be opened; or, while iterating, it cannot be read on.
         LimitExceededError: while iterating, a pattern reached a bound under the policy `fail`.
-        TypeError: what should be a stream is none.
+        TypeError: the stream is of another type.
     """
     return Session(pattern, options).run(edges)
 
@@ -300,7 +300,7 @@ def opened(records: Records, options: ReaderOptions) -> Reader:
 
     Raises:
         UnreadableStreamError: a file cannot be opened, or a table cannot be read.
-        TypeError: it is none of these.
+        TypeError: it is of another type.
     """
     if isinstance(records, str | os.PathLike):
         return read_ahead(open_stream(Path(records) if records != "-" else "-", options))

@@ -22,7 +22,7 @@ CHARTS: Final = ("types", "paths", "rate", "vertices", "degrees", "drift")
 """What can be drawn."""
 
 DRAWN: Final = ("types", "paths")
-"""What is drawn unless something else is asked for."""
+"""The default charts."""
 
 _UNITS: Final = ((86_400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 

@@ -1,4 +1,4 @@
-"""Words that stand for one of several things, and what is said where one stands for none."""
+"""Words that stand for one of several things, and the error for an unknown word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def refuse_unless_one_of(word: str, known: Iterable[str], what: str) -> None:
-    """Refuse a word that is none of those known.
+    """Refuse a word that is not one of the known ones.
 
     Args:
         word: what was given.
@@ -18,7 +18,7 @@ def refuse_unless_one_of(word: str, known: Iterable[str], what: str) -> None:
         what: what the words are, as in `storage`.
 
     Raises:
-        ValueError: it is none of them; the message has the nearest, and all.
+        ValueError: it is unknown; the message has the nearest, and all.
     """
     there = list(known)
     if word in there:

@@ -68,7 +68,7 @@ def test_without_spark_it_says_what_to_install(pattern: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
-    [("--from", "soon", "no instant"), ("--executor-memory", "much", "no size"), ("--spark", "cores", "not NAME=VALUE")],
+    [("--from", "soon", "not an instant"), ("--executor-memory", "much", "not a size"), ("--spark", "cores", "not NAME=VALUE")],
 )
 def test_values_that_cannot_be_are_refused(pattern: Path, option: str, value: str, said: str) -> None:
     with pytest.raises(InvalidQueryError, match=said):

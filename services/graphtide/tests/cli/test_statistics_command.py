@@ -182,7 +182,7 @@ def test_series_and_charts_are_chosen(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--format", "plot", "--series", "ownes"), "there is no edge type or label 'ownes': did you mean 'owns'?"),
-        (("--format", "plot", "--chart", "pie"), "'pie' is none of types, paths, rate, vertices, degrees, drift"),
+        (("--format", "plot", "--chart", "pie"), "'pie' is not one of types, paths, rate, vertices, degrees, drift"),
         (("--series", "owns"), "it says what to draw: add --format plot"),
         (("--chart", "rate"), "it says what to draw: add --format plot"),
     ],

@@ -188,7 +188,7 @@ def test_a_wrong_format_of_a_stream_is_refused_by_the_option_that_says_it(verb: 
     refused = run(verb, *arguments, "--stream-format", "xml")
     assert refused.exit_code == 2
     assert "--stream-format" in refused.output
-    assert "'xml' is none of csv, jsonl, parquet, arrow" in " ".join(refused.output.replace("│", " ").split())
+    assert "'xml' is not one of csv, jsonl, parquet, arrow" in " ".join(refused.output.replace("│", " ").split())
 
 
 @pytest.mark.parametrize("form", ["svg", "html"])

@@ -86,7 +86,7 @@ class Ingestion:
         """Make the streams that are set, and begin to work; one that cannot be made is noted, and the others continue.
 
         Raises:
-            InvalidQueryError: a stream's name is none.
+            InvalidQueryError: a stream has an invalid name.
             TransientError: the log does not answer.
         """
         self.unmade.update(self.streams.make_all(self.settings.streams))
@@ -194,7 +194,7 @@ def make_topics(log: Log, settings: Settings) -> tuple[str, ...]:
     """Make the topics of a deployment and of the streams that are set, as far as they are not there; return these streams.
 
     Raises:
-        InvalidQueryError: a stream's name is none, or a stream cannot be made; the others are made.
+        InvalidQueryError: a stream has an invalid name, or cannot be made; the others are made.
         TransientError: the log does not answer.
     """
     topics = topics_on(log, settings.prefix)

@@ -20,7 +20,7 @@ class ScaledService(BaseModel):
 
     Attributes:
         stateful_set: name of its StatefulSet, whose replicas are its shards.
-        least: replicas that there shall be at least.
+        least: replicas that there must be at least.
         most: replicas that there may be at most.
     """
 

@@ -30,7 +30,7 @@ _FLUSH_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is asked for, and its status; None until a service begins it."""
+    """A requested operation, and its status; None until a service begins it."""
 
     asked: OperationRecord
     status: OperationStatus | None

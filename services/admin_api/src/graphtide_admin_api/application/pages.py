@@ -1,4 +1,4 @@
-"""Pages of a topic, the newest records first: what is asked for by a cursor and no offset of anything that may be gone."""
+"""Pages of a topic, the newest records first; a cursor names a page, without offsets of records that may be gone."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FIRST_READ: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[_T]):
-    """What was found, the newest of each partition first, and below which places the next page begins; None if there is none.
+    """What was found, the newest of each partition first, and the places where the next page begins; None if it is the last.
 
-    A page may hold less than was asked for, or nothing, and another may follow: a request looks at so many records and no more.
+    A page may hold fewer than the limit, or none, even if another page follows: a request looks at a bounded number of records.
     """
 
     found: list[_T]

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.view import View
 
     Change = Callable[[PatternRecord | None], PatternRecord | None]
-    """From what is registered to what shall be; None is nothing. Raises where that must not be."""
+    """Returns the next state from the registered one; None is nothing. Raises if the change must not be."""
 
     Losing = Callable[[str, Sequence[PatternRecord]], Sequence[PatternRecord]]
-    """From a view that goes and the registrations that read it to what those shall be. Raises where the view must stay."""
+    """Returns the next state of registrations that read a view to delete. Raises if the view must stay."""
 
 _ATTEMPTS: Final = 5
 _SEEN_SECONDS: Final = 5.0

@@ -73,7 +73,7 @@ class ResultsCursor:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which results: of a version, that of the registration where there is none; at a time as a text, now where there is none.
+    """Which results: of a version, by default the registered one; at a time as a text, by default now.
 
     There are up to `most`, those after `cursor`, which says version and time, too.
     """
@@ -177,7 +177,7 @@ def _query(record: PatternRecord) -> tuple[AnyPattern, bool]:
 
 
 def _version(record: PatternRecord, asked: Asked) -> int:
-    """Return which version is asked for."""
+    """Return the requested version."""
     if asked.cursor is not None and asked.version not in {None, asked.cursor.version}:
         raise _other_page()
     wanted = asked.cursor.version if asked.cursor is not None else asked.version
@@ -198,7 +198,7 @@ def _unit(stream_epoch: StreamEpoch | None, pattern_status: PatternStatus) -> Ti
 
 
 def _instant(asked: Asked, unit: TimeUnit | None) -> EventTime | None:
-    """Return the time that is asked for; None is now."""
+    """Return the requested time; None is now."""
     given = None if asked.at is None else _time(asked.at, unit)
     if asked.cursor is None:
         return given

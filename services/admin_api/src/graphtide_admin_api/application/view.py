@@ -274,7 +274,7 @@ class View:
             return self._known().statistics.get(stream)
 
     def hosts(self) -> list[HostRecord]:
-        """Return what matcher hosts said of themselves last, by service and shard."""
+        """Return what matcher hosts reported of themselves last, by service and shard."""
         with self._changed:
             return sorted(self._known().hosts.values(), key=lambda host: (host.service, host.shard))
 
@@ -358,7 +358,7 @@ class View:
         return sorted(plan.name for plan in plans if stream_of(plan.pattern.text) == stream)
 
     def last_version(self, name: str) -> int:
-        """Return the greatest version that anyone said of a name, of deleted patterns too; 0 if there was none."""
+        """Return the greatest known version of a name, of deleted patterns too; 0 if there was none."""
         with self._changed:
             known = self._known()
             said = [status.version for status in known.said.get(name, {}).values()]
@@ -398,7 +398,7 @@ class View:
             self._changed.notify_all()
 
     def _silent_host(self, pattern_status: PatternStatus) -> str | None:
-        """Return since when the host of a plan that is to run has said nothing; None if it speaks, or never did."""
+        """Return since when the host of a plan that is to run has been silent; None if it reports, or never did."""
         if self._clock is None or pattern_status.state != "running" or pattern_status.plan is None:
             return None
         host = self._known().hosts.get(hosts.shard_key(pattern_status.plan.service, pattern_status.plan.shard))

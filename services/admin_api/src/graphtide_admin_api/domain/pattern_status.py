@@ -19,7 +19,7 @@ class PatternStatus:
         state: `pending` (no host has it yet), `running`, `moving` (from one host to another), `paused` or `failed`.
         reason: why, where it failed or a limit paused it.
         plan: the plan that was published last.
-        status: what the plan's host said of this version last.
+        status: what the plan's host reported of this version last.
         reported: how many matches were reported since the name was registered, by all versions and hosts.
     """
 

@@ -144,7 +144,7 @@ def registered(request: PatternRequest, version: int, moment: Moment) -> Pattern
     """Return the record of a new pattern.
 
     Args:
-        request: what it shall be; the text is needed.
+        request: what it is to be; the text is needed.
         version: one that no pattern of the name had.
         moment: when.
 
@@ -222,7 +222,7 @@ def _source_ends(pattern: AnyPattern, moment: Moment) -> tuple[int, ...] | Unset
 
 
 def refuse_circle(new: PatternRecord, registered: Iterable[PatternRecord]) -> None:
-    """Do nothing if no view reads its own stream, directly or through other views, when a registration is as it shall be.
+    """Do nothing if no view reads its own stream, directly or through other views, after a registration.
 
     Raises:
         ProblemError: one does; with the place in the new text where the circle closes, if it does there.

@@ -74,4 +74,4 @@ def _begin_of(cursor: str | None) -> ResultsCursor | None:
     try:
         return None if cursor is None else ResultsCursor.of(cursor)
     except ValueError as error:
-        raise ProblemError(400, "bad-cursor", "a cursor is what `next` of another page is, and this is none") from error
+        raise ProblemError(400, "bad-cursor", "this is not a cursor: take `next` of another page") from error

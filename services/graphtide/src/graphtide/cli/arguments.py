@@ -218,7 +218,7 @@ def _regular(path: Path | str | None) -> Path | None:
 def choice(text: str, choices: dict[str, _Choice], option: str) -> _Choice:
     """Read one of several words."""
     if text not in choices:
-        message = f"{text!r} is none of {', '.join(choices)}"
+        message = f"{text!r} is not one of {', '.join(choices)}"
         raise typer.BadParameter(message, param_hint=option)
     return choices[text]
 

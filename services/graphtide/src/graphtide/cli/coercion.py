@@ -29,7 +29,7 @@ class _AsGiven:
         """Return the value as the function of the command takes it.
 
         Raises:
-            BadParameter: it is none that the parameter takes.
+            BadParameter: the parameter does not take it.
         """
         descriptor = param.type_descriptor
         asked = descriptor.annotation

@@ -64,7 +64,7 @@ def java_log() -> Iterator[JavaLog]:
     try:
         yield log
     except FatalError as error:
-        # Errors of a kind of their own are none of Spark's.
+        # Errors of other types are not Spark's.
         if type(error) is FatalError and (kept := log.kept()) is not None:
             say(f"what Java said is in {kept}")
         raise

@@ -64,7 +64,7 @@ class Ending:
     """
 
     def __init__(self, asked: Event) -> None:
-        """Set an event when the end is asked for."""
+        """Set an event when a signal asks for the end."""
         self.number: int | None = None
         self._asked = asked
 

@@ -53,7 +53,7 @@ def validate(
     )
     counted = None
     if stream is not None or said:
-        # What is said of a stream is to make sense, even if it is not looked at.
+        # Options of a stream must make sense, even if the stream is not read.
         options = of_stream(lateness, column, time_unit(unit), type, schema)
         reading = reading_of(options, format, delimiter, max_ahead)
         if stream is not None:
@@ -89,7 +89,7 @@ def _refuse_unusable(
 ) -> StatisticsSnapshot | None:
     """Refuse patterns that read what the stream does not have; say what of its first records could not be used.
 
-    Returns statistics of those records; None where there are none.
+    Returns statistics of those records; None without records.
 
     Raises:
         InvalidPatternError: a pattern reads an attribute that the stream does not have.

@@ -145,7 +145,7 @@ class _Defaults:
         self._is_given = is_given
 
     def of(self, name: str, field: FieldInfo) -> object:
-        """Return a default, `PydanticUndefined` where there is none."""
+        """Return a default, `PydanticUndefined` without one."""
         if not self._is_given:
             return PydanticUndefined
         return getattr(self._value, name) if self._value is not None else field.get_default(call_default_factory=True)
@@ -224,7 +224,7 @@ def _is_secret(annotation: object) -> bool:
 
 
 def _written(default: object) -> str | None:
-    """Return a default as it would be written; None where there is none."""
+    """Return a default as it would be written; None without one."""
     match default:
         case None:
             return None

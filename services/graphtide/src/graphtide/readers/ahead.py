@@ -48,7 +48,7 @@ class _Handed(NamedTuple):
 
 
 def read_ahead(reader: Reader) -> Reader:
-    """Return a reader of the same stream that works ahead, where that is a file: no other is read before it is asked for."""
+    """Return a reader of the same stream that works ahead, if that is a file: others are read batch by batch on demand."""
     return reader if reader.bytes_total is None else AheadReader(reader)
 
 
@@ -56,7 +56,7 @@ class AheadReader:
     """A reader that works between calls; see `Reader`."""
 
     def __init__(self, reader: Reader) -> None:
-        """Prepare; the thread starts with the first batch that is asked for."""
+        """Prepare; the thread starts with the first batch."""
         self._reader = reader
         self._waiting: Queue[_Handed] = Queue(_MOST_WAITING)
         self._is_closed = Event()

@@ -205,7 +205,7 @@ def _fields(edge: Edge, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def _plain(value: Any) -> object:
-    """Return a number of numpy as Python's own; refuse what is none."""
+    """Return a number of numpy as Python's own; refuse other values."""
     if hasattr(value, "item"):
         return value.item()
     message = f"a {type(value).__name__} is not a value of a record"

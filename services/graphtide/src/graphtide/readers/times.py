@@ -45,7 +45,7 @@ def ticks(value: object, unit: TimeUnit) -> object:
 
 
 def _of_datetime(moment: datetime) -> Fraction:
-    if moment != moment:  # noqa: PLR0124 - as pandas says that there is none
+    if moment != moment:  # noqa: PLR0124 - as pandas marks a missing time
         message = "ts is missing"
         raise ValueError(message)
     since = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH
@@ -58,7 +58,7 @@ def _of_numpy(value: Any) -> Fraction | None:
     found = _NUMPY.fullmatch(value.dtype.name)
     if found is None or found[2] not in _UNITS:
         return None
-    if value != value:  # noqa: PLR0124 - as numpy says that there is none
+    if value != value:  # noqa: PLR0124 - as numpy marks a missing time
         message = "ts is missing"
         raise ValueError(message)
     return Fraction(int(value.astype("int64")) * int(found[1] or 1) * _UNITS[found[2]])

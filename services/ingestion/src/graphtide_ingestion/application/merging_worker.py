@@ -122,7 +122,7 @@ class MergingWorker:
 
         Raises:
             TransientError: a topic is not there, or the log does not answer.
-            FatalError: the positions are none of merging.
+            FatalError: the positions are not those of merging.
         """
         self._transactor = self._log.transactor(self._id)
         self._transactor.open()

@@ -30,7 +30,7 @@ SHOWN_ERRORS: Final = 10
 _PATIENCE: Final = 5.0
 
 _NO_EDGE: Final = {"src is missing", "dst is missing", "label is missing"}
-"""What is said of a record without a type, which is read as an edge."""
+"""The reason for a record without a type, which is read as an edge."""
 
 
 @dataclass(frozen=True, slots=True)

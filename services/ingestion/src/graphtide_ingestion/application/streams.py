@@ -89,7 +89,7 @@ class Streams:
         Raises:
             InvalidQueryError: the name is not a stream's.
             DerivedStreamError: there is a stream of that name whose edges follow from others.
-            CollidingTopicError: a topic of it would be another's but for dots and underscores; none is made.
+            CollidingTopicError: a topic of it would equal another's except for dots and underscores; none is made.
             TransientError: the log does not answer.
         """
         check_stream(name)

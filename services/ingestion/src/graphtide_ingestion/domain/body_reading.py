@@ -108,7 +108,7 @@ class BodyReader:
             least_batch: least edges of a passage that becomes a batch; None passes all on as text.
 
         Raises:
-            UnreadableStreamError: a canonical name is none.
+            UnreadableStreamError: a canonical name is unknown.
         """
         self.accepted = 0
         self.seen: dict[str, Kind] = {}

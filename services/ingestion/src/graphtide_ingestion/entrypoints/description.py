@@ -22,7 +22,7 @@ StreamPath = Annotated[str, Path(json_schema_extra={"pattern": f"^{STREAM_NAME}$
 """The name of a stream; what cannot be one is refused as an unknown stream is."""
 
 PlacePath = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9]{1,9}-[0-9]{1,18}$"}, examples=["0-17"])]
-"""The place of a dead letter; what is none is refused with a problem of its own."""
+"""The place of a dead letter; another text is refused with a problem of its own."""
 
 ColumnsQuery = Annotated[
     str,

@@ -93,7 +93,7 @@ class ResetsApi:
         return EndedEpoch(stream=stream, ended=ends)
 
     def _first(self, key: tuple[str, str, str], own: Meant) -> Meant:
-        """Return what the first request with a key meant, which is this one's where there was none before.
+        """Return what the first request with a key meant: this one's if it is the first.
 
         It is remembered before the log answers: a request that failed may have been written.
 

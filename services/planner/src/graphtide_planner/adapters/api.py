@@ -48,7 +48,7 @@ class GoneError(TransientError):
 
 @dataclass(frozen=True, slots=True)
 class ApiAddress:
-    """Where the API is, and how to speak to it.
+    """Where the API is, and how to call it.
 
     Attributes:
         server: URL.

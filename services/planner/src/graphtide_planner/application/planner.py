@@ -181,7 +181,7 @@ class Planner:
             return refusal(name, record.version if record is not None else 0, f"it cannot be planned: {error!r}", self._known)
 
     def _put_right(self) -> list[Decision]:
-        """Return what to publish where the topic of plans says something else than what was published."""
+        """Return what to publish if the topic of plans differs from what was published."""
         if self._opened is None or self._opened.own is None:
             return []
         strange: set[str] = set()

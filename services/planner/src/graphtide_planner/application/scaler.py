@@ -77,7 +77,7 @@ class ScalingPlan:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Whom the scaler speaks with."""
+    """What the scaler talks to."""
 
     cluster: Cluster
     leadership: Leadership
@@ -263,7 +263,7 @@ class Scaler:
         return {topics[place.topic]: end for place, (_, end) in reader.ends(places).items()} if places else {}
 
     def _carry_out(self, service: str, replicas: Replicas, decision: Decision, answer: Answer) -> None:
-        """Ask for what was decided; what fails is decided anew soon, by what was remembered before."""
+        """Ask for what was decided; after a failure it is decided anew soon, by what was remembered before."""
         if decision.wanted != replicas.asked and self._may_be_asked(service, decision.wanted, replicas, answer):
             try:
                 if self._plan.mode == "on":

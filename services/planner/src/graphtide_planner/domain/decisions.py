@@ -5,7 +5,7 @@ stream, cut between hosts:
 
 * The first plan starts where the stream ended when the pattern was registered.
 * On one host plans change in place: the host continues where it is, and ignores the start in the plan.
-* To leave a host, a plan is first published as `stopped` (or, where the user says so, `paused`). The host answers with the
+* To leave a host, a plan is first published as `stopped` (or, if the user asks for it, `paused`). The host answers with the
   offset of the first record whose matches it did not report. Only then, and from that offset, another host gets a plan. Until
   the host has said that the plan runs it is not asked to move: there may be no such host.
 * A plan leaves a shard that is to go, or that has more than others, as it leaves a service.
@@ -20,7 +20,7 @@ new one starts where the stream ended when it was registered. So does a pattern 
 predecessor, whether or not the deletion was seen by itself. No version reports what is before its own start; one that was
 replaced before it began reports nothing.
 
-Patterns that are equal but for their names are given to one host, with one plan, for it matches them by one engine.
+Patterns that are equal except for their names are given to one host, with one plan, for it matches them by one engine.
 
 Where a host paused or failed a plan at a limit, the pattern waits for its user: a new version, other limits or another engine.
 """
@@ -79,7 +79,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Forgive:
-    """What was said of a pattern that could not be planned holds no longer."""
+    """The reason why a pattern could not be planned holds no longer."""
 
     name: str
 
@@ -187,7 +187,7 @@ def _after_the_end(
 def _revived(
     record: PatternRecord, running: PlanRecord, plan_status: StatusRecord, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
-    """Start a plan that ended by itself anew, if its user has changed something."""
+    """Start anew a plan that ended by itself, if its user has changed something."""
     if record.version != running.version:
         return _first(record, record.start, known, policy)
     if plan_status.state == "stopped":

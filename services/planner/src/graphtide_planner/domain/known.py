@@ -40,12 +40,12 @@ class Known:
         unreadable: why a registration cannot be read, where it cannot.
         plans: the plan published last.
         damaged: names of plans that cannot be read: another program wrote them.
-        epochs: the greatest epoch that anyone said of a name, deleted ones too: hosts remember them.
+        epochs: the greatest known epoch of a name, deleted ones too: hosts remember them.
         said: what each host said last.
         refusals: what the planner itself said last, of patterns that cannot be planned.
         statistics: the newest snapshot of each stream.
         passes: which patterns run together, by plans published last.
-        shared_units: which of them are equal but for their names.
+        shared_units: which of them are equal except for their names.
         drift: how far a stream must move for all plans on it to be looked at again.
     """
 
@@ -110,7 +110,7 @@ class Known:
         return self._readers.of_stream(stream) if moved is None else self._readers.of_labels(stream, moved)
 
     def take_refusal(self, name: str, status: StatusRecord | None) -> None:
-        """Take what the planner said of a pattern that it could not plan; None takes it back."""
+        """Take the reason why a pattern could not be planned; None takes it back."""
         self.refusals.pop(name, None)
         if status is not None:
             self.refusals[name] = status
@@ -128,7 +128,7 @@ class Known:
         return self.statistics.get(stream, StatisticsSnapshot())
 
     def plan_status(self, plan: PlanRecord) -> StatusRecord | None:
-        """Return what the plan's host said of the pattern last, if it was of this version."""
+        """Return what the plan's host reported of the pattern last, if it was of this version."""
         status = self.said.get(plan.name, {}).get(HostId(plan.service, plan.shard))
         return status if status is not None and status.version == plan.version else None
 

@@ -151,9 +151,9 @@ def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Pla
 
 
 def is_better(new: Assigned, running: PlanRecord, known: Known, policy: PlanningPolicy) -> bool:
-    """Whether a plan is so much cheaper than the one that runs, on the stream as it is now, that it shall take its place.
+    """Whether a plan is so much cheaper than the running one, on the stream as it is now, that it takes its place.
 
-    Of an event pattern whether its events come so much more or less often that its host should group it anew.
+    For an event pattern: whether its events come so much more or less often that its host should group it anew.
     """
     snapshot = known.snapshot(ordered_stream(new.pattern))
     if snapshot.edges < max(1, policy.drift.fewest_edges):

@@ -1,4 +1,4 @@
-"""How many replicas a matcher service shall have: a pure function of what its hosts cost, asked again and again.
+"""How many replicas a matcher service should have: a pure function of what its hosts cost, asked again and again.
 
 What it keeps to:
 
@@ -48,7 +48,7 @@ class Aims:
 
     Attributes:
         busy: a host that is busy for this share of its time has too much to do.
-        busy_after: share that hosts may be busy where there are fewer of them.
+        busy_after: share of their time that the remaining hosts may be busy after a removal.
         lag_seconds: a host that reads records of this age is behind, unless it catches up.
         lag_records: so is one that has not read so many ordered records.
         memory_bytes: a replica with so much memory has too much.
@@ -138,7 +138,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How many replicas there shall be, why, and what to remember.
+    """How many replicas there should be, why, and what to remember.
 
     Where `wanted` is less than there are, patterns leave the shards from `wanted` on, and replicas are taken away after them.
     """
@@ -149,7 +149,7 @@ class Decision:
 
 
 def decide(now: Situation, history: History, aims: Aims) -> Decision:
-    """Return how many replicas a service shall have."""
+    """Return how many replicas a service should have."""
     history = _forgetting(now, history)
     hot = _hot(now, history, aims)
     history = replace(history, lags=tuple((each.shard, each.lag_seconds, each.lag_records) for each in now.hosts))
@@ -188,7 +188,7 @@ def _out_of_bounds(now: Situation, history: History) -> Decision | None:
         reason = f"shard {now.stranded - 1} has plans and no replica: it has to come back before they can leave it"
         return Decision(needed, reason, replace(_rested(history, now), draining=None, drain_since=None))
     if now.replicas < bounds.least:
-        reason = f"{now.replicas} replicas are fewer than the {bounds.least} that there shall be at least"
+        reason = f"{now.replicas} replicas are fewer than the {bounds.least} that there must be at least"
         return Decision(bounds.least, reason, replace(_rested(history, now), draining=None, drain_since=None))
     if now.replicas > bounds.most:
         reason = f"{now.replicas} replicas are more than the {bounds.most} that there may be at most"
@@ -226,7 +226,7 @@ def _draining(now: Situation, history: History, hot: _Hot | None, aims: Aims) ->
     to, since = history.draining or now.replicas, history.drain_since if history.drain_since is not None else now.at
     ended = replace(_rested(history, now), draining=None, drain_since=None)
     if to < now.bounds.least:
-        return Decision(now.replicas, f"there shall be {now.bounds.least} replicas at least: none is taken away", ended)
+        return Decision(now.replicas, f"there must be {now.bounds.least} replicas at least: none is taken away", ended)
     if hot is not None:
         return Decision(now.replicas, f"{hot.reason}: no replica is taken away", ended)
     if now.at - since > aims.drain_seconds:

@@ -1,4 +1,4 @@
-"""Which running patterns are equal but for their names: a host matches those of one plan by one engine, once for all.
+"""Which running patterns are equal except for their names: a host matches those of one plan by one engine, once for all.
 
 So they are placed together, and have one plan: that of the first of them, by name. They cost their host what one of them costs.
 A pattern with the plan of another is examined again when that one gets another plan.
