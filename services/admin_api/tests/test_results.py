@@ -464,7 +464,7 @@ def test_what_cannot_be_asked_is_refused(deployment: Deployment, query: str, sta
 def test_only_graph_queries_that_are_registered_have_results(deployment: Deployment) -> None:
     deployment.http.post("/api/v1/patterns", json={"text": PATTERN})
     assert (ask(deployment).status_code, ask(deployment).json()["code"]) == (422, "no-graph-query")
-    assert ask(deployment, name="nobody").status_code == 404
+    assert ask(deployment, name="unknown").status_code == 404
     for key, status in (("writer", 403), ("reader", 422)):
         answer = deployment.http.get("/api/v1/patterns/p/results", headers={"X-API-Key": key})
         assert answer.status_code == status

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[3]
 RECIPE: Final = "Adding an HTTP endpoint"
-KEYS: Final = {"reader": [READ_PATTERNS], "writer": [WRITE_PATTERNS], "nobody": []}
+KEYS: Final = {"reader": [READ_PATTERNS], "writer": [WRITE_PATTERNS], "stranger": []}
 NAMES_ROUTES: Final = {
     "services/admin_api/src/graphtide_admin_api/entrypoints/app.py": "says where tickets come from",
     "services/graphtide/src/graphtide/dev/deployment.py": "shows first requests",
@@ -103,7 +103,7 @@ def test_it_answers(http: TestClient) -> None:
     [
         ({}, 401, "unauthenticated"),
         ({"X-API-Key": "guess"}, 401, "unauthenticated"),
-        ({"X-API-Key": "nobody"}, 403, "forbidden"),
+        ({"X-API-Key": "stranger"}, 403, "forbidden"),
         ({"X-API-Key": "writer", "Host": "evil.example"}, 421, "unknown-host"),
         ({"X-API-Key": "writer", "Origin": "https://evil.example"}, 403, "foreign-origin"),
         ({"X-API-Key": "writer", "Content-Type": "text/plain"}, 415, "unsupported-media-type"),

@@ -214,7 +214,7 @@ class Inquiry:
         return able[many - 1]
 
     def _passes(self, strict: EventPattern, alone: list[Row], others: list[Row], kept: list[Row]) -> bool:
-        """Whether the events are a match where of the other records these alone are there, as long as they are."""
+        """Whether the events are a match if only these of the other records exist, with their deletions."""
         ids = {row.id for row in others}
         there = [row for row in kept if row in alone or row in others or (row.deletes and row.id in ids)]
         return self._first(strict, there) is not None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """A place of a pattern, and the patterns of one event that count who has its type, and who can be in it."""
+    """A place of a pattern, with two patterns of one event: for events of its type, and for events that fit it."""
 
     pattern: PatternName
     event: QueryEvent

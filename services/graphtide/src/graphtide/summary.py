@@ -10,8 +10,8 @@ class PatternSummary(msgspec.Struct, frozen=True):
 
     `candidates` counts pairs of a record and a query edge it satisfied, `discarded` those of them that no partial match could
     use; `unmatched_edges` are the query edges that no record could be by itself: often a label or a constant that the stream
-    does not have. `paused` and `limited` say what its limits did. Of an event pattern `timeouts` counts beginnings that did not
-    end in time, and what it held counts for all patterns of its unit. `suppressed` counts matches that ONE PER suppressed.
+    does not have. `paused` and `limited` say what its limits did. `timeouts` of an event pattern counts beginnings that did not
+    end in time, and what it held counts for all patterns of its unit. `suppressed` counts matches that ONE PER left out.
     """
 
     name: str

@@ -189,7 +189,7 @@ def test_checking_or_explaining_a_pattern_loads_no_engine_and_no_http(files: Pat
 
 
 def test_verbs_of_a_server_load_no_engine() -> None:
-    status, parts = after("tail", "nobody", "--server", "http://127.0.0.1:1")
+    status, parts = after("tail", "unknown", "--server", "http://127.0.0.1:1")
     assert status == 1
     assert not parts & {"graphtide_native", "lark", "rich", "pyarrow", "graphtide_bench", *ROOMS_OF_SERVICES}
 

@@ -61,7 +61,7 @@ class Sequencing:
 
     Attributes:
         unit: what its times count.
-        ordering: how long to wait for which source.
+        ordering: how the stream is put in order.
         linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
         heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
         most_edges: edges of one ordered record.

@@ -63,7 +63,7 @@ _MARK: Final = "graphtide."
 class Passage:
     """Edges to pass on: they begin with line `line` of the body, and are `edges` many, or none but substitutes.
 
-    The body is a batch or text. Of a text in a format with a header line, `columns` is that line, and `types` has types of
+    The body is a batch or text. `columns` is the header line of a text whose format has one, and `types` has types of
     attributes, as raw edges do.
     """
 

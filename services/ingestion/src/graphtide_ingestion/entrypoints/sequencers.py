@@ -53,7 +53,7 @@ class Sequencers:
         return [pulse.alive() for pulse in list(self._pulses.values())]
 
     def ready(self) -> list[Finding]:
-        """Return of each sequencer whether it is open; one that failed is noted, since the other streams continue."""
+        """Return for each sequencer whether it is open; one that failed is noted, since the other streams continue."""
         return [pulse.ready_beside_others() for pulse in list(self._pulses.values())]
 
     @property

@@ -75,7 +75,7 @@ class Task:
         topics: names of topics.
         stream: its name.
         unit: what its times count.
-        ordering: how long to wait for which source.
+        ordering: how the stream is put in order.
         heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
         remember: ids are remembered for so many ticks at least.
         most_edges: edges of one ordered record.
