@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).parents[3]
 ELSEWHERE: Final = (
     r"(^|/)LICENSE$",
     r"^CHANGELOG\.md$",
-    r"shared/testing/tests/test_(words|names)\.py$",
+    r"shared/testing/tests/test_(words|naming)\.py$",
     r"\.(json|svg|png|parquet|gz)$",
 )
 """Files that are not checked: licences, the record of what changed, this list, and data."""
