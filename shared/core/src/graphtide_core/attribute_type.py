@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AttributeType(Enum):
-    """What every value of an attribute is; any may be missing."""
+    """The type of every value of an attribute; any value may be missing."""
 
     STRING = "string"
     INTEGER = "integer"

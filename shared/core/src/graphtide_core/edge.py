@@ -20,7 +20,7 @@ _NO_ATTRIBUTES: Mapping[str, Value] = MappingProxyType({})
 
 
 class Operation(Enum):
-    """What a record does to the graph."""
+    """The effect of a record on the graph."""
 
     INSERT = "insert"
     DELETE = "delete"

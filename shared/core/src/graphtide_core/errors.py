@@ -63,7 +63,7 @@ class CutShortError(GraphtideError):
 
 
 class InvalidQueryError(GraphtideError):
-    """What the user asked for is not a valid query."""
+    """The user's query is not valid."""
 
 
 class CollidingTopicError(InvalidQueryError):

@@ -85,7 +85,7 @@ R = TypeVar("R")
 
 
 class Visitor(ABC, Generic[R]):
-    """What is made of a part, by its kind; every question about event expressions that differs by kind is one of these.
+    """A function of a part, by its kind; everything that differs by the kind of an event expression is one of these.
 
     A new operator is a new method here, and mypy then names each visitor that has no answer for it.
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Selection(Enum):
-    """Which events an iteration takes of those that it could."""
+    """The selection of the events of an iteration among its candidates."""
 
     ANY = "any"
     """Skip till any match: every subset of them of the right size."""
@@ -130,7 +130,7 @@ class EventPattern:
 
     @property
     def _read(self) -> set[str]:
-        """What it reads of events, by name."""
+        """Attributes that it reads of events, by name."""
         keys = () if self.one_per is None else self.one_per.keys
         values = () if self.returns is None else (each.value for each in self.returns.fields)
         return {*self.partition, *(each.name for read in (*self.predicates, *keys, *values) for each in attributes(read))}

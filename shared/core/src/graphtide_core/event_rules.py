@@ -1,4 +1,4 @@
-"""What no engine could match of an event pattern, refused with its place where that is known.
+"""Refuse event patterns that no engine can match, with the place of the fault if it is known.
 
 Cost: linear in events and predicates, but for predicates over several events, which meet every OR.
 """

@@ -88,7 +88,7 @@ class StreamFormat:
 
     @property
     def media_type(self) -> str:
-        """What names it on the log.
+        """Its media type on the log.
 
         Raises:
             ValueError: it is not sent.

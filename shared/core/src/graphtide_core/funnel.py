@@ -65,7 +65,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step did with its candidates: edges, or pairs of an edge or partial match with one that is stored.
+    """Counts of one step's candidates: edges, or pairs of an edge or partial match with a stored one.
 
     Under dual simulation: edges, components, or pairs of a query edge and a data edge.
 
@@ -81,7 +81,7 @@ class Step:
 
 
 class Part(Enum):
-    """What a node does with a candidate, where it does more than one thing."""
+    """The part of a node's work on a candidate, for nodes with several."""
 
     WHOLE = "whole"
     """The one thing it does."""
@@ -107,7 +107,7 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What became of the partial matches of one node; under dual simulation, of the edges held.
+    """The fate of the partial matches of one node; under dual simulation, of the stored edges.
 
     Attributes:
         created: stored in all.
@@ -152,7 +152,7 @@ class NearMiss:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What an edge lacks to match a query edge under dual simulation.
+    """The requirement that an edge does not meet to match a query edge under dual simulation.
 
     It holds in the match graph of all edges that ever shared a window with it, and so in every window.
 
@@ -194,7 +194,7 @@ class Left(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one edge under dual simulation: of one that was asked about, or that came near a match.
+    """The fate of one edge under dual simulation: an edge of the question, or one that nearly matched.
 
     Attributes:
         id: its id.

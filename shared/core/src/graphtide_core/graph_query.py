@@ -53,7 +53,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What is reported: the tuples of a head, under a label.
+    """The output of a query: the tuples of a head, under a label.
 
     Attributes:
         head: of rules.

@@ -1,4 +1,4 @@
-"""What a streaming graph query has to be, so that a plan can answer it."""
+"""Check that a plan can answer a streaming graph query."""
 
 from __future__ import annotations
 

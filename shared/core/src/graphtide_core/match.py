@@ -26,7 +26,7 @@ _NUMBER: Final = re.compile("0|[1-9][0-9]*")
 
 
 class MatchKind(Enum):
-    """What a match record says."""
+    """The kind of a match record."""
 
     MATCH = "match"
     """The match has just become complete."""

@@ -1,4 +1,4 @@
-"""What a merged stream is called: as the streams that it consists of, in the order of their names, with dots between.
+"""Names of merged streams: the names of their streams in order, with dots between.
 
 A stream that edges are sent to has no dot in its name, so a dot distinguishes the two kinds.
 """

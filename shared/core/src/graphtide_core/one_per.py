@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OnePer:
-    """Of the matches whose keys are equal, the first in each interval is reported; the others are counted.
+    """Report the first match of a key in each interval, and count the others.
 
     The interval of a match is [k·every, (k+1)·every) of its `detected_at`, with an integer k. A key that is missing is a key.
     """

@@ -32,7 +32,7 @@ MAX_EDGES = 64
 
 
 class Morphism(Enum):
-    """What must differ between the parts of one match."""
+    """The parts of one match that must differ."""
 
     ISOMORPHISM = "isomorphism"
     """Vertices and edges are mapped injectively."""
@@ -60,12 +60,12 @@ class Morphism(Enum):
 
     @property
     def reports(self) -> tuple[Report, ...]:
-        """What may be reported of a pattern that is matched so; the first unless said otherwise."""
+        """The possible reports of a pattern under this semantics; the first is the default."""
         return OF_SIMULATION if self is Morphism.DUAL_SIMULATION else (Report.ALL,)
 
 
 class Report(Enum):
-    """What of a pattern is reported, and when."""
+    """The reports of a pattern, and when they are made."""
 
     ALL = "all"
     """Every match, once, when it is complete: all there is under (edge) isomorphism."""

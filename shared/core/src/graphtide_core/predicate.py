@@ -58,7 +58,7 @@ class Arithmetic(Enum):
 
 
 class Aggregation(Enum):
-    """What is computed from a list of values: those of an attribute of each event of an iteration."""
+    """A function over the values of an attribute of all events of an iteration."""
 
     COUNT = "count"
     """How many are not missing."""

@@ -1,4 +1,4 @@
-"""What a pattern reads of its streams, whatever its family: all that the data plane has to know of it.
+"""What a pattern of any family reads of its streams: everything that the data plane needs to know of it.
 
 Invariant: an edge of another stream or label, an attribute that is not named, and what is further back than the lookback change
 nothing about what the pattern finds.
@@ -53,7 +53,7 @@ class Lookback:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What one pattern reads.
+    """The labels, attributes and lookback that one pattern reads.
 
     Attributes:
         streams: whose edges.

@@ -1,4 +1,4 @@
-"""What a match of a pattern consists of: the layout of its parts, and what it returns beside ids (`RETURN` in the language)."""
+"""The layout of a match, and its returned values (`RETURN` in the language)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WindowKind(Enum):
-    """What becomes of a result when an edge that it rests on has left the window."""
+    """The effect on a result when an edge that it depends on leaves the window."""
 
     EXTERNAL = "external"
     """It ends: results have validity intervals, which are extended while other edges support them."""

@@ -21,7 +21,7 @@ MAX_EVENT_TIME = EventTime(2**63 - 1)
 
 
 class TimeUnit(Enum):
-    """What one tick of a stream's `ts` counts."""
+    """The time unit of one tick of a stream's `ts`."""
 
     SECOND = "s"
     MILLISECOND = "ms"

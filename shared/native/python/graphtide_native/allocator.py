@@ -1,4 +1,4 @@
-"""What a process asks of the C library's allocator: a service to stay as small as what it holds, a run over a file to be fast.
+"""Options of the C library's allocator: a service stays as small as its state, a run over a file is fast.
 
 glibc gives a new thread an arena of its own, of up to eight a core, and keeps what is freed in an arena below something that
 is still held. It also learns to take ever larger blocks from arenas. Clients of the log have threads of their own and are

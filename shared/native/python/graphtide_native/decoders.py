@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What is asked of a decoder; see the stub of `Decoder`, `CsvDecoder` and `JsonLinesDecoder`.
+    """Options of a decoder; see the stub of `Decoder`, `CsvDecoder` and `JsonLinesDecoder`.
 
     Attributes:
         symbols: the table of labels.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """What was detected of a pattern.
+    """An occurrence of a pattern.
 
     Attributes:
         pattern: its name.
@@ -45,7 +45,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What detection may store, and the steps of work that one record may take; None for no bound."""
+    """Bounds on the state of detection, and on the steps of work for one record; None is no bound."""
 
     partial_matches: int | None = None
     state_bytes: int | None = None

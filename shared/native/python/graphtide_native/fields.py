@@ -1,4 +1,4 @@
-"""What a pattern returns of a match, by name, from the values that the matcher gives."""
+"""Build the returned fields of a match from the matcher's values."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ItemReport:
-    """What one item of a plan holds and held: `live` and `peak` partial matches, `created` in all, bytes of one."""
+    """Counts of one item of a plan: `live`, `peak` and `created` partial matches, and the bytes of one."""
 
     name: str
     live: int

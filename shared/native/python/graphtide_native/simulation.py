@@ -1,4 +1,4 @@
-"""What an engine of dual simulation did, counted."""
+"""Counts of an engine of dual simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pattern of any family reads, from the pattern.
+"""Derive what a pattern of any family reads.
 
 Cost: O(size of the pattern).
 """

@@ -148,7 +148,7 @@ class _Search:
 
 
 class _Union:
-    """Which parts are known to be exchangeable."""
+    """Sets of parts that are known to be exchangeable."""
 
     def __init__(self, size: int) -> None:
         self._above = list(range(size))

@@ -1,4 +1,4 @@
-"""What steers a deployment: patterns, plans and their status, as JSON. A record without a value deletes its key.
+"""Control records: patterns, plans and their status, as JSON. A record without a value deletes its key.
 
 Readers leave out fields they do not know. What a reader must not overlook raises the `format` of plans.
 """
@@ -55,7 +55,7 @@ for a tenth of a second or two.
 
 
 class PatternOptions(msgspec.Struct, frozen=True):
-    """What the user asks of the planner."""
+    """Planner options of a pattern."""
 
     engine: str = "auto"
 
@@ -96,7 +96,7 @@ class PatternText(msgspec.Struct, frozen=True):
 
 
 class PlanHead(msgspec.Struct, frozen=True):
-    """Whose plan it is and for whom: what can be read of every plan, of newer formats, too."""
+    """The pattern and the host of a plan: the part that can be read in newer formats too."""
 
     name: Name
     version: Count
@@ -162,7 +162,7 @@ class ItemStatus(msgspec.Struct, frozen=True):
 
 
 class StatusRecord(msgspec.Struct, frozen=True, rename={"consumption": "frontier"}):
-    """What a host says of a plan: how far it is, and how large its state.
+    """The status of a plan on a host: its progress and the size of its state.
 
     `start` is the offset of the first ordered record whose matches are reported, where the plan runs; where it ended, of the
     first whose are not. `reports_from` is, if it runs, the offset from which this host reports them: past `start` where

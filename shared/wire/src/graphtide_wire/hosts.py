@@ -1,4 +1,4 @@
-"""What matcher hosts say of themselves and what the planner decided of how many there are: one topic, as JSON."""
+"""Costs of matcher hosts, and the planner's decisions on their number: one topic, as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StreamPlace(msgspec.Struct, frozen=True):
 
 
 class HostRecord(msgspec.Struct, frozen=True):
-    """What one shard of a matcher service costs.
+    """The cost of one shard of a matcher service.
 
     `busy` is the share of time since the record before in which it did not wait for records: seconds of work a second.
     """
@@ -38,7 +38,7 @@ class HostRecord(msgspec.Struct, frozen=True):
 
 
 class ScalingRecord(msgspec.Struct, frozen=True):
-    """What the planner decided of the replicas of a matcher service, and why.
+    """A decision of the planner on the replicas of a matcher service, with its reason.
 
     `replicas` is what the orchestrator was asked for last, `ready` how many of them serve, `wanted` what there should be within
     `least` and `most`. While replicas are to become fewer, patterns leave the shards from `draining` on.

@@ -51,7 +51,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 class MatchHead(NamedTuple):
-    """What an event repeats of its match record, and the version of the pattern.
+    """The members of a match record that its CloudEvent repeats, and the version of the pattern.
 
     `has_change` is whether the record reports a change of a component or of a result of a graph query; the same change may
     come again at another time. `nth` is how many records of the instant brought about something else of the query before.

@@ -63,7 +63,7 @@ class TracedRows:
 
 @dataclass(frozen=True, slots=True)
 class OrderedHeader:
-    """What the headers of a record of ordered edges say.
+    """The headers of a record of ordered edges.
 
     Attributes:
         first_ts: time of its first edge; where it has none, of the last edge of the epoch before it, or the least time.

@@ -83,7 +83,7 @@ class Reset(NamedTuple):
 
 
 class RawOrigin(NamedTuple):
-    """What is known of a record without looking at its edges; all fields but the last are those of `RawEdges`."""
+    """The facts of a record without its edges; all fields but the last are those of `RawEdges`."""
 
     format: StreamFormat = formats.DEFAULT
     columns: str | None = None
@@ -187,7 +187,7 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
 
 
 class _Declared(NamedTuple):
-    """What headers say of a record.
+    """The content of a record's headers.
 
     `event` is the type of a CloudEvent in binary mode, empty if it has none; `is_rewritten` says that the value is
     JSON in which edges must be found, not a format of edges.

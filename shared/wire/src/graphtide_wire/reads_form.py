@@ -1,4 +1,4 @@
-"""What a pattern reads, as JSON."""
+"""The reads of a pattern as JSON."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class DegreeForm(msgspec.Struct, frozen=True):
 
 
 class StatisticsForm(msgspec.Struct, frozen=True):
-    """What the record holds; paths name types by their places in `types`."""
+    """The content of a record of statistics; paths name types by their places in `types`."""
 
     stream: Name
     snapshot_version: Count

@@ -29,7 +29,7 @@ SOURCES: Final[tuple[Source, ...]] = ("declared", "seen")
 
 
 class SchemaRecord(msgspec.Struct, frozen=True):
-    """What is known of a stream's attributes from one source; `any` are values of several types."""
+    """A stream's attributes from one source; `any` are values of several types."""
 
     stream: Name
     source: Source

@@ -121,7 +121,7 @@ class Topics:
 
     @property
     def patterns(self) -> str:
-        """What users registered; compacted, the key is the pattern's name."""
+        """Registered patterns; compacted, the key is the pattern's name."""
         return f"{self.prefix}.control.patterns.v1"
 
     @property
@@ -141,17 +141,17 @@ class Topics:
 
     @property
     def schemas(self) -> str:
-        """What attributes of streams are; compacted, the key is the stream's name, `@` and the source."""
+        """Attributes of streams; compacted, the key is the stream's name, `@` and the source."""
         return f"{self.prefix}.control.schemas.v1"
 
     @property
     def status(self) -> str:
-        """What hosts say of plans; compacted, the key is the pattern's name."""
+        """Plan statuses; compacted, the key is the pattern's name."""
         return f"{self.prefix}.control.status.v1"
 
     @property
     def hosts(self) -> str:
-        """What hosts cost and how many there should be; compacted, see `graphtide_wire.hosts` for keys."""
+        """Costs of hosts and decisions on their number; compacted, see `graphtide_wire.hosts` for keys."""
         return f"{self.prefix}.control.hosts.v1"
 
     @property

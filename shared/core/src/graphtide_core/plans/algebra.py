@@ -26,7 +26,7 @@ OperatorIndex = int
 
 
 class PathEngine(Enum):
-    """What runs a PATH."""
+    """The engine of a PATH."""
 
     S_PATH = "s-path"
     """The paths that end last; what has expired is passed over (section 6.2.4)."""
@@ -232,7 +232,7 @@ class Derivation(AssignedPlan):
 
 @dataclass(frozen=True, slots=True)
 class ConsideredPlan:
-    """What a query could compute, with its estimated cost.
+    """A plan that the search considered, with its estimated cost.
 
     Attributes:
         logical: an expression for each output.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a number may be, or how long a text or a list: beside its type, in `Annotated`."""
+    """Bounds of a number, or of the length of a text or a list, in `Annotated` beside its type."""
 
     least: int | None = None
     most: int | None = None

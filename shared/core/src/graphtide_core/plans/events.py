@@ -61,7 +61,7 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class SubPattern:
-    """What the instances of a vertex have in common.
+    """The structure that the instances of a vertex have in common.
 
     Attributes:
         slots: in a fixed order.

@@ -96,7 +96,7 @@ class AnyPlan(Protocol):
 
     @property
     def native(self) -> NativePlan:
-        """What the native matcher runs for it, the same object each time.
+        """The native matcher's form of the plan, the same object each time.
 
         It has the name and the version of the pattern, which records of matches state. Its matches are those of the
         pattern, and its parts are those that the family says of a match, in their order.
@@ -141,7 +141,7 @@ class Assigned(Protocol):
 
     @property
     def considered(self) -> tuple[Candidate, ...]:
-        """What the choice was made from, cheapest first, if there was one."""
+        """The plans that were considered, cheapest first, if there was a choice."""
         ...
 
     @property

@@ -1,1 +1,1 @@
-"""What graphtide needs of the outside world: one small Protocol a file."""
+"""Ports to the outside world: one small Protocol a file."""

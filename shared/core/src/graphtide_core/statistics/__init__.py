@@ -1,4 +1,4 @@
-"""What is known of a stream: snapshots of its statistics, how they merge, travel and drift."""
+"""Statistics of a stream: snapshots, their merging, their forms and their drift."""
 
 from graphtide_core.statistics.drift import Drift, DriftPolicy, drift, should_replan
 from graphtide_core.statistics.json_form import SCHEMA, from_json, to_json

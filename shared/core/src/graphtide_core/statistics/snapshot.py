@@ -1,4 +1,4 @@
-"""What a planner knows of a stream: how often each edge type and each 2-edge path occurs in a window of it."""
+"""Statistics of a stream for the planner: how often each edge type and each 2-edge path occurs in a window."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TimeRange:
 
 @dataclass(frozen=True, slots=True)
 class DegreeMoments:
-    """Of the `vertices` with a degree above zero: the sum of their degrees, the sum of the squares, and the greatest."""
+    """Sum, sum of squares and maximum of the degrees of the `vertices` with a degree above zero."""
 
     vertices: int = 0
     total: int = 0

@@ -112,7 +112,7 @@ class SubgraphFamily:
 
     @property
     def record_fields(self) -> frozenset[str]:
-        """What any edge has."""
+        """Fields of every edge."""
         return RECORD_FIELDS
 
     def edge_labels(self, pattern: SubgraphPattern, /) -> tuple[str | None, ...]:

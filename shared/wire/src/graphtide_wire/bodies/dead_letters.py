@@ -1,4 +1,4 @@
-"""What a server says of records that could not be used."""
+"""HTTP bodies of dead letters."""
 
 from __future__ import annotations
 
@@ -57,6 +57,4 @@ class DeadLettersPage(Body, frozen=True, kw_only=True):
     schema: ClassVar[str | None] = "DeadLettersOut"
 
     dead_letters: list[DeadLetter]
-    next: Annotated[str | None, Meta(description="cursor of the page that follows; null where none does"), MAY_BE_LEFT_OUT] = (
-        None
-    )
+    next: Annotated[str | None, Meta(description="cursor of the next page; null if there is none"), MAY_BE_LEFT_OUT] = None

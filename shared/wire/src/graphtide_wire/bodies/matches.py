@@ -1,4 +1,4 @@
-"""What a server says of matches; records are those of `graphtide_wire.matches`, and travel as they are."""
+"""HTTP bodies of matches; match records are those of `graphtide_wire.matches`, unchanged."""
 
 from __future__ import annotations
 
@@ -46,21 +46,19 @@ class ReportedMatch(Body, frozen=True, kw_only=True):
 
 
 class MatchesPage(Body, frozen=True, kw_only=True):
-    """Matches, the newest first. A page may hold less than was asked for, or nothing, and another follow all the same."""
+    """Matches, the newest first. A page may be short or empty although another follows."""
 
     schema: ClassVar[str | None] = "MatchesOut"
     examples: ClassVar[tuple[dict[str, Any], ...]] = ({"matches": [{"place": "0-17", "match": MATCH}], "next": "0-17"},)
 
     matches: list[ReportedMatch]
-    next: Annotated[str | None, Meta(description="cursor of the page that follows; null where none does"), MAY_BE_LEFT_OUT] = (
-        None
-    )
+    next: Annotated[str | None, Meta(description="cursor of the next page; null if there is none"), MAY_BE_LEFT_OUT] = None
 
 
 class ResultsPage(Body, frozen=True, kw_only=True):
     """Results of a graph query that are valid at one instant, by `match_id`; times are ticks of the stream.
 
-    `complete` is whether these are all of them, with those of the other pages, and stay so; `notes` say why they may not be.
+    `complete` says that all pages together have all results, and that these are final; `notes` say why not.
     """
 
     schema: ClassVar[str | None] = "ResultsOut"
@@ -69,7 +67,7 @@ class ResultsPage(Body, frozen=True, kw_only=True):
     )
 
     version: int
-    at: Annotated[int | None, Meta(description="the instant; null where none was given, and the query has not read its stream")]
+    at: Annotated[int | None, Meta(description="the instant; null if none was given and the query has not read its stream")]
     read_to: Annotated[int | None, Meta(description="time of the newest edge that the query is known to have read")]
     results: Annotated[
         list[msgspec.Raw],
@@ -79,6 +77,4 @@ class ResultsPage(Body, frozen=True, kw_only=True):
     ]
     complete: bool
     notes: tuple[str, ...]
-    next: Annotated[str | None, Meta(description="cursor of the page that follows; null where none does"), MAY_BE_LEFT_OUT] = (
-        None
-    )
+    next: Annotated[str | None, Meta(description="cursor of the next page; null if there is none"), MAY_BE_LEFT_OUT] = None

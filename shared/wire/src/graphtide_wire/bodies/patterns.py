@@ -1,4 +1,4 @@
-"""What a server says of patterns."""
+"""HTTP bodies of patterns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Limits(Body, frozen=True):
 
 
 class Placement(Body, frozen=True):
-    """Which plan a pattern has, and who runs it."""
+    """The plan of a pattern, and the shard that runs it."""
 
     engine: str
     service: str
@@ -29,7 +29,7 @@ class Placement(Body, frozen=True):
 
 
 class PlanCounts(Body, frozen=True, kw_only=True):
-    """What a pattern's host said of it last, but for `matches`; `position` is the offset it reads next."""
+    """The latest counts of a pattern from its host, except `matches`; `position` is the offset it reads next."""
 
     matches: Annotated[int, Meta(description="matches reported since the name was registered, by all versions and hosts")]
     partial_matches: int
@@ -41,7 +41,7 @@ class PlanCounts(Body, frozen=True, kw_only=True):
 
 
 class Pattern(Body, frozen=True):
-    """A pattern: what was asked, and how it stands."""
+    """A pattern: its text and options, and its state."""
 
     schema: ClassVar[str | None] = "PatternOut"
 
@@ -62,7 +62,7 @@ class Pattern(Body, frozen=True):
     figures: PlanCounts | None
     warnings: Annotated[
         tuple[str, ...],
-        Meta(description="what may be misspelt: labels that the stream has not had lately or the stream; and too many matches"),
+        Meta(description="possible mistakes: a stream or labels that were not seen lately, or too many matches"),
     ] = ()
 
 
@@ -72,13 +72,11 @@ class PatternsPage(Body, frozen=True, kw_only=True):
     schema: ClassVar[str | None] = "PatternsOut"
 
     patterns: list[Pattern]
-    next: Annotated[str | None, Meta(description="cursor of the page that follows; null where none does"), MAY_BE_LEFT_OUT] = (
-        None
-    )
+    next: Annotated[str | None, Meta(description="cursor of the next page; null if there is none"), MAY_BE_LEFT_OUT] = None
 
 
 class PatternStatistics(Body, frozen=True, kw_only=True):
-    """How a pattern does; `behind` counts the edges of the ordered stream that its host has not matched yet."""
+    """The counts of a pattern; `behind` is the number of ordered edges that its host has not matched yet."""
 
     state: str
     reason: str | None

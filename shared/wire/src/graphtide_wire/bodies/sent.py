@@ -1,4 +1,4 @@
-"""What a server says of edges that were sent."""
+"""HTTP bodies of answers to sent edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server says of streams and their attributes."""
+"""HTTP bodies of streams and their attributes."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class StreamsPage(Body, frozen=True, kw_only=True):
 
 
 class StreamProgressOut(Body, frozen=True, kw_only=True):
-    """How far a stream was put in order: its epoch, its times, edges read in the epoch and those rejected for their times.
+    """The progress of a stream's sequencing: its epoch, its times, edges read in the epoch and those rejected for their times.
 
-    `lateness` is by how many ticks an edge may come later than a newer one; null where an older version wrote the position.
-    `note` says what is odd, and what helps.
+    `lateness` is the number of ticks by which an edge may be older than the newest; null for positions of older versions.
+    `note` describes a problem and its remedy.
     """
 
     epoch: int
@@ -66,7 +66,7 @@ class StreamProgressOut(Body, frozen=True, kw_only=True):
 
 
 class StreamDetails(Stream, frozen=True, kw_only=True):
-    """A stream and its progress; `standing` is null until a part of it was put in order."""
+    """A stream and its progress; `standing` is null until a part of it was sequenced."""
 
     schema: ClassVar[str | None] = None
     examples: ClassVar[tuple[dict[str, Any], ...]] = ({**_STREAM, "standing": _PROGRESS},)
@@ -75,7 +75,7 @@ class StreamDetails(Stream, frozen=True, kw_only=True):
 
 
 class AttributeSchema(Body, frozen=True):
-    """An attribute, what it is, and how that is known: declared, or seen in edges, where `any` are values of several types."""
+    """An attribute, its type and the source of the type: declared, or seen in edges; `any` are values of several types."""
 
     schema: ClassVar[str | None] = "AttributeOut"
 
@@ -85,7 +85,7 @@ class AttributeSchema(Body, frozen=True):
 
 
 class StreamSchema(Body, frozen=True):
-    """What is known of a stream's attributes, by their names."""
+    """The attributes of a stream, by name."""
 
     schema: ClassVar[str | None] = "SchemaOut"
 

@@ -98,7 +98,7 @@ class AlgebraFamily:
 
     @property
     def record_fields(self) -> frozenset[str]:
-        """What any edge has."""
+        """Fields of every edge."""
         return RECORD_FIELDS
 
     def edge_labels(self, query: GraphQuery, /) -> tuple[str | None, ...]:

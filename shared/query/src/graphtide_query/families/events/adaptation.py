@@ -80,7 +80,7 @@ def without_pattern(plan: AggregationPlan, pattern: int) -> AggregationPlan:
 
 
 class _Found(NamedTuple):
-    """What a new vertex has in common with the differential part of another."""
+    """The common part of a new vertex and another vertex's differential part."""
 
     vertex: int
     form: Form

@@ -47,7 +47,7 @@ KEEP: Final = 250.0
 
 
 class Size(NamedTuple):
-    """What is alive of a vertex.
+    """Estimated live instances of a vertex.
 
     Attributes:
         instances: of it.

@@ -97,7 +97,7 @@ def _may_share(forms: Forms, one: int, other: int) -> bool:
 
 
 class _Compensation:
-    """What is shared so far, and the keys of each sub-pattern that nothing fills yet."""
+    """The sharing so far, and the open keys of each sub-pattern."""
 
     def __init__(self, forms: Forms, rates: Rates, sharing: Sharing, residuals: list[int]) -> None:
         self.forms, self.rates, self.sharing, self.residuals = forms, rates, sharing, residuals

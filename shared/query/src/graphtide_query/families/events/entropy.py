@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Cluster(NamedTuple):
-    """What decides the entropy of a cluster.
+    """The quantities that decide the entropy of a cluster.
 
     Attributes:
         volume: sum of its nodes' degrees.

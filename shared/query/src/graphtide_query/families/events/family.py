@@ -89,7 +89,7 @@ class EventFamily:
 
     @property
     def record_fields(self) -> frozenset[str]:
-        """What any edge has, and the type of an event, which is its label."""
+        """Fields of every edge, and the type of an event, which is its label."""
         return RECORD_FIELDS | {"type"}
 
     def edge_labels(self, pattern: EventPattern, /) -> tuple[str | None, ...]:

@@ -47,7 +47,7 @@ _FORBIDDEN: Final = "n"
 
 
 class _Limit(NamedTuple):
-    """What a comparison of an attribute with a constant lets through.
+    """The range of values that a comparison with a constant accepts.
 
     Attributes:
         of: the variable, the attribute, whether the limit is the upper one, and whether it is a text.

@@ -1,4 +1,4 @@
-"""What several sub-patterns have in common, as far as sharing it is estimated to store less than each of them alone.
+"""Common parts of sub-patterns whose sharing is estimated to store less.
 
 Conditions that differ are joined by OR, and the longest time is taken: what is in common then has more instances than any of
 the sub-patterns has of it, and with every slot so widened more again. Where it has more than all of them together, the slots

@@ -62,7 +62,7 @@ FULL_CACHE_PATTERNS = 500
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What a pattern meets in the stream whatever its plan.
+    """The stream as a pattern sees it, with any plan.
 
     Attributes:
         model: estimates for the pattern.
