@@ -1,4 +1,4 @@
-"""What a host is to run, and what it says of it."""
+"""Plans that a host is to run, and their statuses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class State(Enum):
     """It is not wanted for now, or a limit was reached under the policy `pause`."""
 
     STOPPED = "stopped"
-    """It was taken from this host; the next host begins at the offset."""
+    """It was moved away from this host; the next host begins at the offset."""
 
     FAILED = "failed"
     """It cannot run; the reason says why."""
@@ -42,7 +42,7 @@ class Assignment:
         name: of the pattern.
         version: of the pattern; other versions have other match ids.
         epoch: of the plan; rises whenever anything about it changes.
-        stream: which it is matched on.
+        stream: the stream that it is matched on.
         unit: what a tick of the stream's time is.
         plan: the pattern and how it is matched.
         window: ticks that the pattern looks back; 1 if it counts edges.
@@ -54,7 +54,7 @@ class Assignment:
         came_from: the group of that host, whose checkpoint may have the edges that the plan's state follows from.
         consumption: how far the pattern had consumed where others have reported to, if it consumes.
         desired: `RUNNING`, `PAUSED`, or `STOPPED` so that another host continues.
-        until: where it is to stop: the offset of the first ordered record whose matches are not reported; None is at once.
+        until: offset where it is to stop, that of the first ordered record whose matches are not reported; None is at once.
     """
 
     name: PatternName
@@ -93,16 +93,16 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class PlanStatus:
-    """What a host says of a plan.
+    """The status of a plan on a host.
 
     Attributes:
-        stream: which it is matched on; empty where the plan could not be read.
-        start: offset of the first record whose matches count as reported, where it runs; where it ended, of the first whose
+        stream: the stream that it is matched on; empty where the plan could not be read.
+        start: while it runs, offset of the first record whose matches count as reported; after it ended, of the first whose
             matches this host did not report.
-        reports_from: where it runs, offset of the first record whose matches this host reports; None where that is `start`.
-        reason: why it failed or was stopped; where it runs, what keeps it from being as safe as it should.
+        reports_from: while it runs, offset of the first record whose matches this host reports; None if that is `start`.
+        reason: why it failed or was stopped; while it runs, what makes it less safe than it should be.
         position: offset of the next record when this was reported, if known.
-        consumption: how far the pattern had consumed there, if it consumes and had begun; where the plan ended, at its end.
+        consumption: how far the pattern had consumed there, if it consumes and had begun; after the plan ended, at its end.
     """
 
     name: PatternName
@@ -160,7 +160,7 @@ class Running:
         return self.reports_from <= offset and (self.until is None or offset < self.until)
 
     def reported_to(self, position: int) -> Running:
-        """Return the same for a pass in whose place another has reported what is before a position."""
+        """Return the same for a pass after another has reported everything before a position."""
         return replace(self, reports_from=max(self.reports_from, position))
 
     @classmethod
@@ -171,11 +171,11 @@ class Running:
 
     @property
     def plan_status(self) -> PlanStatus:
-        """What is said of it while it runs."""
+        """Its status while it runs."""
         return replace(self.ended(State.RUNNING, self.start), reports_from=self.reports_from)
 
     def ended(self, state: State, end: int, reason: str = "") -> PlanStatus:
-        """Return what is said of it where it ended; `end` is the offset of the first record whose matches were not reported."""
+        """Return its status after it ended; `end` is the offset of the first record whose matches were not reported."""
         of = self.assignment
         return PlanStatus(
             of.name, of.version, of.epoch, state, of.stream, start=end, reason=reason, consumption=self.consumption

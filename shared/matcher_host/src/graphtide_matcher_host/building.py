@@ -1,4 +1,4 @@
-"""Making a pass that stands at an offset with the state of the window before it, from a checkpoint or from the log.
+"""Makes a pass at an offset, with the state of the window before it, from a checkpoint or from the log.
 
 The log alone suffices; a checkpoint saves reading a window of it, for the plans that it serves: the host's own, or that of the
 host that the plans come from. Plans that start before the offset report what they missed.
@@ -43,7 +43,7 @@ _SLICE: Final = 1.0
 
 @dataclass(slots=True)
 class Built:
-    """A pass on its way.
+    """A pass in progress.
 
     Attributes:
         stream_pass: the pass.
@@ -56,7 +56,7 @@ class Built:
     missed: list[Missed] = field(default_factory=list)
 
     def take(self, record: Record, header: OrderedHeader) -> list[EncodedMatch]:
-        """Let the pass take a record, whose headers say this, noting what its state depends on; return the matches to report.
+        """Let the pass take a record with its header, and note what its state depends on; return the matches to report.
 
         With a record of another epoch of the stream it begins anew: no match has edges of two.
 
@@ -99,7 +99,7 @@ class Builder:
         self.landmarks = Landmarks()
 
     def build(self, running: Sequence[Running], position: int, *, deletions: bool = False) -> Built:
-        """Return a pass of these plans that stands at `position`.
+        """Return a pass of these plans at `position`.
 
         Raises:
             TransientError: the log does not answer.
@@ -115,7 +115,7 @@ class Builder:
                 deletions = True
 
     def join(self, built: Built, running: Sequence[Running]) -> Built:
-        """Let plans join a pass at once; return it, or another that has its plans and these, where they cannot join it.
+        """Let plans join a pass at once; return it, or another with its plans and these if they cannot join it.
 
         Raises:
             TransientError: the log does not answer.
@@ -137,7 +137,7 @@ class Builder:
         return built
 
     def joining(self, built: Built, running: Sequence[Running], reader: LogReader) -> Joining:
-        """Return plans on their way into a pass, which read with a reader of their own: one of these at least.
+        """Return plans that join a pass and read with a reader of their own: at least one of these.
 
         Raises:
             TransientError: the log does not answer.
@@ -145,7 +145,7 @@ class Builder:
         return Joining(running, built.stream_pass, reader, self._partition, landmarks=self.landmarks, checkpoints=self._store)
 
     def admit(self, built: Built, joining: Joining, seconds: float) -> tuple[Built, list[Running]]:
-        """Let plans join a pass that stands where it stands; return it, or another where they cannot join it, and the plans.
+        """Let plans join a pass at the same position; return it, or another if they cannot join it, and the plans.
 
         Raises:
             TransientError: the log does not answer.
@@ -161,7 +161,7 @@ class Builder:
         return built, plans
 
     def with_deletions(self, built: Built, running: Sequence[Running]) -> Built:
-        """Return a pass of more plans, of a stream that turned out to delete edges.
+        """Return a pass with more plans, for a stream that proved to delete edges.
 
         Raises:
             TransientError: the log does not answer.

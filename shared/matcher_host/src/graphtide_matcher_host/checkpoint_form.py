@@ -1,6 +1,6 @@
-"""What a checkpoint is made of: a manifest, and segments of frames of edges.
+"""The form of a checkpoint: a manifest, and segments of frames of edges.
 
-The manifest knows a digest of every segment, and begins with its own: what was damaged, or is of another format, counts as
+The manifest knows a digest of every segment, and begins with its own: damaged data, or data of another format, counts as
 lost. All edges of a checkpoint are of one epoch of the stream.
 """
 
@@ -48,7 +48,7 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a checkpoint is of.
+    """The manifest of a checkpoint.
 
     Attributes:
         position: offset of the next record when it was made.
@@ -83,7 +83,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a checkpoint says that it holds: its manifest, and the forms that it names."""
+    """The contents of a checkpoint, as it states them: its manifest, and the forms that it names."""
 
     manifest: Manifest
     forms: Mapping[str, int]
@@ -91,7 +91,7 @@ class Contents:
     def serves(self, running: Running) -> bool:
         """Whether all edges that a plan's state follows from are in it, and the plan has nothing to report from before.
 
-        Nor must one that consumes begin before, for that is where it stands then that all edges count. A plan whose window
+        A plan that consumes must not begin before it, either: what it consumed depends on where it began. A plan whose window
         counts edges is not served: frames do not say how many came in between.
 
         Complexity: O(query edges).
@@ -115,7 +115,7 @@ def key_of(host: str, stream: StreamName) -> str:
 
 
 def described(name: str, newest: int, encoded: bytes) -> Segment:
-    """Return what the manifest says of a segment."""
+    """Return a segment's entry in the manifest."""
     return Segment(name, newest, _digest(encoded), len(encoded))
 
 
@@ -126,7 +126,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def read_contents(store: CheckpointStore, key: str) -> Contents | None:
-    """Return what the newest checkpoint under a key says that it holds, if there is one of a format we know.
+    """Return the stated contents of the newest checkpoint under a key, if it has a known format.
 
     Raises:
         TransientError: the store does not answer.

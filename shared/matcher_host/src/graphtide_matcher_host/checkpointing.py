@@ -4,10 +4,10 @@ A segment holds frames: the edges selected up to a position, as Arrow. Frames en
 them knows which matches were reported. What has left the longest window is dropped by segments; when there are many, the oldest
 are merged, so that a long window does not make many segments. Frames and segments are bounded, so that another host can take
 them over a little at a time.
-A segment of its own says which edges were kept, and since when. It is written when plans came or went: of a
-plan that came while the stream ran, edges of before may not be in the checkpoint, or lack attributes. It serves the plan once
-they have left its window.
-What is not whole counts as lost, and the log is read instead.
+A segment of its own says which edges were kept, and since when. It is written when plans came or went.
+If a plan came while the stream ran, the checkpoint may lack earlier edges, or their attributes. It serves the plan once those
+edges have left its window.
+An incomplete checkpoint counts as lost, and the log is read instead.
 Cost of a save: O(edges selected since the last), and now and then the merge of a pair. It grows with the plans only
 where they changed or a limit made them give up matches.
 """
@@ -47,7 +47,7 @@ MOST_SEGMENTS: Final = 64
 """With more segments than this, some are merged."""
 
 MOST_BYTES: Final = 1024 * 1024
-"""Bytes of a segment of more than one frame: milliseconds for who takes it over between two rounds."""
+"""Bytes of a segment of more than one frame: another host takes it over in milliseconds, between two rounds."""
 
 _MOST_EDGES: Final = 4_096
 """Edges that end a frame: milliseconds likewise."""
@@ -55,7 +55,7 @@ _MOST_EDGES: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint as it was loaded: what it holds, and its frames, oldest first."""
+    """A loaded checkpoint: its contents, and its frames, oldest first."""
 
     contents: Contents
     frames: list[Frame]
@@ -156,11 +156,11 @@ class Checkpointer:
         self._since = ALWAYS
 
     def keep(self, of: StreamPass) -> None:
-        """Note that what has left the pass's longest window need not have been kept; call it before the window changes."""
+        """Note that edges outside the pass's longest window may be missing; call it before the window changes."""
         self._since = max(self._since, of.alive_from)
 
     def save(self, of: StreamPass, frames: list[Frame]) -> int:
-        """Save what the pass selected since the last save, and that it stands where it stands; return how many bytes that took.
+        """Save what the pass selected since the last save, and its position; return how many bytes that took.
 
         Raises:
             TransientError: the store does not answer or has no room; what was not saved must be given again.
@@ -223,7 +223,7 @@ class Checkpointer:
         return [merged for segment in segments if (merged := into.get(segment.name, segment)) is not None]
 
     def _added(self, content: Sequence[Frame] | Mapping[str, int], newest: int, added: dict[str, bytes]) -> Segment:
-        """Add a segment to those that are to be saved."""
+        """Add a segment to those to be saved."""
         encoded = msgspec.msgpack.encode(content)
         segment = described(self._name(), newest, encoded)
         added[segment.name] = encoded

@@ -1,7 +1,7 @@
 """Since when the edges that a pass selects are complete, and have the attributes that plans read.
 
 Plans come while a pass runs, and each may want edges and attributes that no plan before it wanted. A checkpoint holds the
-selected edges; who reads it goes by this whether they are all that a plan needs.
+selected edges; its readers see by this whether they are all that a plan needs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Coverage:
     """
 
     def __init__(self, attributes: Sequence[str], assignments: Iterable[Assignment]) -> None:
-        """Cover from the first edge on what plans want."""
+        """Cover the needs of plans since the first edge."""
         self.attributes = tuple(attributes)
         self._counts = Counter(form for each in assignments for form in each.forms)
         self._forms_since: dict[str, int] = {}
@@ -55,18 +55,18 @@ class Coverage:
         self._forms = None
 
     def extend(self, attributes: Sequence[str], since: int) -> None:
-        """Decode edges with more attributes from a time on; those there are come first among them."""
+        """Decode edges with more attributes since a time; the present ones come first among them."""
         self._attributes_since |= dict.fromkeys(attributes[len(self.attributes) :], since)
         self.attributes = tuple(attributes)
 
     def add(self, assignment: Assignment, since: int) -> None:
-        """Select for a plan more, from a time on what no other plan wants."""
+        """Select for one more plan; what no other plan wants, since a time."""
         self._forms_since |= {form: since for form in assignment.forms if form not in self._counts and since > ALWAYS}
         self._counts.update(assignment.forms)
         self._forms = None
 
     def remove(self, assignment: Assignment) -> None:
-        """Select for a plan no more."""
+        """Stop selecting for a plan."""
         self._counts.subtract(assignment.forms)
         for form in assignment.forms:
             if not self._counts[form]:

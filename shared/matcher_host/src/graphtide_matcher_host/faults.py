@@ -1,7 +1,7 @@
 """Repeated faults: what to take out so that the other plans of a stream continue.
 
 An unforeseen fault ends a round, and the host opens again from what it committed. A fault that comes a second time at
-the same place would come for ever. Then the host takes out the part that fails, the smallest that can be:
+the same place would come for ever. Then the host takes out the smallest part that fails:
 
 1. Tracing: the matches go out without traces (`tracing`).
 2. A record that cannot be read: it becomes a dead letter (`StreamPass.decode`).
@@ -50,7 +50,7 @@ class PlanFaultError(Exception):
 
 
 class Faults:
-    """What failed on a host: places, once or again. It outlives the host's openings; a new process starts without any.
+    """Failures on a host: places, once or again. It outlives the host's openings; a new process starts without any.
 
     Attributes:
         poison: records to leave out: partition and offset.

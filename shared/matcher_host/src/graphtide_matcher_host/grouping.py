@@ -1,4 +1,4 @@
-"""What a pass hands to its matcher: plans of patterns of edges and of graph queries as they are, and event patterns as units.
+"""The plans that a pass gives to its matcher: those of edge patterns and graph queries as they are, event patterns as units.
 
 The event patterns of a pass with the same bounds and the same requested builder are one unit when it is made.
 Those that come later are units of their own, until they are planned anew with the others.
@@ -47,7 +47,7 @@ def flaw_of(assignment: Assignment, unit: TimeUnit) -> str | None:
 
 
 def _unit_key(assignment: Assignment) -> Hashable:
-    """Return what is equal of patterns that may be of one unit."""
+    """Return a key that is equal for patterns that may be of one unit."""
     family = family_of(assignment.plan.pattern)
     return (family.name, assignment.limits, family.unit_key(assignment.plan))
 

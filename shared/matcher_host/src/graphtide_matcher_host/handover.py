@@ -1,7 +1,7 @@
 """Edges that plans take over from the checkpoint of the host that ran them before, a frame at a time.
 
-Invariant: of the records below `position`, all edges that the plans' state follows from were given. So the host that takes over
-may continue from the log there at any time, and does if the rest is lost, damaged, or ambiguous.
+Invariant: of the records below `position`, all edges that the plans' state follows from were given. So the new host may
+continue there from the log at any time, and does so if the rest is lost, damaged or ambiguous.
 Cost: that of the edges; one segment is read at a time.
 """
 
@@ -39,11 +39,11 @@ class Taken(NamedTuple):
 
 
 class Handover:
-    """What a checkpoint has for plans.
+    """The part of a checkpoint that serves some plans.
 
     Attributes:
         running: the plans that it serves.
-        contents: what it says that it holds.
+        contents: as the checkpoint states them.
         position: offset of the record that the log is to be read from, after what was given; None before anything was.
     """
 

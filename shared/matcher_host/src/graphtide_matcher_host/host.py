@@ -2,11 +2,11 @@
 
 One round does, in this order, and may be killed between any two steps:
 
-1. Follow the plans. What changed is adopted in a transaction of its own: matches that a new plan missed, what is said of it.
+1. Follow the plans. What changed is adopted in a transaction of its own: matches that a new plan missed, and its status.
    Plans that are new beside others read their past first, a while in each round, so that the others need not wait.
 2. Read ordered records.
 3. Match them, writing the matches into a transaction.
-4. Commit matches, what is said of plans, and positions: all or nothing.
+4. Commit matches, statuses of plans, and positions: all or nothing.
 5. Save checkpoints that are due. None is ahead of what was committed.
 
 After a crash the host continues from the positions committed. The state of the window before comes from the checkpoint and the
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 _LOG = structlog.get_logger()
 
 JOIN_SECONDS: Final = 0.008
-"""How long in a round plans that are new read their past, while those that run wait."""
+"""How long new plans read their past in a round, while running plans wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class HostSettings:
 
 @dataclass(slots=True)
 class _Opened:
-    """What an open host holds."""
+    """The resources of an open host."""
 
     transactor: LogTransactor
     reader: LogReader
@@ -199,7 +199,7 @@ class MatcherHost:
             work.regroup(self._clock.monotonic())
 
     def close(self) -> None:
-        """Give back everything; what was not committed is forgotten."""
+        """Release everything; uncommitted work is lost."""
         if self._opened is not None:
             of = self._opened
             close_all([of.reader, of.side, of.plans, of.views, of.transactor, *self._works.values()])
@@ -210,7 +210,7 @@ class MatcherHost:
         return opened(self._opened, "the host")
 
     def _recall(self) -> None:
-        """Read what this host said of plans before."""
+        """Read the statuses of plans that this host reported before."""
         status = Follower(self._log, self._records.status)
         try:
             for record in status.committed():
@@ -244,7 +244,7 @@ class MatcherHost:
         return changed
 
     def _refuse(self) -> None:
-        """Say of plans that cannot be read why; of those that run here it is said where they end, by `_adopt`."""
+        """Report why plans cannot be read; for plans that run here, `_adopt` reports it at their end."""
         known = ((refusal, self._plan_statuses.get(name)) for name, refusal in self._refusals.items())
         emitted = (refused(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
         messages = [
@@ -254,7 +254,7 @@ class MatcherHost:
             self._commit(messages, {})
 
     def _adopt(self, changed: Mapping[StreamName, Collection[PatternName]]) -> None:
-        """Bring the passes of streams in line with what is wanted of some patterns, and say so."""
+        """Reconcile the passes of streams with the desired plans of some patterns, and report it."""
         for stream, names in sorted(changed.items()):
             if self._refused_stream(stream, names):
                 continue
@@ -264,7 +264,7 @@ class MatcherHost:
         self._needed().reader.assign({work.partition: work.position for work in self._works.values()})
 
     def _refused_stream(self, stream: StreamName, names: Collection[PatternName]) -> bool:
-        """Fail the plans of a stream whose topics cannot be read or made, so that other streams continue; say whether it is so.
+        """Fail the plans of a stream whose topics cannot be read or made; other streams continue. Return whether it did.
 
         Raises:
             FatalError: plans run on the stream: what they have reported is not known before the log is.
@@ -286,13 +286,13 @@ class MatcherHost:
         return False
 
     def _adopt_one(self, stream: StreamName, names: Collection[PatternName]) -> list[PatternName]:
-        """Bring the pass of a stream in line; return the patterns whose plans are over with that: another look is due."""
+        """Reconcile the pass of a stream; return the patterns whose plans ended by that: they need another look."""
         work = self._work(stream)
         to_run, emitted = self._reconcile(stream, names, work)
         running: list[Running] = []
         newcomers: list[Running] = []
         for each in to_run:
-            # What this host is said to run must not fall behind what is committed.
+            # The reported status must not fall behind the commits.
             goes_on = runs(each.assignment, self._plan_statuses.get(each.assignment.name))
             (running if goes_on else newcomers).append(each)
         if not running and not work.has_others(names):
@@ -332,7 +332,7 @@ class MatcherHost:
         return wanted is not None and wanted.desired is State.STOPPED and wanted.until is None
 
     def _let_join(self) -> None:
-        """Let newcomers read their past for a while, and say so of those that run now."""
+        """Let newcomers read their past for a while, and report those that run now."""
         for work in self._works.values():
             newcomers = work.newcomers(())
             try:
@@ -351,7 +351,7 @@ class MatcherHost:
     def _reconcile(
         self, stream: StreamName, names: Collection[PatternName], work: StreamWork
     ) -> tuple[list[Running], list[PlanStatus]]:
-        """Split the plans of some patterns into those that are to run, and what is to be said of the others."""
+        """Split the plans of some patterns into those to run, and the statuses of the others."""
         running: list[Running] = []
         emitted: list[PlanStatus] = []
         wanted: list[Assignment] = []
@@ -375,7 +375,7 @@ class MatcherHost:
         return running, emitted
 
     def _over(self) -> list[PlanStatus]:
-        """Return what is to be said of the plans whose end is reached."""
+        """Return the statuses of the plans whose end is reached."""
         return [plan_status for work in self._works.values() for plan_status in work.over()]
 
     def _work(self, stream: StreamName) -> StreamWork:
@@ -396,7 +396,7 @@ class MatcherHost:
         return self._works[stream]
 
     def _first_position(self, stream: StreamName, partition: TopicPartition) -> int:
-        """Where to begin: where plans that ran were committed; where none did, at the first start, else at the end.
+        """Return where to begin: at the commit of the plans that ran; if none did, at the first start, else at the end.
 
         Raises:
             TransientError: the log does not know, or not any more, what was committed.
@@ -415,7 +415,7 @@ class MatcherHost:
         return min([end, *(plan.reports_from for plan in plans if isinstance(plan, Running))])
 
     def _committed(self, partition: TopicPartition, emitted: int | None) -> Position | None:
-        """Return the position, unless it is before what this host said in transactions with it: matches would come again.
+        """Return the position, unless this host reported a later one in the same transactions: matches would come again.
 
         Raises:
             TransientError: it is.
@@ -432,7 +432,7 @@ class MatcherHost:
         return self._committed_offset_check.settled(opened.reader, [partition], contradiction, opened.transactor)[partition]
 
     def _matched(self, record: Record) -> list[Message]:
-        """Match one ordered record; return what it brings about."""
+        """Match one ordered record; return its reports."""
         stream = self._records.stream_of(record)
         work = self._works[stream]
         if (work.partition, record.offset) in self._faults.poison:
@@ -454,7 +454,7 @@ class MatcherHost:
         return messages
 
     def _tried(self, built: Built, record: Record) -> None:
-        """Let a pass take a record apart from all others, and write what it finds; throw that away."""
+        """Let a pass take a record apart from all others, and write its matches; discard them."""
         header = ordered.header(record.headers)
         self._records.matches(record, header, built.take(record, header))
 
@@ -464,7 +464,7 @@ class MatcherHost:
         return [*self._records.matches(record, header, matches), *edges]
 
     def _due_counts(self) -> list[Message]:
-        """Say how plans do that did something since the last time, and which of them a limit ended."""
+        """Report the counts of plans that worked since the last time, and the plans that a limit ended."""
         self._reported_at = self._clock.monotonic()
         messages: list[Message] = []
         for work in self._works.values():
@@ -486,7 +486,7 @@ class MatcherHost:
         return messages + self._cost()
 
     def _cost(self) -> list[Message]:
-        """Say what this host costs, where there is a topic for it: a planner from before does not make one."""
+        """Report what this host costs, if the topic exists: an older planner does not make it."""
         if not self._has_topic_of_costs:
             self._has_topic_of_costs = bool(self._needed().side.partitions(self._records.hosts))
         if not self._has_topic_of_costs:
@@ -520,7 +520,7 @@ class MatcherHost:
 
 
 def _by_stream(changed: Iterable[tuple[StreamName, PatternName]]) -> dict[StreamName, set[PatternName]]:
-    """Return the patterns that changed by the streams that this concerns."""
+    """Return the changed patterns by the streams that they concern."""
     by_stream: dict[StreamName, set[PatternName]] = {}
     for stream, name in changed:
         if stream != NO_STREAM:

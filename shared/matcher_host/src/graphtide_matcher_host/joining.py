@@ -1,8 +1,8 @@
 """Add plans to a pass: a small pass of their own reads their lookback from the log, up to the other's position.
 
 Where the plans come from another host, the small pass takes what that host's checkpoint has of it, and reads the rest alone.
-What it selects on the way is the plans' past, which the other pass takes with them; what it finds on the way is what the plans
-have to report from before. It runs for a while at a time, and the other pass runs in between; where both are at one
+What it selects is the plans' past, and the other pass takes that with the plans. What it finds is what the plans have to
+report from before. It runs for a while at a time, and the other pass runs in between; where both are at one
 place, plans join one by one.
 Cost: that of the log's records in the plans' lookback, or of the checkpoint's edges; memory for the edges of their window.
 """
@@ -47,7 +47,7 @@ _PATIENCE: Final = 10.0
 
 
 class Missed(NamedTuple):
-    """Matches that are to be reported later than when the record that completed them was taken; what its headers say."""
+    """Matches that are reported later than their record was taken, with the header of that record."""
 
     record: Record
     header: OrderedHeader
@@ -62,7 +62,7 @@ def replay_start(
     partition: TopicPartition,
     landmarks: Landmarks | None = None,
 ) -> ReplayStart:
-    """Return where the windows begin that end with the earliest report of plans that are to stand at a position.
+    """Return where the windows begin that end with the earliest report of plans, for a pass at a position.
 
     Complexity: O(log(records)) reads of the log, unless a landmark is known and no window counts edges.
 
@@ -90,7 +90,7 @@ def replay_start(
 
 
 class Joining:
-    """Plans on their way into a pass.
+    """Plans that join a pass.
 
     Attributes:
         into: the pass.
@@ -138,7 +138,7 @@ class Joining:
         return list(self._running.values())
 
     def withdraw(self, name: PatternName) -> None:
-        """Let a plan not join, if it is one of these."""
+        """Drop a plan, if it is one of these."""
         if self._running.pop(name, None) is not None and self._running:
             self._pass.remove(name)
 
@@ -183,7 +183,7 @@ class Joining:
                 raise TransientError(message)
 
     def join(self, seconds: float) -> tuple[list[Running], list[Missed]] | None:
-        """Let plans join, one at least, and no more once so long has passed; it stands where the other pass stands.
+        """Let plans join, one at least, and no more after so many seconds; both passes are at one position.
 
         Returns:
             The plans, and what they have to report from before; None if none can join: the pass is not of the log's epoch.
@@ -200,7 +200,7 @@ class Joining:
         return joined, self._of({plan.assignment.name for plan in joined})
 
     def give_back(self) -> None:
-        """Read nothing any more."""
+        """Stop reading."""
         self._reader.assign({})
 
     def _begin(self, epoch: int) -> None:
@@ -221,7 +221,7 @@ class Joining:
         self._reader.assign({self._partition: start})
 
     def _take_over(self, handover: Handover, end: float) -> bool:
-        """Take what was handed over, up to a time, some at least; say whether the rest is to be read in the log."""
+        """Take handed-over edges up to a time, at least some; return whether the log has to give the rest."""
         while (taken := handover.give(self._pass, self.into.position)) is not None:
             self._selected.append((taken.first, taken.edges))
             self._expire()
@@ -266,7 +266,7 @@ class Joining:
         return not is_counted and (selected.last_ts or 0) < self._pass.alive_from
 
     def _of(self, names: set[PatternName]) -> list[Missed]:
-        """Take what patterns have to report out of what was found."""
+        """Move the matches that patterns have to report out of the found ones."""
         found: list[Missed] = []
         rest: list[Missed] = []
         for missed in self._missed:

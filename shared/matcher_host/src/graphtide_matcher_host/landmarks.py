@@ -1,7 +1,7 @@
 """Offsets of times in a stream's log, as far as its host has read it, so that a lookback need not be searched in the log.
 
-Invariant: of the records below a landmark's offset, the newest is of its instant. Landmarks lie in levels: each has every other
-one of those that left the level before, so that they lie the thinner the older they are. The first stays.
+Invariant: of the records below a landmark's offset, the newest is of its instant. Landmarks are in levels: each has every other
+one of those that left the level before, so older ones are sparser. The first stays.
 Cost: O(1) amortised to note; memory, and time to look up, by the logarithm of how many were noted.
 """
 
@@ -33,10 +33,10 @@ class Landmark(NamedTuple):
 
 
 class Landmarks:
-    """Where times stand in a stream's log."""
+    """Offsets of times in a stream's log."""
 
     def __init__(self) -> None:
-        """Know nothing."""
+        """Start without landmarks."""
         self._first: Landmark | None = None
         self._levels: list[deque[Landmark]] = [deque()]
         self._left: list[int] = [0]

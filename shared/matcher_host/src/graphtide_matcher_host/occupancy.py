@@ -1,8 +1,7 @@
-"""How busy a host is: which share of its time it does not wait for records.
+"""How busy a host is: the share of its time that it does not wait for records.
 
-What waits for the log to commit counts as work, since nothing else is done meanwhile. Commits cost the same for few edges as
-for many, so a host that is half busy can mostly take more than twice as many edges: the share is an upper bound of what it
-uses.
+A wait for a commit of the log counts as work, since the host does nothing else meanwhile. Commits cost the same for few and
+for many edges, so a host that is half busy can mostly take more than twice as many edges: the share is an upper bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plans of a pass: by the number and the name of each, from where each reports, and how far each has consumed.
+"""The plans of a pass by number and by name, with where each begins to report, and how far each has consumed.
 
 A plan has a number in the native matcher and a name in its stream. Work on one plan does not grow with the others.
 """
@@ -72,7 +72,7 @@ class PassPlans:
         return list(self._running.values())
 
     def running_from(self, position: int) -> list[Running]:
-        """Return the plans for a pass in whose place this one has reported what is before a position: where it stands.
+        """Return the plans for another pass, after this one has reported everything before its own `position`.
 
         Complexity: O(plans).
         """
@@ -86,7 +86,7 @@ class PassPlans:
     # ---- plans that come and go
 
     def add(self, place: int, running: Running, *, has_begun: bool) -> None:
-        """Take a plan more; one that has not begun begins at its offset."""
+        """Add a plan; one that has not begun begins at its offset."""
         name = running.assignment.name
         self._running[place], self._places[name] = running, place
         if running.consumption is not None:
@@ -98,12 +98,12 @@ class PassPlans:
         self.window = max(self.window, running.assignment.window)
 
     def replace(self, running: Running) -> None:
-        """Put a plan in the place of its pattern's."""
+        """Replace the plan of a pattern."""
         self._running[self._places[running.assignment.name]] = running
         self.reports_from = min(self.reports_from, running.reports_from)
 
     def remove(self, name: PatternName) -> tuple[int, Assignment]:
-        """Drop the plan of a pattern; return its number, and what it was."""
+        """Drop the plan of a pattern; return its number, and the plan."""
         place = self._places.pop(name)
         assignment = self._running.pop(place).assignment
         self._starts = [each for each in self._starts[self._started :] if each[1] != place]

@@ -1,8 +1,8 @@
-"""What becomes of one plan on a host: a pure function of what is wanted, what the host said of it last, and where the host is.
+"""Next status of a plan on a host, from the desired plan, the last reported status and the current offset (pure).
 
-What a host reports of a version of a pattern is one stretch of the ordered stream. Of what the host said, the newest holds:
+What a host reports of a version of a pattern is one stretch of the ordered stream. Of the host's reports, the newest holds:
 
-| said last of this version | wanted  | becomes                                                                               |
+| last status of version    | desired | becomes                                                                               |
 |---------------------------|---------|---------------------------------------------------------------------------------------|
 | nothing                   | running | runs from its start, or from where others have reported to                            |
 | running                   | running | runs from the host's position, or from where others have reported to if that is later |
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 def reconcile(wanted: Assignment, known: PlanStatus | None, position: int) -> Running | PlanStatus | None:
-    """Return the plan as it is to run, or what is to be said of it instead; None where it ended and that was said.
+    """Return the plan as it is to run, or its status instead; None if it ended and that was reported.
 
     Args:
         wanted: the plan.
-        known: what the host said of the pattern last.
+        known: the status of the pattern that the host reported last.
         position: offset of the record that the host takes next.
     """
     goes_on = runs(wanted, known)
@@ -45,7 +45,7 @@ def reconcile(wanted: Assignment, known: PlanStatus | None, position: int) -> Ru
 
 
 def runs(wanted: Assignment, known: PlanStatus | None) -> bool:
-    """Whether the host said last that it runs this version of the pattern."""
+    """Whether the last reported status is that this version of the pattern runs."""
     return known is not None and known.version == wanted.version and known.state is State.RUNNING
 
 
@@ -56,10 +56,10 @@ def dropped(known: PlanStatus, position: int, refusal: Refusal | None) -> PlanSt
 
 
 def refused(refusal: Refusal, known: PlanStatus | None) -> PlanStatus | None:
-    """Return what is to be said of a plan that cannot be read; `known` is what was said of the pattern last, of one that ended.
+    """Return the status of a plan that cannot be read; `known` is the last reported status of the pattern, an ended one.
 
-    Where not even the version can be read, the record may be anything: what was said holds, and the planner gives the plan
-    again. Without an earlier report nothing is reported: None.
+    If not even the version can be read, the record may be anything: the reported status holds, and the planner gives the plan
+    again. Without a reported status there is none to change: None.
     """
     if refusal.version is None or refusal.epoch is None:
         return replace(known, reason=refusal.reason) if known is not None else None

@@ -1,4 +1,4 @@
-"""The records of a host: its topics, plans read, matches and what is said of plans written, in their wire forms."""
+"""The records of a host in their wire forms: it reads plans, and writes matches and statuses of plans."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class HostRecords:
 
     @property
     def status(self) -> str:
-        """Topic of what hosts say of plans."""
+        """Topic of the statuses of plans."""
         return self.topics.status
 
     @property
     def hosts(self) -> str:
-        """Topic of what hosts cost."""
+        """Topic of the costs of hosts."""
         return self.topics.hosts
 
     def ordered(self, stream: StreamName) -> str:
@@ -92,8 +92,8 @@ class HostRecords:
         """Return the plan, if this shard is to run it.
 
         Raises:
-            PoisonRecordError: it is for this shard, as far as can be read, and cannot be run: of a format to come, damaged, of
-                a wrong pattern or name.
+            PoisonRecordError: it is for this shard, as far as can be read, and cannot be run: of a later format, damaged, or
+                of a wrong pattern or name.
         """
         if record.value is None:
             return None
@@ -151,7 +151,7 @@ class HostRecords:
         return Refusal(name, head.version, head.epoch, reason)
 
     def plan_status(self, record: Record) -> PlanStatus | None:
-        """Return what was said of a plan, if this shard said it."""
+        """Return the status of a plan, if this shard reported it."""
         if record.value is None:
             return None
         try:
@@ -180,7 +180,7 @@ class HostRecords:
     def status_message(
         self, plan_status: PlanStatus, report: PatternReport | None = None, position: int | None = None
     ) -> Message:
-        """Return what is said of a plan, with its counts and the next offset where it runs."""
+        """Return the record of a plan's status, with its counts and the next offset where it runs."""
         said = control.StatusRecord(
             name=plan_status.name,
             version=plan_status.version,
@@ -207,7 +207,7 @@ class HostRecords:
         return Message(self.topics.status, control.status_key(said), control.encode_status(said))
 
     def cost(self, busy: float, memory_bytes: int, streams: Iterable[host_records.StreamPlace]) -> Message:
-        """Return what the host costs, `busy` as a share of its time."""
+        """Return the record of the host's cost, with `busy` as a share of its time."""
         said = host_records.HostRecord(self.service, self.shard, self.clock.now(), busy, memory_bytes, tuple(streams))
         return Message(self.topics.hosts, host_records.host_key(said), host_records.encode_host(said))
 

@@ -1,8 +1,8 @@
 """Event patterns of a pass that get a plan in common, planned in the background while the pass runs.
 
-It is due when patterns have come, or their events come more or less often than they did. The plan is made in a thread, of what
-runs then; when it is there, those of its patterns that still run get it between two records, and the pass waits as long as it
-takes to take the events that they hold again. Patterns that came meanwhile are for the next time.
+It is due when patterns have come, or their events come more or less often than they did. The plan is made in a thread, for the
+patterns that run then. When it is ready, those of its patterns that still run get it between two records. The pass waits while
+it takes the events that they hold again. Patterns that came meanwhile are for the next time.
 One plan is made at a time, and the next no sooner than `PAUSE` times as long after it as it took.
 """
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _LOG = structlog.get_logger()
 
 FIRST_SECONDS: Final = 2.0
-"""How long patterns may come before it is looked at what they have in common."""
+"""How long patterns may come before a plan in common is considered."""
 
 PAUSE: Final = 20
-"""Times as long as making a plan took that pass until the next is made."""
+"""The pause before the next plan, as a multiple of the time that the last one took."""
 
 Found = list[tuple[list["PatternName"], tuple["AnyPlan", ...]]]
 """The plans of units with the names of their patterns."""
@@ -54,7 +54,7 @@ class Regrouping:
         self._not_before: float | None = None
 
     def step(self, of: StreamPass, now: float) -> None:
-        """Let the pass that a stream has now have a plan that was made for it, or begin to make one where that is due."""
+        """Give a stream's pass the plan that was made for it, or begin to make one if that is due."""
         if self._under_way is not None:
             if self._under_way.answer.done():
                 self._take(self._under_way, of, now)

@@ -1,4 +1,4 @@
-"""What an operator says of a matcher service, and the host that follows from it; each service adds its name."""
+"""Settings of a matcher service, and the host that follows from them; each service adds its name."""
 
 from __future__ import annotations
 

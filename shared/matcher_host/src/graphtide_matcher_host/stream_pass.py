@@ -1,8 +1,8 @@
 """The plans of one stream in one native pass.
 
 Invariant: the pass has taken every ordered record below `position` that its state can depend on, all of one epoch of the
-stream. What it reports are the matches of each plan from that plan's `reports_from` on; matches before are found, to be
-retracted or not, and thrown away.
+stream. It reports the matches of each plan since that plan's `reports_from`; earlier matches are found, to be retracted or
+not, and discarded.
 Plans come and go; those that stay are not touched.
 """
 
@@ -42,7 +42,7 @@ _SHARED_WORK: Final = 4_000
 """Steps of work a record that the plans of a pass share: as much as four patterns with default limits may spend."""
 
 _RECORDS_A_SECOND: Final = 4_096
-"""Records whose worth of work a second is: all that a pattern can save up."""
+"""The work of a second, in records: all that a pattern can save up."""
 
 
 class DeletionsBeganError(Exception):
@@ -53,7 +53,7 @@ class StreamPass:
     """Matches ordered records with the plans of one stream.
 
     Attributes:
-        plans: who runs.
+        plans: those that run.
         coverage: what the edges that `selected` gives cover.
         position: offset of the next record to take.
         newest: time of the newest edge taken; None before the first.
@@ -64,7 +64,7 @@ class StreamPass:
         symbols: labels of the edges that it decodes.
         number: of the next edge of the stream, as far as that is known.
 
-    Work on a record, and what is said of it, do not grow with the plans that it does not concern.
+    Work and reports for a record do not grow with the plans that it does not concern.
     """
 
     def __init__(self, running: Sequence[Running], *, deletions: bool, beside: StreamPass | None = None) -> None:
@@ -106,7 +106,7 @@ class StreamPass:
     def anew(self, epoch: int, offset: int) -> StreamPass:
         """Return a pass of the same plans for another epoch, which begins with the record at an offset.
 
-        Nothing taken so far has a part in its matches, and what was consumed so far is none of it.
+        Records taken so far have no part in its matches, nor does earlier consumption.
         A plan that its limit paused stays paused, so that its host reports it.
         """
         running = [each if offset < each.begins else replace(each, consumption=None) for each in self.plans.running()]
@@ -134,7 +134,7 @@ class StreamPass:
         return self._decoded(record.value or b"")
 
     def push(self, batch: EdgeBatch, offset: int, header: OrderedHeader) -> Iterator[list[EncodedMatch]]:
-        """Take the edges of the record at an offset, and its watermark; yield what is to be reported in parts.
+        """Take the edges of the record at an offset, and its watermark; yield the reports in parts.
 
         Raises:
             UnreadableStreamError: its times go back: a damaged or foreign record. Nothing of it was taken.
@@ -163,19 +163,19 @@ class StreamPass:
 
     @property
     def shed(self) -> frozenset[PatternName]:
-        """Patterns that a limit made give up partial matches, here or where this pass comes from."""
+        """Patterns that gave up partial matches at a limit, here or in the pass that this one comes from."""
         return frozenset(map(self.plans.name, self._matcher.shed()))
 
     def mark_shed(self, names: Collection[str]) -> None:
-        """Mark the matches of these patterns as incomplete, as they were where this pass comes from."""
+        """Mark the matches of these patterns as incomplete, as in the pass that this one comes from."""
         for name in names:
             if (place := self.plans.place(PatternName(name))) is not None:
                 self._matcher.mark_shed(place)
 
     def stand(self, position: int, newest: int | None, passed: int | None, number: int | None) -> None:
-        """Take it that all before a position was taken; where known, the newest edge is of a time, and another has passed.
+        """Set the position: all before it counts as taken. Where known, set the times `newest` and `passed`, too.
 
-        The next edge of the stream has a number, where that is known.
+        `number` is that of the next edge of the stream, where it is known.
         """
         self.position = position
         if number is not None:
@@ -194,7 +194,7 @@ class StreamPass:
         No plan starts between two of them.
 
         Raises:
-            UnreadableStreamError: they are none; nothing was taken.
+            UnreadableStreamError: they are not such edges; nothing was taken.
             DeletionsBeganError: see there.
         """
         batch = self._decoded(selected)
@@ -210,11 +210,11 @@ class StreamPass:
     # ---- plans that come and go
 
     def takes_batches_of(self, other: StreamPass) -> bool:
-        """Whether what another pass beside it selected can be taken, as that of the same stretch of the stream."""
+        """Whether edges that another pass beside it selected can be taken: both are at the same place of the stream."""
         return (self.epoch, self.deletions, self.position) == (other.epoch, other.deletions, other.position)
 
     def join(self, other: StreamPass, running: Running, selected: Sequence[tuple[int, EdgeBatch]]) -> None:
-        """Take a plan of another pass that was made beside this one and stands where this one stands.
+        """Take a plan of another pass that was made beside this one, at the same position.
 
         Args:
             other: the pass.
@@ -238,7 +238,7 @@ class StreamPass:
         self.mark_shed(other.shed & {name})
 
     def remove(self, name: PatternName) -> None:
-        """Match a plan no more."""
+        """Stop matching a plan."""
         place, assignment = self.plans.remove(name)
         self._matcher.remove(place)
         self.coverage.remove(assignment)
@@ -274,7 +274,7 @@ class StreamPass:
         """Match event patterns by a plan in common from the next record on, if it is still for what runs; says whether it is.
 
         Args:
-            names: of the patterns of the unit, in their order; of such as went meanwhile the unit keeps nothing.
+            names: of the patterns of the unit, in their order; the unit drops those that went meanwhile.
             plans: of the unit, in the same order.
         """
         places, family = [self.plans.place(name) for name in names], family_of(plans[0].pattern)
@@ -289,7 +289,7 @@ class StreamPass:
         return bool(self._matcher.exchange(dict(zip(found, plans, strict=True))))
 
     def _are_whole_units(self, numbers: Sequence[int]) -> bool:
-        """Return whether patterns are all that run of the units that they are of."""
+        """Return whether these are all running patterns of their units."""
         units = {id(self._matcher.unit(number)) for number in numbers}
         of_units = [place for place, _ in self.plans if id(self._matcher.unit(place)) in units]
         return sorted(of_units) == sorted(numbers)
@@ -297,14 +297,14 @@ class StreamPass:
     # ---- counts
 
     def reports(self) -> dict[PatternName, PatternReport]:
-        """Return the counts of every plan since the pass was made; of one that was paused before, those up to then."""
+        """Return the counts of every plan since the pass was made; for one that was paused before, those up to then."""
         found = zip(sorted(place for place, _ in self.plans), self._matcher.patterns(), strict=True)
         return {self.plans.name(place): report for place, report in found} | self._paused
 
     def changes(self, most: int) -> dict[PatternName, PatternReport]:
         """Return counts that changed since they were returned last, of so many plans at most; the next call has the others.
 
-        Of a plan that was paused before the pass was made they are those up to then, once.
+        For a plan that was paused before the pass was made they are those up to then, once.
         """
         changed = {self.plans.name(place): report for place, report in self._matcher.changed(most).items()}
         emitted = {name: report for name, report in changed.items() if name not in self._paused} | self._unreported
@@ -316,7 +316,7 @@ class StreamPass:
     def _take(
         self, running: Running, unreported: Sequence[EdgeBatch], emitted: Sequence[EdgeBatch], since: int, *, has_begun: bool
     ) -> int:
-        """Match a plan more, which wants edges that `selected` gives from a time on only; return its number."""
+        """Match one more plan, which wants edges that `selected` gives only since a time; return its number."""
         assignment = running.assignment
         (plan,) = matched_by([assignment], self.unit)
         self._is_stirred |= family_of(plan.pattern).is_united
@@ -346,19 +346,19 @@ class StreamPass:
         except Exception as error:
             if is_foreseen(error):
                 raise
-            # The same bytes fail in the same way wherever they are read: the record is poison, the stream is not.
+            # The same bytes fail in the same way at every reading: the record is poison, the stream is not.
             raise UnreadableStreamError(reason_of(error)) from error
         if self._decoder.has_operations() and not self.deletions:
             raise DeletionsBeganError
         return batch
 
     def _count_from(self, number: int) -> None:
-        """Take it that the next edge of the stream has a number."""
+        """Set the number of the stream's next edge."""
         self.number = number
         self._matcher.count_from(number)
 
     def _pass(self, watermark: int) -> Iterator[MatchBatch]:
-        """Take it that no edge before a time follows; yield what follows from that alone."""
+        """Let time pass: no earlier edge follows. Yield what that alone emits."""
         if self.newest is not None and watermark > (self.newest if self.passed is None else self.passed):
             self.passed = watermark
             yield from self._matcher.pass_time(watermark)
@@ -376,7 +376,7 @@ class StreamPass:
         return name not in self._paused and self.plans.reports(name, offset)
 
     def _taken(self, batch: EdgeBatch, watermark: int) -> Iterator[MatchBatch]:
-        """Take edges, and then the time that is passed with them: by a dropped duplicate behind them, or by what waits."""
+        """Take edges, and then the time that passes with them: by a dropped duplicate behind them, or by waiting edges."""
         if len(batch):
             yield from self._matcher.push(batch)
             self.newest, self.passed = batch.last_ts, None
@@ -391,5 +391,5 @@ def _extended(attributes: Sequence[str], assignments: Sequence[Assignment]) -> t
 
 
 def _lenient(limits: Limits) -> Limits:
-    """One pattern's limit must not end the pass of all: where it would fail, it is paused, and the host says that it failed."""
+    """One pattern's limit must not end the pass of all: it pauses instead of failing, and the host reports that it failed."""
     return replace(limits, policy="pause") if limits.policy == "fail" else limits

@@ -109,7 +109,7 @@ class StreamWork:
         self._regrouping = Regrouping()
 
     def adopt(self, running: Sequence[Running], gone: Collection[PatternName]) -> list[Missed]:
-        """Let the pass have these plans and not those, beside the others that it has; return the matches that they missed.
+        """Add these plans to the pass, and remove those; the others stay. Return the matches that the new ones missed.
 
         Complexity: that of the log in the lookback of new plans; nothing for the others.
 
@@ -140,7 +140,7 @@ class StreamWork:
 
     @property
     def has_newcomers(self) -> bool:
-        """Whether plans are on their way into the pass."""
+        """Whether plans are joining the pass."""
         return bool(self._newcomers)
 
     def has_others(self, names: Collection[PatternName]) -> bool:
@@ -150,7 +150,7 @@ class StreamWork:
         return len(self.built.stream_pass.plans) > sum(self.built.stream_pass.plans.get(name) is not None for name in names)
 
     def newcomers(self, names: Collection[PatternName]) -> list[Running]:
-        """Return the plans on their way into the pass of patterns other than these."""
+        """Return the joining plans of patterns other than these."""
         return [each for name, each in self._newcomers.items() if name not in names]
 
     def welcome(self, running: Sequence[Running]) -> None:
@@ -185,7 +185,7 @@ class StreamWork:
         return joined, missed
 
     def close(self) -> None:
-        """Give back what it opened."""
+        """Close what it opened."""
         if self._past is not None:
             self._past.close()
             self._past = None
@@ -196,7 +196,7 @@ class StreamWork:
         return self.built.stream_pass.unit if self.built is not None else None
 
     def has(self, plan: Running) -> bool:
-        """Whether the pass has this very plan, so that it need not be looked at again."""
+        """Whether the pass has this very plan, so that no change is needed."""
         return self.built is not None and self.built.stream_pass.plans.has(plan.assignment)
 
     def has_of(self, name: PatternName) -> bool:
@@ -219,7 +219,7 @@ class StreamWork:
         return set() if self.built is None else self.built.stream_pass.plans.moved()
 
     def over(self) -> list[PlanStatus]:
-        """Return what is to be said of the plans whose end is reached. Complexity: O(1) while there is none."""
+        """Return the statuses of the plans whose end is reached. Complexity: O(1) while there is none."""
         if self.built is None or self._next_end is None or self.position < self._next_end:
             return []
         over = ((self.built.stream_pass.plans.get(name), end) for name, end in self._ends.items() if end <= self.position)
@@ -241,7 +241,7 @@ class StreamWork:
                 self.position = self.built.stream_pass.position = end
 
     def take(self, record: Record, header: OrderedHeader) -> list[EncodedMatch]:
-        """Take the next record, whose headers say this; return the matches to report.
+        """Take the next record with its header; return the matches to report.
 
         Raises:
             UnreadableStreamError: it is not what an ordered record must be; it was passed over.
@@ -253,7 +253,7 @@ class StreamWork:
         try:
             return self.built.take(record, header)
         except DeletionsBeganError:
-            # From now on matches of the window are remembered, to be retracted; so is what was found before this record.
+            # From now on matches of the window are remembered, to be retracted; so are matches from before this record.
             before = self.built.stream_pass
             self.built = self._builder.build(before.plans.running_from(record.offset), record.offset, deletions=True)
             self.built.stream_pass.plans.mark_moved(before.plans.moved())
@@ -291,7 +291,7 @@ class StreamWork:
         return failing(plans, fault) if plans else []
 
     def refill(self, now: float) -> None:
-        """Let the plans spend work for the time since the last call."""
+        """Refill the work budgets of the plans for the time since the last call."""
         if self.built is not None:
             self.built.stream_pass.refill(now)
 
@@ -300,9 +300,9 @@ class StreamWork:
         return {} if self.built is None else self.built.stream_pass.changes(_MOST_COUNTED)
 
     def troubled_reports(self) -> dict[PatternName, PatternReport]:
-        """Return the counts of all plans where each may be in another trouble than at the last call; else none.
+        """Return the counts of all plans if the trouble of any of them may have changed since the last call; else none.
 
-        At the first, what was said before this process may not hold any more; later, that checkpoints can be saved or cannot.
+        At the first call, statuses of the process before may not hold any more; later, checkpoints may fail or recover.
         """
         if self.built is None or self._reported_unsaved == self.unsaved:
             return {}
@@ -320,7 +320,7 @@ class StreamWork:
     def hand_over(self, now: float) -> None:
         """Save a checkpoint that stays for a while, so that other hosts can take over plans that are to leave.
 
-        Where one stays already, those that leave meanwhile are in it, too. Where the last could not be saved, they need none.
+        If one stays already, plans that leave meanwhile are in it, too. If the last one could not be saved, they need none.
         """
         if self.built is None or now < self._held_until or self.unsaved:
             return
@@ -353,7 +353,7 @@ class StreamWork:
         )
 
     def regroup(self, now: float) -> None:
-        """Let event patterns have a plan in common where that is due, unless patterns are on their way."""
+        """Give event patterns a plan in common if that is due, unless patterns are joining."""
         if self.built is not None and not self._newcomers:
             self._regrouping.step(self.built.stream_pass, now)
 
@@ -363,12 +363,12 @@ class StreamWork:
             self._store.expire(self._key, 0)
 
     def end(self) -> None:
-        """Let the checkpoint go in a while: no plan is left."""
+        """Let the checkpoint expire after a while: no plan is left."""
         with suppress(TransientError):
             self._store.expire(self._key, _LAST_SECONDS)
 
     def _remove(self, name: PatternName) -> None:
-        """Match a plan no more, if it is there, or on its way."""
+        """Stop matching a plan, if it runs or is joining."""
         self._ends.pop(name, None)
         self._newcomers.pop(name, None)
         if self._joining is not None:
@@ -383,12 +383,12 @@ class StreamWork:
         return self._past
 
     def _note_place(self) -> None:
-        """Note what time it is at the position, for plans that join later."""
+        """Note the time at the position, for plans that join later."""
         if self.built is not None and (newest := self.built.stream_pass.newest) is not None:
             self._builder.landmarks.note(self.position, Instant(self.built.stream_pass.epoch, newest))
 
     def _end_joining(self) -> None:
-        """End what is under way, if no plan is on its way with it any more."""
+        """End the joining, if no plan joins with it any more."""
         if self._joining is not None and not any(each.assignment.name in self._newcomers for each in self._joining.running):
             self._joining.give_back()
             self._joining = None
@@ -400,7 +400,7 @@ class StreamWork:
         self._next_end = min(self._ends.values(), default=None)
 
     def _takes(self, plan: Running) -> bool:
-        """Let the pass have a plan, if it has it but for how the pattern is matched, and up to where."""
+        """Give the pass a plan, if it differs from the present one only in how the pattern is matched, and until where."""
         before = None if self.built is None else self.built.stream_pass.plans.get(plan.assignment.name)
         if self.built is None or before is None or not _is_replanned(plan, before):
             return False

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LOG = structlog.get_logger()
 
 MOST_SPANS: Final = 100
-"""Spans of matches that one ordered record brings about; further matches carry the span of the edge that ended them."""
+"""Most spans of matches for one ordered record; further matches carry the span of the edge that ended them."""
 
 
 def matching(record: Record, header: OrderedHeader, stream: StreamName) -> AbstractContextManager[None]:
@@ -39,7 +39,7 @@ def matching(record: Record, header: OrderedHeader, stream: StreamName) -> Abstr
 
 
 def traceparents(record: Record, header: OrderedHeader, matches: Sequence[EncodedMatch], topic: str) -> list[str | None]:
-    """Return, for each match that an ordered record brought about, the span that its record carries.
+    """Return, for each match of an ordered record, the span that the match's record carries.
 
     A match is in the trace of the edge or event that ended it. A result of a graph query that names no edge is in that of the
     last edge of the instant when it was detected. Where edges of the record are traced, this costs O(edges of the record).

@@ -1,4 +1,4 @@
-"""What a host says of plans that do not do all that they should, in words for their users."""
+"""Messages for users about plans that are limited, or less safe than they should be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SETTINGS: Final = {"steps of work": "work", "partial match": "partial_matches",
 
 
 def trouble(report: PatternReport, unsaved: str) -> str:
-    """Return what keeps a plan that runs from being as it should; empty if nothing does."""
+    """Return the trouble of a running plan; empty if it has none."""
     limited = f"it gives up matches at its limit of {report.limit}" if report.limit and not report.paused else ""
     return "; ".join(each for each in (limited, f"its checkpoints are not saved: {unsaved}" if unsaved else "") if each)
 

@@ -1,12 +1,12 @@
 """The stream of a view: its results as ordered edges of a stream with the view's name.
 
-Which edge a result is, and when it comes and is deleted, is as in `graphtide_core.result_edges`.
-The host writes edges in the transaction of the matches that they follow from. Where the stream stands is in its last record;
+`graphtide_core.result_edges` defines the edge of a result, and when it comes and is deleted.
+The host writes edges in the transaction of the matches that they follow from. Its last record has the stream's progress;
 the edge of a withdrawn result is in the records of its lookback: the longest of the patterns that read the stream, and
 the view's own, for later readers. Older results are not deleted, since no reader has them any more. So a host that comes
 back continues as the one did that was killed.
 Invariant: within an epoch times never go back; the ids of two edges differ, and begin with the id of their result. Where times
-of the view's own stream begin anew, so do those of the view's, and readers learn it at once: who reads both waits for both.
+of the view's own stream begin anew, so do those of the view's, and readers learn it at once: a reader of both waits for both.
 Cost: a look-up an edge, and what expires; memory: the edges of the lookback.
 """
 
@@ -50,7 +50,7 @@ _READ_KINDS: Final = (MatchKind.MATCH, MatchKind.RETRACT)
 
 
 class _Result(msgspec.Struct):
-    """What a match record says of a result that is an edge."""
+    """The part of a match record that describes a result as an edge."""
 
     src: str
     dst: str
@@ -80,7 +80,7 @@ class ViewStream:
     Attributes:
         topic: of its ordered edges.
         unit: what its times count.
-        lookback: of those who read it, as it was when this was made.
+        lookback: of its readers, at the time when this was made.
         ordinal: how many records of edges there are.
         number: how many edges, deletions not counted.
         epoch: of the stream.
@@ -132,13 +132,13 @@ class ViewStream:
         return stream
 
     def emit(self, header: OrderedHeader, matches: Iterable[EncodedMatch]) -> list[Message]:
-        """Return the ordered records of what a record of the view's own stream brought about, which says this of itself."""
+        """Return the ordered records that follow from a record of the view's own stream, which has this header."""
         matches = [match for match in matches if match.kind in _READ_KINDS]
         if not matches:
             return []
         goes_on = self.source_epoch == header.epoch and matches[0].detected_at >= self.newest
         if not goes_on:
-            # No edge of before is in the epoch that begins with the first result.
+            # No earlier edge is in the epoch that begins with the first result.
             matches = [match for match in matches if match.kind is MatchKind.MATCH]
             if not matches:
                 return []
@@ -179,7 +179,7 @@ class ViewStream:
         return self.epoch > 0
 
     def _line(self, match: EncodedMatch) -> bytes | None:
-        """Return the edge that a match is as a line of JSON, or the deletion of the edge that it was; None if it is neither."""
+        """Return the edge of a match as a line of JSON, or the deletion of its edge; None if it is neither."""
         if match.kind is MatchKind.MATCH:
             last_record = msgspec.json.decode(match.json, type=_Result)
             id = edge_id(match.match_id, match.detected_at, match.nth)
@@ -208,9 +208,9 @@ class ViewStream:
         return edge.ts > now - self.lookback.ticks or edge.number >= self.number - self.lookback.edges
 
     def _recall(self, header: OrderedHeader, batch: EdgeBatch) -> None:
-        """Take what is written already."""
+        """Take the records that are written already."""
         if header.epoch != self.epoch:
-            # Of an epoch before the last.
+            # The edge is of an epoch before the last.
             return
         self.number = header.number or 0
         for record in batch.to_records():

@@ -42,7 +42,7 @@ class Views:
     """The views of a host. Cost of a record: O(matches), and once a second the views of its stream."""
 
     def __init__(self, log: Log, topics: Topics, reader: LogReader, clock: Clock) -> None:
-        """Have none yet; `reader` is for looking at what is written, and must not be used elsewhere meanwhile."""
+        """Start without views; `reader` is for looking at what is written, and must not be used elsewhere meanwhile."""
         self._log = log
         self._topics = topics
         self._reader = reader
@@ -68,13 +68,13 @@ class Views:
             self._lookbacks = RegisteredLookbacks(self._log, self._topics.patterns)
 
     def end(self, name: PatternName) -> None:
-        """Let a view go, if it is one: another host may write its stream."""
+        """Release a view, if it is one: another host may write its stream."""
         self._streams.pop(name, None)
         for views in self._running.values():
             views.pop(name, None)
 
     def poll(self) -> None:
-        """Learn who reads the streams; call it where all that was written is committed."""
+        """Learn the readers of the streams; call it where all that was written is committed."""
         if self._lookbacks is None:
             return
         self._lookbacks.poll()
@@ -85,7 +85,7 @@ class Views:
                     del self._streams[name]
 
     def emit(self, stream: StreamName, header: OrderedHeader, matches: Sequence[EncodedMatch], now: float) -> list[Message]:
-        """Return the edges that a record of a stream, which says this, brought about by these matches; or that time has passed.
+        """Return the edges of these matches, for a record of a stream with this header; or a heartbeat.
 
         Raises:
             TransientError: the log does not answer.
@@ -117,7 +117,7 @@ class Views:
         return messages + [letter(topic, each, self._clock, content_type=ARROW_STREAM) for each in refused]
 
     def close(self) -> None:
-        """Give back what it opened."""
+        """Close what it opened."""
         if self._lookbacks is not None:
             self._lookbacks.close()
 
