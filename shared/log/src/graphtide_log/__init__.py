@@ -1,1 +1,1 @@
-"""The log in memory and on Apache Kafka, checkpoints in memory and in Redis, and what all who read the log need."""
+"""The log in memory and on Apache Kafka, checkpoints in memory and in Redis, and tools for all readers of the log."""

@@ -1,4 +1,4 @@
-"""Committed positions that a worker knows better: one that contradicts what it wrote in the same transactions is not believed.
+"""Checks committed positions: a position that contradicts what the worker wrote in the same transactions is not believed.
 
 A coordinator of groups may not know all that was committed, or wait for a transaction that ended long ago, for a moment or
 until the broker restarts (seen on Kafka 4.0.2 after crashes of a lone broker). A worker that believed it would write again what
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     Positions = Mapping[TopicPartition, Position | None]
 
 MOST_REFUSALS: Final = 5
-"""How often one worker's positions are refused in turn."""
+"""How often one worker's positions are refused in a row."""
 
 _LOG = structlog.get_logger()
 
 
 class CommittedOffsetCheck:
-    """What a worker has refused to believe; it outlives the worker's openings."""
+    """The refusals of a worker's positions; it outlives the worker's openings."""
 
     def __init__(self, group: str, unread: TopicPartition) -> None:
         """Prepare for a group; `unread` is a partition that the group never reads, so that its position means nothing."""
@@ -51,7 +51,7 @@ class CommittedOffsetCheck:
         Args:
             reader: of the group.
             places: the partitions.
-            contradiction: says what positions contradict, in words that follow the name of the group; None if nothing.
+            contradiction: returns what positions contradict, in words that follow the name of the group; None if nothing.
             transactor: of the group, open, and in no transaction.
 
         Raises:

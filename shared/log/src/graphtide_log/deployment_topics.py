@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def topics_on(log: Log, prefix: str) -> Topics:
-    """Return the names of topics on a log, which is asked each time a merged stream's is named: one round to the broker."""
+    """Return the names of topics on a log. Each name of a merged stream's topic costs one request to the broker."""
     return Topics(prefix, lambda topic: topic in log.admin().topics())

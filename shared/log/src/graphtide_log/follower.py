@@ -1,13 +1,12 @@
-"""Reading a compacted topic: first all that is there, then what comes.
+"""Reads a compacted topic: first the present records, then new ones.
 
 A record with headers that cannot be read is skipped; the reader counts it.
 
 A follower keeps no values: its owner folds the changes into a state of its own, empty at every opening.
 
-A transaction that is open hides what others wrote after it, though that be committed, until it ends. Where several write to a
-topic, all that there is has been read only when every transaction that was open has ended: else a host that comes back would
-not see what it said itself, and say it again. Where one identity writes, taking it ends its last transaction, and what can be
-read is all.
+An open transaction hides later records of others, even committed ones, until it ends. If several processes write to a topic,
+everything is read only when all transactions that were open have ended: else a host that comes back would not see its own
+reports, and repeat them. If one identity writes, taking it ends its last transaction, and what can be read is all.
 """
 
 from __future__ import annotations
@@ -50,36 +49,35 @@ class Follower:
         """Yield all records that were committed before the call, at least; nothing may have been read before.
 
         Raises:
-            TransientError: a transaction that was open does not end, or the log gives no records and does not say that there
-                are none.
+            TransientError: a transaction that was open does not end, or the log gives no records and does not report the end.
         """
         _wait_for_open_transactions(self._log, self._reader, self._partitions)
-        # An end that was found meanwhile may be that of what could be read then.
+        # An end that was found meanwhile may be the end of what could be read then.
         self._reader.assign(dict.fromkeys(self._partitions, 0))
         return to_the_end(self._reader, self._topic)
 
     def to_the_end(self) -> Iterator[Record]:
-        """Yield what can be read now, though an open transaction may hide what others committed after it began.
+        """Yield what can be read now; an open transaction may hide what others committed after it began.
 
         Raises:
-            TransientError: the log gives no records, and does not say that there are none.
+            TransientError: the log gives no records, and does not report the end.
         """
         return to_the_end(self._reader, self._topic)
 
     def poll(self, timeout: float = 0.0) -> list[Record]:
-        """Return what came since; wait for it up to `timeout` seconds."""
+        """Return the records that came since; wait for them up to `timeout` seconds."""
         return [record for record in self._reader.poll(timeout, _MOST) if not record.flaw]
 
     def close(self) -> None:
-        """Give back the reader."""
+        """Close the reader."""
         self._reader.close()
 
 
 def to_the_end(reader: LogReader, topic: str) -> Iterator[Record]:
-    """Yield what a reader of a topic gives up to the end.
+    """Yield the records of a topic up to the end.
 
     Raises:
-        TransientError: the log gives none, and does not say that there are none.
+        TransientError: the log gives no records, and does not report the end.
     """
     while True:
         records = reader.poll(_PATIENCE, _MOST)
@@ -93,7 +91,7 @@ def to_the_end(reader: LogReader, topic: str) -> Iterator[Record]:
 
 
 def _wait_for_open_transactions(log: Log, reader: LogReader, partitions: Sequence[TopicPartition]) -> None:
-    """Return when all that is written by now can be read, or never will be.
+    """Return when everything written by now can be read, or never will be.
 
     Raises:
         TransientError: a transaction stays open. The log ends it in time: then opening again succeeds.

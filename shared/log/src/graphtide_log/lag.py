@@ -21,7 +21,7 @@ class Lag:
     seconds: float = 0.0
 
     def polled(self, records: Sequence[Record], now: datetime) -> None:
-        """Take note of what a `poll` gave, in the order of the log; nothing means that there is nothing to catch up with."""
+        """Note the records of a `poll`, in the order of the log; without records the reader has caught up."""
         self.seconds = max(0.0, now.timestamp() - records[-1].timestamp / 1000) if records else 0.0
 
     def observed(self) -> Iterable[Observed]:

@@ -1,4 +1,4 @@
-"""What a deployment is tuned for, said once for all services on an edge's way."""
+"""The profile that a deployment is tuned for, set once for all services on an edge's way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Profile(Enum):
-    """What comes first where both cannot be had."""
+    """Whether latency or throughput comes first."""
 
     THROUGHPUT = "throughput"
     """Fewer, larger transactions and requests."""

@@ -1,4 +1,4 @@
-"""How far back the registered patterns look into each stream, and what they read of it, followed in the topic of patterns.
+"""Lookbacks of the registered patterns into each stream, and the attributes that they read, from the topic of patterns.
 
 A pattern that cannot be read counts as none.
 """
@@ -46,7 +46,7 @@ class RegisteredLookbacks:
         return self._lookbacks.attributes(stream)
 
     def close(self) -> None:
-        """Follow no longer."""
+        """Stop following."""
         self._follower.close()
 
     def _fold(self, records: Iterable[Record]) -> None:

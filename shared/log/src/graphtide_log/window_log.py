@@ -1,7 +1,7 @@
-"""The way back into the ordered log: where a window begins, and reading from there.
+"""Finds where a window begins in the ordered log, and reads from there.
 
-Ordered records stand in the order of their epochs, and within each of their edges' times, so the first one that a window
-reaches is found by bisection. No window reaches behind the beginning of its epoch.
+Ordered records are sorted by epoch, and within an epoch by their edges' times, so the first one of a window is found by
+bisection. No window reaches behind the beginning of its epoch.
 After a look the reader has no partition: an assigned one is fetched ahead, polled or not.
 """
 
@@ -77,7 +77,7 @@ def newest_before(reader: LogReader, partition: TopicPartition, end: int) -> Ins
 
 
 def last_before(reader: LogReader, partition: TopicPartition, end: int) -> OrderedHeader | None:
-    """Return what the last record below `end` says; None if there is none. Complexity: O(log end) reads."""
+    """Return the header of the last record below `end`; None without such a record. Complexity: O(log end) reads."""
     last = _last_before(reader, partition, end)
     return None if last is None else last.header
 
@@ -102,7 +102,7 @@ def between(
     Close it where it is not read to its end.
 
     Raises:
-        TransientError: the log gives none, and does not say that there are none.
+        TransientError: the log gives no records, and does not report the end.
     """
     if start >= end:
         return
@@ -131,7 +131,7 @@ def between(
 
 @contextmanager
 def _given_back(reader: LogReader) -> Iterator[None]:
-    """Let the reader read nothing afterwards."""
+    """Leave the reader without a partition."""
     try:
         yield
     finally:

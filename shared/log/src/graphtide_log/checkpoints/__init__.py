@@ -1,1 +1,1 @@
-"""Keepers of checkpoints: in memory, and in Redis."""
+"""Stores of checkpoints: in memory, and in Redis."""

@@ -109,7 +109,7 @@ class RedisCheckpoints:
             self._client.ping()
 
     def close(self) -> None:
-        """Give back the connections."""
+        """Close the connections."""
         if self._made is not None:
             self._made.close()
 
@@ -156,7 +156,7 @@ def _translated() -> Iterator[None]:
         message = f"Redis: ASK {error}. {_IS_CLUSTER}"
         raise TransientError(message) from error
     except RedisClusterException as error:
-        # No node took the client: why not stands in what the last of them said.
+        # No node took the client: the last node's error says why.
         if isinstance(error.__cause__, redis.AuthenticationError | NoPermissionError):
             message = f"Redis refuses the credentials: {error}"
             raise FatalError(message) from error

@@ -36,7 +36,7 @@ AnyRedis = redis.Redis | RedisCluster
 
 @dataclass(frozen=True, slots=True)
 class RedisLogin:
-    """What a client shows of itself, and whom it trusts, beside what the URL says; the URL has the last word.
+    """Credentials of a client, and the authorities that it trusts; the URL comes first where it has them, too.
 
     Attributes:
         username: of the ACL user; None is Redis' default user.
@@ -57,7 +57,7 @@ class RedisLogin:
     sentinel_password: str | None = field(default=None, repr=False)
 
     def options(self, url: str) -> dict[str, str]:
-        """Return what redis-py calls them, those that are given and that a connection to this URL knows."""
+        """Return the given ones under redis-py's names, as far as a connection to this URL knows them."""
         return _given({"username": self.username, "password": self.password, **self._files(url)})
 
     def sentinel_options(self, url: str) -> dict[str, str]:
@@ -71,7 +71,7 @@ class RedisLogin:
 
 
 def client_maker(url: str, timeout: float, login: RedisLogin) -> Callable[[], AnyRedis]:
-    """Return what makes a client for a URL; `timeout` in seconds a call. A cluster is asked for its nodes when one is made.
+    """Return a factory of clients for a URL; `timeout` in seconds a call. It asks a cluster for its nodes at each client.
 
     Raises:
         FatalError: it is not a URL of Redis; passwords are not shown.
@@ -129,7 +129,7 @@ def _nodes(hosts: str, port: int) -> list[tuple[str, int]]:
 
 
 def _parsed(url: str) -> dict[str, Any]:
-    """Return what a URL of one server says beside where that is."""
+    """Return the options in the URL of one server, beside its address."""
     reported = dict(parse_url(url))  # type: ignore[no-untyped-call]  # redis-py has no types for it
     return {name: value for name, value in reported.items() if name not in {"host", "port", "db", "connection_class"}}
 
@@ -139,5 +139,5 @@ def _given(options: dict[str, str | None]) -> dict[str, str]:
 
 
 def _shown(url: str) -> str:
-    """Return a URL without who logs in."""
+    """Return a URL without its credentials."""
     return re.sub(r"//[^/]*@", "//…@", url).partition("?")[0]

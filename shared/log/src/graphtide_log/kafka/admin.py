@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _ANY_TIME = str(2**63 - 1)
 _ROLLED_AFTER_MS = str(10 * 60_000)
-"""Kafka compacts segments that it no longer writes to. An opening reads such a topic whole, and hosts write all the time: left
-to a gigabyte or a week, as Kafka has it, each opening would take longer and more memory than the one before."""
+"""Kafka compacts segments that it no longer writes to. An opening reads such a topic whole, and hosts write all the time: with
+Kafka's default of a gigabyte or a week, each opening would take longer and more memory than the one before."""
 _BETWEEN_LOOKS = 0.05
 _CLIENT_SECONDS = 5.0
-"""How much later than it should a client may say that there was no answer."""
+"""How much later than asked a client may report that no answer came."""
 
 
 class KafkaAdmin:
@@ -102,7 +102,7 @@ class KafkaAdmin:
             raise TransientError(message) from error
 
     def _new(self, spec: TopicSpec) -> NewTopic:
-        """Say how the topic is to be made. Records may carry the time of their events, so any time is a good one."""
+        """Return how to make the topic. Records may carry the times of their events, so any time is allowed."""
         config = {
             "max.message.bytes": str(spec.most_bytes or self._connection.most_message_bytes),
             "message.timestamp.before.max.ms": _ANY_TIME,

@@ -1,4 +1,4 @@
-"""The positions of a group as Kafka's own topic of commits has them, for where its coordinator contradicts what is known.
+"""The positions of a group from Kafka's own topic of commits, for cases when its coordinator contradicts what is known.
 
 A coordinator keeps positions in memory. One that loads while a lone broker comes back may serve those of an older snapshot,
 and keep doing so until the broker restarts (seen on Kafka 4.0.2: the snapshot after the first 16,384 records of its
@@ -31,7 +31,7 @@ _DOING: Final = f"reading commits in {TOPIC}"
 _AT_ONCE: Final = 1_000
 
 _LITTLE_AHEAD: Final = {"queued.min.messages": _AT_ONCE, "queued.max.messages.kbytes": 2_048}
-"""What is fetched ahead of so many records: a process stays as large as it once was."""
+"""Settings that fetch little ahead: a process stays as large as it once was."""
 _KEYS: Final = (0, 1)
 _VALUES: Final = range(5)
 _FIRST_WITH_EPOCH: Final = 3
@@ -41,7 +41,7 @@ _FIRST_COMPACT: Final = 4
 def positions(config: Config, group: str, seconds: float) -> dict[TopicPartition, Position]:
     """Return the newest committed position of a group in every partition where it has one.
 
-    Waits for transactions that are open in the topic: one of them may be behind what is looked for.
+    Waits for open transactions in the topic: one of them may hide the position.
 
     Args:
         config: of a reader of committed records.

@@ -1,4 +1,4 @@
-"""Kafka's errors as graphtide's: by what to do next."""
+"""Translates Kafka's errors to graphtide's, by what to do next."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOGGER: Final = logging.getLogger("graphtide.kafka")
-"""Where librdkafka's own messages go."""
+"""The logger of librdkafka's own messages."""
 
 NO_MORE: Final = KafkaError._PARTITION_EOF
-"""No error: a partition was read to its end."""
+"""Not an error: a partition was read to its end."""
 
 PURGED: Final = {KafkaError._PURGE_INFLIGHT, KafkaError._PURGE_QUEUE}
-"""Of messages that were thrown away by this side."""
+"""Codes of messages that this side dropped."""
 
 _FENCED: Final = {
     KafkaError._FENCED,
@@ -49,7 +49,7 @@ _TRANSIENT: Final = {
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
     KafkaError.CONCURRENT_TRANSACTIONS,
     KafkaError.UNSTABLE_OFFSET_COMMIT,
-    # What brokers answer while leaders and coordinators move, or replicas are away; not every call says so itself.
+    # Answers of brokers while leaders and coordinators move, or replicas are away; not every call reports that itself.
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.REQUEST_TIMED_OUT,
@@ -82,7 +82,7 @@ _HOPELESS: Final = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
-"""What would fail again in the next transaction, too."""
+"""Codes of errors that would come again in the next transaction."""
 
 _LOUD: Final = {
     KafkaError._ALL_BROKERS_DOWN,
@@ -94,7 +94,7 @@ _LOUD: Final = {
 
 
 def translate(error: KafkaError, doing: str) -> GraphtideError:
-    """Return the error to raise for Kafka's; `doing` says in what."""
+    """Return the error to raise for Kafka's; `doing` names the operation."""
     message = f"{doing}: {error.str()} ({error.name()})"
     if error.code() in _FENCED:
         return FencedError(message)
@@ -107,7 +107,7 @@ def translate(error: KafkaError, doing: str) -> GraphtideError:
 
 @contextmanager
 def translated(doing: str) -> Iterator[None]:
-    """Raise what Kafka raises within as graphtide's errors."""
+    """Raise Kafka's errors within as graphtide's."""
     try:
         yield
     except KafkaException as raised:
@@ -118,7 +118,7 @@ class Beside:
     """Errors that a client reports beside any call: the last of them, until `check`."""
 
     def __init__(self, doing: str) -> None:
-        """Start with nothing wrong."""
+        """Start without an error."""
         self._doing = doing
         self._error: GraphtideError | None = None
 
@@ -134,7 +134,7 @@ class Beside:
             self._error = None
 
     def check(self) -> None:
-        """Raise what was noted; what stops the client is raised at every call, the rest once."""
+        """Raise the noted error; one that stops the client is raised at every call, others once."""
         error = self._error
         self.forget()
         if error is not None:

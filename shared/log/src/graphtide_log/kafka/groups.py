@@ -19,14 +19,14 @@ _HINT: Final = "should this last while the cluster answers, ask kafka-transactio
 
 
 def positions(consumer: Consumer, group: str, partitions: Sequence[TopicPartition], seconds: float) -> list[TopicPartition]:
-    """Return the positions of the consumer's group, none of them of a transaction that is not ended.
+    """Return the positions of the consumer's group, without those of open transactions.
 
-    Asked again while what is in the way mends itself: a coordinator that is being made or loads answers errors at first, and
+    It asks again during passing troubles: a coordinator that is being made or loads answers errors at first, and
     librdkafka hands some of them on at once (`NOT_COORDINATOR`).
 
     Raises:
         TransientError: no answer within the seconds.
-        GraphtideError: what will not mend itself.
+        GraphtideError: an error that does not pass by itself.
     """
     doing = f"asking for the positions of {group}"
 

@@ -1,4 +1,4 @@
-"""`KafkaLog`: the log on a Kafka cluster, and who works on it."""
+"""`KafkaLog`: the log on a Kafka cluster, with its readers and writers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class KafkaLog:
         return KafkaTransactor(self._connection, id)
 
     def admin(self) -> LogAdmin:
-        """Return what makes topics; it has a client of its own, for a task and not for the life of a process.
+        """Return an admin of topics. It has a client of its own: use it for a task, not for the life of a process.
 
         librdkafka queues log lines of a client until it is polled: one that is kept and seldom used grows with every outage.
         """

@@ -1,4 +1,4 @@
-"""Asking again while what is in the way mends itself."""
+"""Asks again while a trouble may pass by itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 def patiently(ask: Callable[[float], _T], seconds: float) -> _T:
-    """Return what is answered to `ask`, which is given the seconds that are left.
+    """Return the answer of `ask`, which gets the seconds that are left.
 
     Raises:
         TransientError: no other answer within the seconds; the last of them.

@@ -1,4 +1,4 @@
-"""What writers and transactors share: handing messages to librdkafka, waiting while its buffer is full."""
+"""Code that writers and transactors share: it gives messages to librdkafka, and waits while its buffer is full."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PURGE_SECONDS = 1.0
 _BETWEEN_LOOKS = 200
-"""Messages between two looks at what librdkafka has to say."""
+"""Messages between two polls of librdkafka."""
 
 
 class Producing:
@@ -87,7 +87,7 @@ class Producing:
         self.producer.abort_transaction(timeout)
 
     def look(self, timeout: float = 0.0) -> None:
-        """Hear what librdkafka has to say; wait for it up to `timeout` seconds."""
+        """Poll librdkafka; wait for events up to `timeout` seconds."""
         try:
             self.producer.poll(timeout)
         except KafkaException as raised:
@@ -155,6 +155,6 @@ class Producing:
         return True
 
     def _delivered(self, error: KafkaError | None, message: KafkaMessage) -> None:
-        """Keep the first error; that what comes after a broken transaction is thrown away follows from another."""
+        """Keep the first error; messages dropped after a broken transaction only follow from it."""
         if error is not None and self._refused is None and error.code() not in PURGED:
             self._refused = translate(error, f"writing to {message.topic()}")

@@ -137,7 +137,7 @@ class KafkaReader:
         return {place: found.get(place) for place in partitions}
 
     def close(self) -> None:
-        """Give back the consumer."""
+        """Close the consumer."""
         IDLE_CLIENTS.remove(self)
         with self._idle_poll:
             self._closed = True

@@ -135,13 +135,13 @@ class KafkaTransactor:
                 return
 
     def _bounded(self, act: Callable[[], object], seconds: float) -> None:
-        """Do the act on a thread of its own, and leave it and its producer behind if it does not come back.
+        """Do the act on a thread of its own, and abandon it and its producer if it does not return.
 
         librdkafka 2.16 does not look at the time it is given for sending offsets: where the group's coordinator goes away then,
         the call may never return (its issue 5456). The next owner of the id aborts what was left behind.
 
         Raises:
-            TransientError: the act did not come back in time, or the cluster was lost meanwhile.
+            TransientError: the act did not return in time, or the cluster was lost meanwhile.
         """
         producing = self._opened()
         deadline = time.monotonic() + seconds
@@ -166,7 +166,7 @@ class KafkaTransactor:
                 return
 
     def _metadata(self, group: str, partitions: list[KafkaPartition]) -> object:
-        """Return what names a group to Kafka; only a consumer can make it, and none is needed afterwards.
+        """Return the metadata of a group for Kafka; only a consumer can make it, and it is not needed afterwards.
 
         The consumer asks for the group's positions: once it has an answer, the group's coordinator is there. While that is
         being made or loads, librdkafka may wait for it for ever when it sends positions (see `_bounded`).

@@ -1,4 +1,4 @@
-"""`MemoryLog`: the log in memory, and who works on it."""
+"""`MemoryLog`: the log in memory, with its readers and writers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class MemoryLog:
         return MemoryTransactor(self._state, id)
 
     def admin(self) -> LogAdmin:
-        """Return what makes and deletes topics."""
+        """Return an admin of topics."""
         return MemoryAdmin(self._state)
 
     def ping(self) -> None:

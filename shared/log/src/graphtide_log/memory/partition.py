@@ -3,7 +3,7 @@
 As in Kafka, a record gets its offset when it is written, and a transaction's end takes one offset in every partition it wrote
 to. So offsets have gaps, as in production, and no caller can rely on there being none.
 
-Invariant: what stands below `stable_end` never changes but for records that leave at the front.
+Invariant: records below `stable_end` never change; they only leave at the front.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """What stands at an offset: a record, or None for the mark of a transaction's end."""
+    """The content of an offset: a record, or None for the mark of a transaction's end."""
 
     record: Record | None
     transaction: Transaction | None

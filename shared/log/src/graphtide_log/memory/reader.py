@@ -79,11 +79,11 @@ class MemoryReader:
             return {place: self._state.placed(self._group, place) for place in partitions}
 
     def recorded(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Position | None]:
-        """Return the same: memory is all there is."""
+        """Return the same: memory has no other source."""
         return self.committed(partitions)
 
     def close(self) -> None:
-        """Read nothing any more."""
+        """Stop reading."""
         self.assign({})
 
     def _read(self, found: list[Record], most: int) -> bool:

@@ -1,4 +1,4 @@
-"""What all who work on one log in memory share: topics, positions of groups, owners of transactional ids, one lock."""
+"""The shared state of one log in memory: topics, positions of groups, owners of transactional ids, one lock."""
 
 from __future__ import annotations
 
