@@ -1,1 +1,1 @@
-"""How a stream gets its order: reading raw records, progress of sources, the sequencer, what goes out. No input or output."""
+"""Puts streams in order, without input or output: decodes raw records, follows sources, sequences, and packs the output."""

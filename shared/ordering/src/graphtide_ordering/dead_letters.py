@@ -1,4 +1,4 @@
-"""Dead letters of the service as messages that every log takes: what senders can make long is cut."""
+"""Dead letters of the service as messages that every log takes: parts of any length are cut."""
 
 from __future__ import annotations
 

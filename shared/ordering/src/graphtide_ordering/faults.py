@@ -25,12 +25,12 @@ def is_foreseen(error: BaseException) -> bool:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what a fault says, for people."""
+    """Return the message of a fault, for people."""
     return f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
 
 
 def failing(parts: Sequence[Part], fault: Callable[[Sequence[Part]], str | None]) -> list[tuple[Part, str]]:
-    """Return the parts that fail, each with the reason; where parts fail together alone, all of those.
+    """Return the parts that fail, each with the reason; if parts fail only together, all of those.
 
     Args:
         parts: one or more.

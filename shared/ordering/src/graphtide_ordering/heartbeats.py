@@ -1,10 +1,10 @@
 """A heartbeat is an ordered record without edges: it carries the watermark while no edge does.
 
-So readers learn that time has passed without edges, or without wanted edges, and emit what follows from time alone,
-as that something left its component, then and not with the next edge.
+So readers learn that time has passed without edges, or without wanted edges. They emit what follows from time alone, such as
+an edge that left its component, at once and not with the next edge.
 Invariant: a heartbeat has a later watermark than the record before it, written at least the interval before. It carries the
 time of the newest edge before it, so what readers know of edges, and where windows begin, is as it would be without heartbeats.
-An epoch has none before its first edge: nothing is there to leave.
+An epoch has none before its first edge: no edge could leave a window.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Heartbeats:
     """Decides when a stream's readers get a heartbeat.
 
     Attributes:
-        last_record: what they know; None before the first record.
+        last_record: the times that they know; None before the first record.
         at: since when they know it, in seconds of the caller's clock.
     """
 

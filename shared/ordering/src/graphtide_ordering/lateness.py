@@ -18,7 +18,7 @@ DEFAULT_LATENESS: Final = Duration(1, "s")
 
 
 def lateness_of(said: int | None, unit: TimeUnit, profile: Profile = Profile.THROUGHPUT) -> int:
-    """Return the lateness of a stream in ticks: what is said, else a second, and none under `low-latency`."""
+    """Return the lateness of a stream in ticks: the setting, else a second, and 0 under `low-latency`."""
     if said is not None:
         return said
     return DEFAULT_LATENESS.ticks_at_least(unit) if profile is Profile.THROUGHPUT else 0

@@ -2,7 +2,7 @@
 
 Edges are numbered as they come, deletions not. Where preprocessing left unwanted edges of a stretch out, those count as
 having come after the others.
-An epoch other than the first begins with a record without edges, so that who reads learns of it before there is an edge.
+An epoch other than the first begins with a record without edges, so that readers learn of it before there is an edge.
 A heartbeat carries the watermark while no edge goes out (`graphtide_ordering.heartbeats`).
 """
 
@@ -34,7 +34,7 @@ _Rejected = TypeVar("_Rejected")
 """A rejected record."""
 
 DEFAULT_MOST_EDGES: Final = 8_192
-"""Edges of an ordered record: past this, larger ones gain nothing, and make readers wait."""
+"""Most edges of an ordered record: larger ones gain nothing, and make readers wait."""
 
 
 @dataclass(slots=True)
@@ -58,11 +58,11 @@ class Stretch:
 
 @dataclass(slots=True)
 class GoingOut(Generic[_Rejected]):
-    """What is to go out in one transaction; there is always a stretch.
+    """The output of one transaction; it always has a stretch.
 
     Attributes:
         stretches: the edges, by epochs.
-        rejected: for the dead letters.
+        rejected: parts for the dead letters.
         edges: how many go out.
         records: that were read for it.
     """
@@ -79,7 +79,7 @@ class GoingOut(Generic[_Rejected]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to be written."""
+        """Whether it has nothing to write."""
         return not self.rejected and not any(stretch.begins or stretch.batches for stretch in self.stretches)
 
 
@@ -91,7 +91,7 @@ class Packing:
         topic: where they go.
         unit: what their times count.
         most_edges: edges of one record.
-        most_bytes: bytes of one record's value; an edge that is larger by itself is given back.
+        most_bytes: bytes of one record's value; a single larger edge is returned.
         source_epoch: of the stream that the edges follow from, if they are results of a view.
     """
 
@@ -104,7 +104,7 @@ class Packing:
     def pack(self, stretches: Iterable[Stretch], ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
         """Return the messages, how many edges are in them, and the edges that are too large: as they came, or else as Arrow.
 
-        `ordinal` is that of the first edge in the ordered stream, `onward` what is to be said of traces.
+        `ordinal` is that of the first edge in the ordered stream, `onward` has the fields of traces.
         """
         messages: list[Message] = []
         too_large: list[bytes] = []
@@ -170,7 +170,7 @@ class Packing:
         return messages, packed, too_large
 
     def _parts(self, batch: EdgeBatch) -> Iterator[tuple[EdgeBatch, bytes]]:
-        """Yield parts that are small enough, and those of one edge that are not."""
+        """Yield parts that are small enough, and single edges that are not."""
         if len(batch) > self.most_edges:
             for start in range(0, len(batch), self.most_edges):
                 yield from self._parts(batch.part(start, start + self.most_edges))

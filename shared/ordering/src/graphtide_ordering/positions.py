@@ -1,11 +1,11 @@
 """Where to continue in each partition after a crash, and what has to be known there.
 
 The position of a partition is that of its oldest record with a waiting edge, or the next one to read. An edge waits if
-and only if its time is past the watermark: late ones are not past it, and what the watermark reached has gone. So with the
-watermark it is known of every edge between the position and the next offset what became of it.
+and only if its time is past the watermark: late ones are not past it, and what the watermark reached has gone. So the
+watermark shows what was done with every edge between the position and the next offset.
 
 Invariant: `_waiting` rises both in offset and in greatest time. A record is left out if an earlier one of its partition has an
-edge as late: that one waits as long, and stands before it. So the first entry past the watermark is the position, each record
+edge as late: that one waits as long, and comes before it. So the first entry past the watermark is the position, each record
 is entered and left once, and one edge far in the future does not make the list grow.
 """
 
@@ -33,7 +33,7 @@ _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """What stands beside the position of a partition.
+    """Fields that are kept beside the position of a partition.
 
     Attributes:
         next: the offset after the last record read.
@@ -63,7 +63,7 @@ class Remembered(msgspec.Struct, frozen=True):
 
     @property
     def stream_progress(self) -> StreamProgress:
-        """How the stream stood."""
+        """The progress of the stream then."""
         return StreamProgress(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness, self.left_out)
 
 
@@ -128,10 +128,10 @@ class PartitionPosition:
 
 
 def remembered(position: Position) -> Remembered:
-    """Return what was remembered with a position.
+    """Return the fields that were kept with a position.
 
     Raises:
-        FatalError: something else wrote it, or a newer version.
+        FatalError: another program wrote it, or a newer version.
     """
     try:
         found = msgspec.json.decode(position.metadata, type=Remembered)

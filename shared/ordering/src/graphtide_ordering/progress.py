@@ -1,4 +1,4 @@
-"""How far the sources of a stream have come, and what time that leaves the watermark.
+"""The progress of a stream's sources, and the time that the watermark may have by it.
 
 A source is a producer that names itself, or else a partition. The watermark waits for the slowest source that is not idle. It
 waits, too, for a partition with known records until one of them is read. Cost: O(sources) a record where there
@@ -28,7 +28,7 @@ class SourceProgress(msgspec.Struct, array_like=True):
 
 
 class FrozenProgress(msgspec.Struct, frozen=True):
-    """All that `Progress` knows, to be kept."""
+    """The state of `Progress`, to be kept."""
 
     sources: dict[str, SourceProgress] = {}
     unheard: tuple[int, ...] = ()
@@ -60,16 +60,16 @@ class Progress:
         self._opened = self._heard = now
 
     def restore(self, partition: int, newest: Mapping[str, int]) -> None:
-        """Know again the sources of a partition, and how far they were; call `open` after the last."""
+        """Restore the sources of a partition, and their progress; call `open` after the last."""
         self._sources |= {name: SourceProgress(partition, ts, 0.0) for name, ts in newest.items()}
 
     def freeze(self) -> FrozenProgress:
-        """Return all that is known."""
+        """Return the whole state."""
         sources = {name: msgspec.structs.replace(source) for name, source in self._sources.items()}
         return FrozenProgress(sources, tuple(sorted(self._unheard)), self._newest, self._opened, self._heard)
 
     def thaw(self, frozen: FrozenProgress) -> None:
-        """Know again what was frozen, and nothing else."""
+        """Restore a frozen state, and nothing else."""
         self._sources = {name: msgspec.structs.replace(source) for name, source in frozen.sources.items()}
         self._unheard = set(frozen.unheard)
         self._newest = frozen.newest
@@ -80,7 +80,7 @@ class Progress:
         return f"={producer}" if producer and len(producer) <= LONGEST_NAME else f"#{partition}"
 
     def bound_for(self, name: str, partition: int) -> int | None:
-        """Return what the watermark may count with while a record of this source is taken, before its own times count.
+        """Return the watermark's bound while a record of this source is taken, before its own times count.
 
         None where they count one by one, since no other source exists: what is out of order within the record is late then.
         """

@@ -32,7 +32,7 @@ class _Mark(msgspec.Struct, frozen=True, rename={"stream_progress": "figures"}):
 
 
 def sequencer_of(topics: Topics, stream: StreamName) -> str:
-    """Return the group and transactional id of who puts a stream in order, or merges it."""
+    """Return the group and transactional id of the service that puts a stream in order, or merges it."""
     return f"{topics.prefix}.sequencer.{stream}"
 
 
@@ -62,7 +62,7 @@ def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress 
             found = list(_marked(reader.committed([TopicPartition(topics.ordered(stream), 0)]).values()))
         finally:
             reader.close()
-    # Of several partitions the one that was committed last knows best.
+    # Among several partitions the last commit has the newest progress.
     return max(
         found, key=lambda each: (each.epoch, each.counted.read, each.watermark is not None, each.watermark), default=None
     )

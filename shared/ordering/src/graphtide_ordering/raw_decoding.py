@@ -1,14 +1,14 @@
 """Raw records as edges and dead letters.
 
-Invariant: what comes of a record depends on the record and its first ordinal alone, not on those that it is read with; but for
-attributes past the limit that no pattern reads. So a record that is read again gives the same edges with the same ids. Edges
-that were rejected on their way into the log have left substitutes: they count, so that ids made of ordinals are those of the
-text as its sender wrote it.
+Invariant: the result for a record depends on the record and its first ordinal alone, not on records that it is read with. Only
+attributes past the limit that no pattern reads are an exception. So a record that is read again gives the same edges with the
+same ids. Edges that were rejected on their way into the log have left substitutes: they count, so that ids made of ordinals
+are those of the text as its sender wrote it.
 
 Attributes are found as they come up; those that patterns read are there from the start. The list only grows, so an older batch
 has the first columns of a newer one and the sequencer can mix them. Once names found no room, the list begins anew after a
 while (`forget`), and the sequencer gives the edges that wait the columns of the new list.
-Batches were decoded where they came in; they are read column by column, and what was decided there holds.
+Ingestion has decoded batches already: they are read column by column, and its decisions hold.
 Cost: one pass of the decoder, more for a group that has new attributes.
 """
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from graphtide_ordering.raw_groups import Member
 
 MOST_ATTRIBUTES: Final = 1_000
-"""Attributes of a stream that are kept and no pattern reads: a sender that invents names without end must not fill memory."""
+"""Most attributes of a stream that are kept although no pattern reads them: invented names must not fill memory."""
 
 FORGET_AFTER: Final = 10_000
 """Edges after which a list of attributes begins anew if it is full: names that are gone make room for others."""
@@ -84,16 +84,16 @@ class Refused:
 
 
 class Piece(NamedTuple):
-    """A raw record, read.
+    """A decoded raw record.
 
     Attributes:
         record: as it came.
-        origin: what it says of itself; None where the record as a whole cannot be used.
+        origin: its headers; None if the record as a whole cannot be used.
         refused: edges that cannot be used.
         ordinals: how many ordinals the record takes: one for each edge, good or bad.
         newest: the greatest time in it; None if it has no edge.
         end: how many edges of its group there are up to its end.
-        line: what the decoder calls its first line; those of no two records of a group are the same.
+        line: the decoder's number of its first line; it is unique in a group.
     """
 
     record: Record
@@ -105,20 +105,20 @@ class Piece(NamedTuple):
     line: int = 1
 
     def sent_line(self, line: int) -> int:
-        """Return the line in what the sender sent for what the decoder calls a line."""
+        """Return the sender's line for the decoder's number of a line."""
         first = 1 if self.origin is None or self.origin.line is None else self.origin.line
         return line - self.line + first
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A group of raw records, read.
+    """A decoded group of raw records.
 
     Attributes:
         pieces: one for each record.
         edges: those of all that can be used; None if no record can.
         producer: who sent them, if it said so.
-        ends_epoch: the epoch that the one record there is wants to end; None where records have edges.
+        ends_epoch: the epoch that the group's only record wants to end; None if records have edges.
     """
 
     pieces: list[Piece]
@@ -135,7 +135,7 @@ class RawDecoder:
     """
 
     def __init__(self, ahead: Ahead | None = None) -> None:
-        """Start with no attribute known; reject what is further ahead of its record than the bound."""
+        """Start without attributes; reject edges further ahead of their record than the bound."""
         self._ahead = ahead
         self._symbols = Symbols()
         self._attributes: dict[str, None] = {}
@@ -153,7 +153,7 @@ class RawDecoder:
         return self.left_out > 0 and self._edges >= FORGET_AFTER
 
     def forget(self) -> list[str]:
-        """Begin the list anew; return it: what patterns read."""
+        """Begin the list anew; return it: the attributes that patterns read."""
         self._attributes = dict.fromkeys(sorted(self._read))
         self._edges = self.left_out = 0
         return list(self._attributes)
@@ -286,7 +286,7 @@ def _header(origin: RawOrigin) -> bytes:
     """Return the header line.
 
     Raises:
-        UnreadableStreamError: it is none: edges would be read as one, or what is in it as edges.
+        UnreadableStreamError: it is not a header line: edges would be read as one, or the header as edges.
     """
     columns = (origin.columns or "").strip()
     if not columns or "\n" in columns:

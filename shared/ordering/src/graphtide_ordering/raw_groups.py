@@ -1,7 +1,7 @@
-"""Raw records that can be read together: neighbours of one partition, written alike, by one producer.
+"""Groups of raw records to decode together: neighbours of one partition, in one format, by one producer.
 
-A record may hold a single edge, and a call of the decoder for each would cost more than its reading. What a record's own
-headers say of it stays with it. Cost: O(1) a record.
+A record may hold a single edge, and a call of the decoder for each would cost more than its reading. A record keeps
+its own headers. Cost: O(1) a record.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphtide_wire.raw import RawOrigin, Reset
 
 MOST_GROUP_BYTES: Final = 1024 * 1024
-"""Bytes of a group, but for a record that is larger by itself: what is read together waits together."""
+"""Most bytes of a group, but for a single larger record: records of a group wait together."""
 
 
 _SAME: Final = 5
@@ -27,7 +27,7 @@ _SAME: Final = 5
 
 
 class Member(NamedTuple):
-    """A record, what it says of itself, and its edges."""
+    """A record, its headers, and its edges."""
 
     record: Record
     origin: RawOrigin
@@ -84,7 +84,7 @@ class ResetRecord:
 
 
 def grouped(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord | ResetRecord]:
-    """Yield groups as large as they may be, what cannot be read, and commands, all in order."""
+    """Yield groups of the largest allowed size, unreadable records, and commands, all in order."""
     members: list[Member] = []
     size = 0
     for record in records:

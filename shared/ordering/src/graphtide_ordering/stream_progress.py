@@ -1,7 +1,7 @@
-"""How a stream stands, and what is odd about it.
+"""The progress of a stream, and what is odd about it.
 
 Edges are counted from the beginning of an epoch, and once more so that the last ones weigh most: past twice `RECENT` edges all
-counts are halved. Both are committed with the positions, so they are exact, and who looks from outside sees them too.
+counts are halved. Both are committed with the positions, so they are exact, and observers see them too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Counted(msgspec.Struct, frozen=True):
 
 
 class StreamProgress(msgspec.Struct, frozen=True):
-    """How a stream stands.
+    """The progress of a stream.
 
     Attributes:
         epoch: how often its times began anew.
@@ -62,7 +62,7 @@ class StreamProgress(msgspec.Struct, frozen=True):
     left_out: _Count = 0
 
     def note(self, stream: str) -> str | None:
-        """Say what is odd about the stream, and what helps; None if nothing is."""
+        """Return what is odd about the stream, and what helps; None if nothing is."""
         counted, recent = self.counted, self.recent
         if self.newest is None and counted.future:
             return (

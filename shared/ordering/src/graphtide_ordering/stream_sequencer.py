@@ -6,10 +6,10 @@ since a source spoke, less the timeout and the lateness; and when too many edges
 
 Why no edge is lost and none goes twice:
 
-1. What is committed together is a list of edges that go out, dead letters, and for each partition a position with what
-   `Remembered` holds. So the state after a crash is that after some commit, and what was read since then did not happen.
+1. A commit has a list of edges that go out, dead letters, and for each partition a position with a `Remembered`. So the state
+   after a crash is that after some commit, and reads since then did not happen.
 2. At a commit with watermark W, an edge read before has gone out, was dropped as a duplicate or was rejected if its time is
-   at most W, and waits if it is greater. For the watermark alone lets edges go, all of one time together, and an edge is late
+   at most W, and waits if it is greater. Only the watermark releases edges, all of one time together, and an edge is late
    only if it is before the watermark, which never goes back. When it goes further by itself, the same holds:
    those cases move the watermark first.
 3. After a crash, records from the position to `next` are read again (`replay`). Edges up to W are dropped, with all letters:
@@ -23,7 +23,7 @@ epoch begins as the stream did, with no watermark. The argument holds in each ep
 5. At a reset nothing waits, so every partition's position is its `next`. A position committed later is not before that, so what
    is read again is all of the epoch of the commit, and a reset among it is one that ended nothing.
 6. The epoch is committed with the positions, so a reset that was committed is not read again, and one that was read again after
-   a crash finds the epoch that it names. Sent twice, the second names an epoch that is over, wherever it stands.
+   a crash finds the epoch that it names. Sent twice, the second names an epoch that is over, at any place in the log.
 7. Of positions that were committed by different transactions the greatest (epoch, watermark) holds: neither ever goes back.
 
 So times never go back within an epoch, and (epoch, time) never goes back at all. Ordinals and places count on.
@@ -100,7 +100,7 @@ class RejectedPart:
 
 @dataclass(slots=True)
 class Output(GoingOut[RejectedPart]):
-    """What goes out of a sequencer.
+    """The output of a sequencer.
 
     Attributes:
         raw_bytes: of the records read for it, as a measure of its size.
@@ -116,7 +116,7 @@ class Output(GoingOut[RejectedPart]):
 
 
 class FrozenSequencer(msgspec.Struct, frozen=True):
-    """All that a sequencer knows but the edges that wait, and traces.
+    """The state of a sequencer, without waiting edges and traces.
 
     Attributes:
         places: of each partition, the offset and the ordinal to read next.
@@ -162,7 +162,7 @@ class StreamSequencer:
         self._start(0)
 
     def _start(self, epoch: int) -> None:
-        """Know nothing of times."""
+        """Forget all times."""
         self._epoch = epoch
         self._sequencer = Sequencer(self._ordering.lateness, 2**62)
         self._bound: int | None = None
@@ -178,7 +178,7 @@ class StreamSequencer:
 
     @property
     def output(self) -> Output:
-        """What is to go out since the last `take`."""
+        """The output since the last `take`."""
         return self._output
 
     @property
@@ -198,7 +198,7 @@ class StreamSequencer:
 
     @property
     def stream_progress(self) -> StreamProgress:
-        """How the stream stands."""
+        """The progress of the stream."""
         lateness = self._ordering.lateness
         return StreamProgress(
             self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness, self._decoder.left_out
@@ -206,7 +206,7 @@ class StreamSequencer:
 
     @property
     def duplicates(self) -> Duplicates | None:
-        """What drops duplicates in this epoch."""
+        """The filter that drops duplicates in this epoch."""
         return self._duplicates
 
     @property
@@ -229,7 +229,7 @@ class StreamSequencer:
         return {number: place.next for number, place in self._partitions.items()}
 
     def restore(self, partition: int, found: Remembered | None) -> None:
-        """Know a partition as a commit left it; None if nothing of it was ever committed."""
+        """Set a partition to the state of a commit; None if nothing of it was ever committed."""
         if found is None:
             self._partitions[partition] = PartitionPosition(0, partition * ORDINALS_OF_A_PARTITION)
             return
@@ -307,7 +307,7 @@ class StreamSequencer:
             rejected += self._take(decoded, pieces, row, now)
             taken, row = taken + together, pieces[-1].end
         self._count(read, rejected)
-        # A record's letters stand together, with any records it was read with.
+        # A record's letters are together, with any records it was read with.
         self._output.rejected += sorted(rejected, key=lambda each: each.piece.record.offset)
 
     def look_around(self, as_of: float, *, at_end: bool) -> None:
@@ -348,7 +348,7 @@ class StreamSequencer:
         return self._partitions[partition].ordinal
 
     def freeze(self) -> FrozenSequencer:
-        """Return all that is known but the edges that wait, whose times are past the watermark."""
+        """Return the state without the waiting edges, whose times are past the watermark."""
         for place in self._partitions.values():
             place.forget(self.watermark)
         places = {str(number): (place.next, place.ordinal) for number, place in self._partitions.items()}
@@ -365,7 +365,7 @@ class StreamSequencer:
         )
 
     def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
-        """Become, from the start, who was frozen: as if there had been no break.
+        """Become, from the start, the sequencer that was frozen: as if there had been no break.
 
         `waiting` are the edges of all records with waiting edges, in the order of arrival.
         """
@@ -388,13 +388,13 @@ class StreamSequencer:
         return taken
 
     def _count(self, read: int, rejected: list[RejectedPart]) -> None:
-        """Count edges, with what became of them so far as it hangs on their times."""
+        """Count edges, and those that were rejected for their times."""
         codes = [each.refused.code for each in rejected]
         more = Counted(read, codes.count(ErrorCode.LATE), codes.count(ErrorCode.FUTURE))
         self._counted, self._recent = self._counted.plus(more), self._recent.recently(more)
 
     def _begin_epoch(self, now: float) -> None:
-        """Let all that waits go out, and forget all that is known of times."""
+        """Release all waiting edges, and forget all times."""
         if self._progress.newest is not None:
             self._release(self._sequencer.settle(self._progress.newest))
         self._output.stretches[-1].watermark = self.watermark
@@ -473,7 +473,7 @@ class StreamSequencer:
         return max((piece.newest for piece in pieces if piece.newest is not None), default=None)
 
     def _wait_again(self, edges: EdgeBatch) -> None:
-        """Let those wait that the last commit left waiting."""
+        """Let the edges wait that waited at the last commit."""
         waiting = edges if self._settled is None else edges.later_than(self._settled)
         if len(waiting):
             self._sequencer.push(waiting)

@@ -1,7 +1,7 @@
-"""Which edges of a stream belong to traces that are sampled, from when they are read until they have gone out.
+"""Tracks which edges of a stream belong to sampled traces, from their reading until they have gone out.
 
 Edges of one raw record have ordinals in a row, so a record is a range of ordinals, and a holder of a batch knows by its
-ordinals which of its edges are traced. Without traces that are sampled nothing is kept and nothing is asked.
+ordinals which of its edges are traced. Without sampled traces it keeps and computes nothing.
 Cost: O(edges of a batch) while there are some.
 """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Onward:
-    """What ordered records say of traces.
+    """Trace fields of ordered records.
 
     Attributes:
         traceparent: the span of the transaction; None where no edge of it is traced.
@@ -54,7 +54,7 @@ def _later(together: str, own: str) -> str:
 
 @contextmanager
 def sequencing(topic: str, stream: str, output: GoingOut[Any], traces: Traces) -> Iterator[Onward]:
-    """Make a span around a transaction, if edges that are traced go out by it: in the trace of the newest, linked to all.
+    """Make a span around a transaction, if traced edges go out by it: in the trace of the newest, linked to all.
 
     Args:
         topic: that they come from.

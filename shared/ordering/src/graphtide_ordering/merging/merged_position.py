@@ -19,7 +19,7 @@ _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class MergedPosition(msgspec.Struct, frozen=True):
-    """What stands beside the position of a source. The last three are of the merged stream, and the same in all of a commit.
+    """Fields kept beside the position of a source. The last three are of the merged stream, and the same in all of a commit.
 
     Attributes:
         rows: edges of the record at the position that have gone out.
@@ -50,10 +50,10 @@ class MergedPosition(msgspec.Struct, frozen=True):
 
 
 def merged_position(position: Position) -> MergedPosition:
-    """Return what was remembered with a position.
+    """Return the fields that were kept with a position.
 
     Raises:
-        FatalError: something else wrote it, or a newer version.
+        FatalError: another program wrote it, or a newer version.
     """
     try:
         found = msgspec.json.decode(position.metadata, type=MergedPosition)

@@ -1,7 +1,7 @@
-"""One of the streams that are merged: ordered records that were read and wait, and how far the stream is known to be.
+"""One source of a merge: its ordered records that wait, and its known progress.
 
-Records are decoded when their edges are next, so what waits is held as it came. The first of them stays until its last edge has
-gone: then its dead letters go out, and the position passes it, all in one commit.
+Records are decoded when their edges are next, so waiting records are held as they came. The first of them stays until its
+last edge has gone: then its dead letters go out, and the position passes it, all in one commit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = MARKS | {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op"}
 
 START: Final = Instant(0, MIN_EVENT_TIME)
-"""Before everything."""
+"""The instant before every other."""
 
 
 class RejectedRecord(NamedTuple):
@@ -50,7 +50,7 @@ class OrderedDecoder:
     """
 
     def __init__(self, streams: Sequence[StreamName], unit: TimeUnit) -> None:
-        """Know no attribute yet."""
+        """Start without attributes."""
         self.unit = unit
         self._symbols = Symbols()
         for stream in streams:
@@ -60,7 +60,7 @@ class OrderedDecoder:
         self._decoder = ArrowDecoder(self._symbols, [], {})
 
     def decode(self, body: bytes) -> tuple[EdgeBatch, list[Refused]]:
-        """Return the edges of a record, whose ordinals are their places in it, and those that are none.
+        """Return the edges of a record, whose ordinals are their places in it, and its invalid ones.
 
         Raises:
             UnreadableStreamError: it is not what an ordered record must be.

@@ -1,4 +1,4 @@
-"""One stream out of several that are in order each: their edges by (epoch, time, name of the stream), then as each has them.
+"""Merge several ordered streams into one, ordered by (epoch, time, name of the stream), then as in each stream.
 
 That order follows from the streams alone, not from the order of reading. An edge goes out when every other stream is known to
 be past it. A stream's progress is its next edge, or else the watermark of its last record, edge or heartbeat: what
@@ -47,7 +47,7 @@ MOST_WAITING_RECORDS: Final = 4_096
 
 @dataclass(slots=True)
 class Merged(GoingOut[RejectedRecord]):
-    """What goes out of a merger.
+    """The output of a merger.
 
     Attributes:
         traces: of its edges, whose ordinals are their places since the merger began, where there are some.
@@ -68,7 +68,7 @@ class StreamMerger:
         self._output = Merged()
 
     def restore(self, stream: StreamName, offset: int, found: MergedPosition) -> None:
-        """Know a stream as a commit left it."""
+        """Set a stream to the state of a commit."""
         self._sources[stream].start_at(offset, found.rows, found.instant)
         self.resume(Instant(*found.passed), found.ordered, found.numbered)
 
@@ -77,7 +77,7 @@ class StreamMerger:
         self._sources[stream].start_at(offset)
 
     def resume(self, passed: Instant, ordered: int, numbered: int) -> None:
-        """Know that at least so much of the merged stream went out."""
+        """Note that at least so much of the merged stream went out."""
         self._passed = max(self._passed, passed)
         self._ordered, self._numbered = max(self._ordered, ordered), max(self._numbered, numbered)
         self._epoch = self._passed.epoch
@@ -85,7 +85,7 @@ class StreamMerger:
 
     @property
     def output(self) -> Merged:
-        """What is to go out since the last `take_output`."""
+        """The output since the last `take_output`."""
         return self._output
 
     @property
@@ -137,7 +137,7 @@ class StreamMerger:
         self._output.records += 1
 
     def step(self) -> bool:
-        """Let edges go that may, up to the end of the first record at hand; return whether there were any."""
+        """Release the edges that may go out, up to the end of the first record at hand; return whether any did."""
         for source in self._sources.values():
             self._output.rejected += source.open(self._passed)
         epoch = min(source.reached.epoch for source in self._sources.values())
@@ -214,7 +214,7 @@ class StreamMerger:
             self._passed = max(self._passed, Instant(self._epoch, last))
 
     def _note_traces(self, sources: Sequence[SourceStream], ends: Sequence[int]) -> None:
-        """Note where edges that are traced stand among the merged ones, which are of these streams, each up to its end."""
+        """Note the places of traced edges among the merged ones, which are of these streams, each up to its end."""
         for source, end in zip(sources, ends, strict=True):
             for run in source.traced:
                 rows = range(max(run.first, source.place), min(run.first + run.rows, end))
@@ -232,7 +232,7 @@ class StreamMerger:
 
 
 def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield of rising places the first of those that follow one another, and how many they are."""
+    """Yield the runs of consecutive numbers in rising places: the first of each run, and its length."""
     begun = 0
     for row in range(1, len(places) + 1):
         if row == len(places) or places[row] != places[row - 1] + 1:
