@@ -1,4 +1,4 @@
-"""The description of an API as a page that a browser shows, made of the description alone: it loads nothing from anywhere."""
+"""The description of an API as a page for browsers, made of the description alone: it loads nothing else."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ _MODELS: Final[dict[type[Body], type[BaseModel]]] = {}
 
 
 def described_by(body: type[Body], model: type[BaseModel]) -> None:
-    """Describe a body by a model that is there already, since requests have it, too."""
+    """Describe a body by an existing model, since requests have it, too."""
     _MODELS[body] = model
 
 
 @cache
 def described(body: type[Body]) -> type[BaseModel]:
-    """Return the model of a body: its members in their order, each of them there, but for those that may be left out."""
+    """Return the model of a body: its members in their order, all required but those that may be left out."""
     if body in _MODELS:
         return _MODELS[body]
     hints = get_type_hints(body, include_extras=True)

@@ -48,7 +48,7 @@ class HealthSettings(BaseModel):
 
 
 class HealthPortError(FatalError):
-    """The port of health cannot be had."""
+    """The port of health cannot be opened."""
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def serving(settings: HealthSettings, alive: Look, ready: Look) -> Iterator[str 
     """Serve the routes while the block runs; gives their URL, None where they are not wanted.
 
     Raises:
-        HealthPortError: the port cannot be had.
+        HealthPortError: the port cannot be opened.
     """
     if not settings.enabled:
         yield None

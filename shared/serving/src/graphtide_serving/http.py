@@ -1,4 +1,4 @@
-"""What all HTTP services share: errors as problem documents (RFC 9457), routes of health and metrics, access.
+"""Shared code of HTTP services: errors as problem documents (RFC 9457), routes of health and metrics, access.
 
 A problem has `type`, `title`, `status`, `detail` and `code`, a short name for programs; some have more members.
 """
@@ -62,7 +62,7 @@ class ProblemDocument(BaseModel):
 
 
 def described(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says of problems, given what each status means; FastAPI takes any JSON here."""
+    """Return the description of problems for OpenAPI, given the meaning of each status; FastAPI takes any JSON here."""
     form: dict[str, Any] = {"model": ProblemDocument, "content": {PROBLEM_TYPE: {}}}
     return {status: {**form, "description": meaning} for status, meaning in problems.items()}
 
@@ -109,7 +109,7 @@ class ProblemError(GraphtideError):
 
 
 def problem_of(error: GraphtideError) -> ProblemError:
-    """Return what to answer where an error ended a request."""
+    """Return the answer to a request that an error ended."""
     match error:
         case ProblemError():
             return error
@@ -145,7 +145,7 @@ def answer_with_problems(app: FastAPI) -> None:
         detail = f"{where}: {first['msg']}"
         if first["type"] == "json_invalid":
             detail = f"the body is not JSON: {first['ctx']['error']}"
-        # What was given may hold what no text in UTF-8 can.
+        # The given value may hold characters that UTF-8 cannot.
         detail = detail.encode(errors="backslashreplace").decode()
         return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", detail).response()
 
@@ -173,10 +173,10 @@ def _allowed(request: Request) -> list[str]:
 
 
 def health_routes(alive: Look, ready: Look) -> APIRouter:
-    """Return `/livez`, `/readyz` and `/metrics`: 200 with what was looked at, 503 with what is wrong with it.
+    """Return `/livez`, `/readyz` and `/metrics`: 200 with what was checked, 503 with what is wrong with it.
 
-    They wait for no thread that requests wait for. `alive` must not block; `ready` may, and those who ask meanwhile get what it
-    finds.
+    They do not wait for the threads of other requests. `alive` must not block; `ready` may, and requests meanwhile share its
+    result.
     """
     router = APIRouter(include_in_schema=False)
     looking, counting = _Shared(lambda: list(ready())), _Shared(exposition)
@@ -197,7 +197,7 @@ def health_routes(alive: Look, ready: Look) -> APIRouter:
 
 
 class _Shared(Generic[_T]):
-    """Work in a thread of its own, done once for all who want it meanwhile; for one event loop at a time."""
+    """Work in a thread of its own, done once for all concurrent callers; for one event loop at a time."""
 
     def __init__(self, work: Callable[[], _T]) -> None:
         """Do this."""
@@ -206,7 +206,7 @@ class _Shared(Generic[_T]):
         self._under_way: asyncio.Future[_T] | None = None
 
     async def __call__(self) -> _T:
-        """Return what the work gives, if it is under way what it will give."""
+        """Return the result of the work; if it is under way, wait for that."""
         loop = asyncio.get_running_loop()
         now = self._under_way
         if now is None or now.done() or now.get_loop() is not loop:

@@ -34,7 +34,7 @@ _LOG = structlog.get_logger()
 _BEAT_SECONDS: Final = 5.0
 
 _GIVE_BACK_SECONDS: Final = 60.0
-"""How often memory that was freed goes back to the system: what patterns leave that have gone, say."""
+"""How often freed memory goes back to the system, such as that of deleted patterns."""
 
 
 class Worker(Protocol):
@@ -42,11 +42,11 @@ class Worker(Protocol):
 
     @property
     def name(self) -> str:
-        """What logs call it."""
+        """Its name in logs."""
         ...
 
     def open(self) -> None:
-        """Take what the work needs, going on from what was committed; called again after `close`."""
+        """Take what the work needs, and continue from the last commit; called again after `close`."""
         ...
 
     def step(self) -> None:
@@ -54,7 +54,7 @@ class Worker(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what `open` took, committing nothing; never fails, and may be called twice."""
+        """Release what `open` took, without a commit; never fails, and may be called twice."""
         ...
 
 
@@ -62,7 +62,7 @@ class Worker(Protocol):
 class Backoff:
     """How long to wait before work that failed is tried again.
 
-    A random time up to a bound, so that those who failed together do not come back together; the bound doubles with every
+    A random time up to a bound, so that workers that failed together do not come back together; the bound doubles with every
     failure in a row.
     """
 
@@ -130,7 +130,7 @@ def run(worker: Worker, stop: Event, patience: Patience | None = None, pulse: Pu
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """What ended a worker, and whether it had done rounds before."""
+    """The end of a worker, and whether it had done rounds before."""
 
     cause: BaseException
     did_rounds: bool
@@ -162,7 +162,7 @@ def _live(worker: Worker, stop: Event, heart: Pulse) -> _End | None:
 
 
 def _collect_failed() -> None:
-    """Free what the frames of an error held.
+    """Free the objects that the frames of an error hold.
 
     A frame that keeps the error it raises is a cycle, and everything in it stays until Python looks at its oldest generation,
     which a quiet process never does: clients of the log stayed with their threads, connections and buffers, ten file
@@ -172,7 +172,7 @@ def _collect_failed() -> None:
 
 
 def _close(worker: Worker) -> None:
-    """Close a worker; an error of that is logged and stops nothing."""
+    """Close a worker; an error of that is logged and ignored."""
     try:
         worker.close()
     except Exception as error:

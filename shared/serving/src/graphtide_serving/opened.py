@@ -1,4 +1,4 @@
-"""What workers hold while they are open: asked for by each round, given back at the end."""
+"""Resources of workers while they are open: each round asks for them, and the end closes them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _Held = TypeVar("_Held")
 
 
 class Closing(Protocol):
-    """What is given back by being closed."""
+    """A resource that is closed at the end."""
 
     def close(self) -> None:
-        """Give it back."""
+        """Close it."""
         ...
 
 
 def opened(held: _Held | None, worker: str) -> _Held:
-    """Return what a worker holds.
+    """Return the resources of a worker.
 
     Raises:
         TransientError: it is not open; its loop opens it again.
@@ -33,7 +33,7 @@ def opened(held: _Held | None, worker: str) -> _Held:
 
 
 def close_all(held: Iterable[Closing | None]) -> None:
-    """Close what is held, in this order."""
+    """Close the resources, in this order."""
     for each in held:
         if each is not None:
             each.close()

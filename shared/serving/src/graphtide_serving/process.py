@@ -33,16 +33,16 @@ class Workers:
         ]
 
     def start(self) -> None:
-        """Let them work."""
+        """Start them."""
         for thread in self._threads:
             thread.start()
 
     def alive(self) -> list[Finding]:
-        """Return of each worker whether it makes rounds."""
+        """Return whether each worker makes rounds."""
         return [pulse.alive() for pulse in self._pulses]
 
     def ready(self) -> list[Finding]:
-        """Return of each worker whether it is open."""
+        """Return whether each worker is open."""
         return [pulse.ready() for pulse in self._pulses]
 
     def end(self, timeout: float = 10.0) -> None:
@@ -61,7 +61,7 @@ def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], 
         ping: raises a `GraphtideError` while the log does not answer.
 
     Raises:
-        SystemExit: the port of health cannot be had.
+        SystemExit: the port of health cannot be opened.
     """
     running = Workers(workers, stuck_seconds=health.stuck_seconds)
     for number in (signal.SIGTERM, signal.SIGINT):

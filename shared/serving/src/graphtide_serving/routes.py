@@ -1,4 +1,4 @@
-"""Routes that take nothing they do not know: neither a query parameter nor a body that is written otherwise."""
+"""Routes that refuse what they do not know: unknown query parameters, and bodies of another form."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _AS_RETURNED: Final = Default(None)
 
 _MOST_BRACKETS: Final = 50_000
 _MOST_COMMAS: Final = 200_000
-"""Of a body, texts included: more values than any route takes would hold up the event loop while they are made."""
+"""Most values of a body, texts included: more than any route takes would hold up the event loop during decoding."""
 
 _UTF_8: Final = frozenset({"utf-8", "utf8", "us-ascii"})
 _MOST_SHOWN: Final = 100
 
 
 def operation_id(route: APIRoute) -> str:
-    """Return what generated clients call an operation: the name of its function, which no other route has and which stays."""
+    """Return the name of an operation for generated clients: that of its function, which is unique and stable."""
     return route.name
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses query parameters which it does not have, so that a misspelt one is not taken for none.
+    """A route that refuses unknown query parameters, so that a misspelt one is not ignored.
 
     It may return a body of `graphtide_wire.bodies`.
     """
@@ -61,7 +61,7 @@ class StrictRoute(APIRoute):
         super().__init__(path, endpoint, response_model=response_model, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
-        """Return what answers a request."""
+        """Return the handler of requests."""
         handle = super().get_route_handler()
         known = [each.alias for each in get_flat_params(self.dependant) if isinstance(each.field_info, Query)]
 
@@ -76,7 +76,7 @@ class JsonRoute(StrictRoute):
     """A route whose body is JSON as RFC 8259 has it: in UTF-8, no half of a surrogate pair, no NaN, not nested too deeply."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
-        """Return what answers a request."""
+        """Return the handler of requests."""
         handle = super().get_route_handler()
         takes_body = self.body_field is not None
 

@@ -1,4 +1,4 @@
-"""Serving an application over HTTP until a signal ends it; and it does end it."""
+"""Serves an application over HTTP until a signal ends it, without fail."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PortError(FatalError):
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; who connects waits until it is served. Port 0 takes a free one.
+    """Return a socket that listens; clients that connect wait until it is served. Port 0 takes a free one.
 
     Raises:
         PortError: another process has it, or this user may not open it.
@@ -55,14 +55,14 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        # What Python adds to it says the same again.
+        # Python's addition to it repeats the same.
         reason = os.strerror(error.errno) if error.errno is not None and error.errno > 0 else error.strerror
         message = f"port {port} of {host} cannot be listened to: {reason}"
         raise PortError(message) from error
 
 
 class _Server(uvicorn.Server):
-    """A server that a signal ends, even where a thread of its process never comes back."""
+    """A server that a signal ends, even if a thread of its process never returns."""
 
     def __init__(self, config: uvicorn.Config, end_seconds: float, on_started: Callable[[], None]) -> None:
         """End the process so many seconds after a signal at the latest; `on_started` is called when requests are answered."""
@@ -111,7 +111,7 @@ def run(
         on_started: called when requests are answered.
 
     Raises:
-        SystemExit: the port cannot be had, the application does not begin, or requests had no answer within their grace.
+        SystemExit: the port cannot be opened, the application does not begin, or requests had no answer within their grace.
     """
     try:
         own = bound or listening(host, port)
@@ -121,7 +121,7 @@ def run(
     with own:
         server.run([own])
     if server.force_exit or server.server_state.tasks:
-        # Requests under way were given up.
+        # Requests under way were dropped.
         sys.exit(128 + (server.ended_by or signal.SIGINT))
     if not server.started and server.ended_by is None:
         sys.exit(_NOT_STARTED)

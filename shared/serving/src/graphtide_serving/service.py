@@ -44,10 +44,10 @@ class ServiceSettings(BaseSettings):
 def run_service(
     name: str, settings: ServiceSettings, workers: Callable[[Log], Sequence[Worker]], profile: Profile = Profile.THROUGHPUT
 ) -> None:
-    """Run the workers of a service until a signal ends it; `name` is what Kafka and traces call it.
+    """Run the workers of a service until a signal ends it; `name` is its name in Kafka and traces.
 
     Raises:
-        SystemExit: the port of health cannot be had.
+        SystemExit: the port of health cannot be opened.
     """
     to_standard_error()
     set_up(name, settings.telemetry)

@@ -1,4 +1,4 @@
-"""Problems in the description of an API: written once, and referred to by every operation.
+"""Shared problems in the description of an API: written once, with a reference in every operation.
 
 An API answers all its operations with the same problems, a description for each status. FastAPI repeats them under each
 operation; here they move to `components.responses`, under the name of the API and the status.
@@ -33,7 +33,7 @@ def share_problems(app: FastAPI, api: str) -> None:
 
 
 def move_problems(description: dict[str, Any], api: str) -> None:
-    """Move the problems of all operations into the components; do nothing where they are there already.
+    """Move the problems of all operations into the components, unless they are there already.
 
     Raises:
         ValueError: two operations describe one status differently.

@@ -1,4 +1,4 @@
-"""What a signal does to a service that starts: nothing is under way yet, so it ends, and says nothing of where it was."""
+"""Signals while a service starts: it has no work yet, so it ends, without a traceback."""
 
 from __future__ import annotations
 

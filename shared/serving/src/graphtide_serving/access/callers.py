@@ -1,4 +1,4 @@
-"""Who may do what."""
+"""Callers and their scopes."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class Anyone:
     """An `Authentication` for development that lets everyone do everything."""
 
     def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:  # noqa: ARG002 - it asks for nothing
-        """Return someone who may do everything."""
+        """Return a caller who may do everything."""
         return Caller("anyone", frozenset({ADMIN}))

@@ -1,4 +1,4 @@
-"""What stands before the routes of a service: who may pass. It is asked before anything of a body is read."""
+"""Access to the routes of a service: it is checked before anything of a body is read."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ OPEN: Final = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json", "/doc
 """Paths that ask for no caller."""
 
 TICKETED: Final = ":stream"
-"""How paths end whose requests may show a ticket in their address: a browser sends no header of a page's choice for events."""
+"""Ends of paths that take a ticket in their address, since a page cannot set headers when it asks a browser for events."""
 
 _MOST_ASKING: Final = 8
-"""Threads that ask who calls: a provider of tokens that does not answer holds up no others."""
+"""Threads that authenticate callers: a provider of tokens that does not answer holds up no others."""
 
 _KEY = APIKeyHeader(name="X-API-Key", description="An API key.", auto_error=False)
 _BEARER = HTTPBearer(description="A token of the OpenID provider.", auto_error=False)
@@ -41,7 +41,7 @@ class Guard:
     """Knows callers, and lets none call too often; `requires` says what they may do."""
 
     def __init__(self, authentication: Authentication, rate: RateLimit, tickets: Tickets | None = None) -> None:
-        """Ask these who calls."""
+        """Authenticate callers by these."""
         self._authentication = authentication
         self._rate = rate
         self.tickets = tickets or Tickets(SystemClock())
@@ -70,7 +70,7 @@ class Guard:
 
     def requires(self, scope: str) -> Callable[..., object]:
         """Return the dependency of a route that needs a scope."""
-        # Of these two the description of the API is made, with the scope; who calls is known before.
+        # The description of the API is made from these two, with the scope; the caller is known before.
         shows_key, shows_token = Security(_KEY, scopes=[scope]), Security(_BEARER, scopes=[scope])
 
         async def check(

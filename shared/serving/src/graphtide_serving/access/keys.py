@@ -22,11 +22,11 @@ class ApiKeys:
     """An `Authentication` by the header X-API-Key."""
 
     def __init__(self, known: Iterable[tuple[str, Caller]]) -> None:
-        """Know callers by the hashes of their keys, as `hashed` gives them."""
+        """Take callers by the hashes of their keys, as `hashed` gives them."""
         self._known = [(hash.lower().encode(), caller) for hash, caller in known]
 
     def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:  # noqa: ARG002 - tokens are another's
-        """Return whose key it is. Complexity: O(keys), as long for a wrong key as for a right one."""
+        """Return the caller with this key. Complexity: O(keys), as long for a wrong key as for a right one."""
         if api_key is None:
             return None
         given = hashed(api_key).encode()

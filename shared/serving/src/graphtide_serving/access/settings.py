@@ -1,4 +1,4 @@
-"""What an operator says of a service over HTTP, as of who may call; each service adds its own prefix of variables."""
+"""Settings of access to a service over HTTP; each service adds its own prefix of variables."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class AccessSettings(BaseSettings):
     stuck_seconds: float = Field(default=STUCK_SECONDS, gt=0)
 
     def protection(self, most_held_bytes: int) -> Protection:
-        """Return what stands before an application that holds at most so many bytes of a body at once.
+        """Return the protection of an application that holds at most so many bytes of a body at once.
 
         Raises:
             FatalError: as `authentication`.
@@ -93,7 +93,7 @@ class AccessSettings(BaseSettings):
         return Protection(guard, Hosts(self.hosts, self.cors_origins), self.most_bytes_in_flight, most_held_bytes)
 
     def authentication(self) -> Authentication:
-        """Return what identifies callers.
+        """Return the authentication of callers.
 
         Raises:
             FatalError: no caller has access, or a key has an unknown scope.

@@ -1,4 +1,4 @@
-"""Several ways to show who one is."""
+"""Several ways of authentication."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tickets: what a browser shows in an address where it cannot send a header, as for events.
+"""Tickets: a browser shows them in an address when it cannot send a header, as for events.
 
 A ticket is made for a caller who showed a key or a token, grants nothing but reading matches, and is over soon: an address ends
 up in histories and in logs. Any process with the same secret takes it.
@@ -41,7 +41,7 @@ class Tickets:
         return jwt.encode(claims, self._secret, _ALGORITHM), end
 
     def caller(self, ticket: str) -> Caller | None:
-        """Return for whom a ticket was made; None if it is none, or is over."""
+        """Return the caller that a ticket was made for; None if it is not a ticket, or is over."""
         try:
             claims = jwt.decode(
                 ticket,

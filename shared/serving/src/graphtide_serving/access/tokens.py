@@ -27,7 +27,7 @@ class Tokens:
         issuer: who must have issued them.
         audience: whom they must be for.
         keys: gives the public key that a token names, from the provider.
-        claim: where scopes stand: a text with spaces, or a list.
+        claim: the claim with the scopes: a text with spaces, or a list.
     """
 
     issuer: str
@@ -37,7 +37,7 @@ class Tokens:
     _required: tuple[str, ...] = field(default=("exp", "iss", "aud", "sub"), init=False)
 
     def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:  # noqa: ARG002 - keys are another's
-        """Return whom the token is about.
+        """Return the caller that the token names.
 
         Raises:
             TransientError: the provider does not give its keys.

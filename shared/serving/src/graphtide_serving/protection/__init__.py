@@ -1,1 +1,1 @@
-"""What stands between the network and the routes of every service: connections, names, callers, bodies."""
+"""Protection of every service's routes from the network: connections, names, callers, bodies."""

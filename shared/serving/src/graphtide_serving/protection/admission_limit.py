@@ -1,6 +1,6 @@
-"""Memory for what requests carry: a bound for all of them together, and a smaller one for each caller.
+"""Memory for bodies of requests: a bound for all of them together, and a smaller one for each caller.
 
-Room is taken for bytes that are there, never for bytes that are announced, so silence takes none.
+Room is taken for bytes that have come, never for bytes that are announced, so silence takes none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class AdmissionLimit:
 
     @contextmanager
     def held(self, caller: str, most_bytes: int) -> Iterator[Held]:
-        """Give what a request of a caller holds, at most so many bytes however many go through it, until the block ends."""
+        """Give the hold of a caller's request on the room, of at most so many bytes at once, until the block ends."""
         held = Held(self, caller, most_bytes)
         try:
             yield held
@@ -73,14 +73,14 @@ class AdmissionLimit:
 
 
 class Held:
-    """What one request holds of a room.
+    """The bytes of a room that one request holds.
 
     Attributes:
         size: in bytes.
     """
 
     def __init__(self, admission_limit: AdmissionLimit, caller: str, most_bytes: int) -> None:
-        """Hold nothing yet."""
+        """Start without bytes."""
         self.size = 0
         self._room = admission_limit
         self._caller = caller

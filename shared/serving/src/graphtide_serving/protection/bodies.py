@@ -33,9 +33,9 @@ class Pace:
 
 
 class BoundedBodies:
-    """An application that reads bodies within bounds: its `receive` raises the `ProblemError` of what goes past them.
+    """An application that reads bodies within bounds: its `receive` raises a `ProblemError` past them.
 
-    It finds what the request holds of the room by `held_by`, and may give back sooner what it does not hold any more.
+    It finds the request's part of the room by `held_by`, and may release sooner what it does not hold any more.
     """
 
     def __init__(self, app: ASGIApp, admission_limit: AdmissionLimit, most_held_bytes: int, pace: Pace) -> None:
@@ -58,7 +58,7 @@ class BoundedBodies:
 
 
 class _Body:
-    """One body on its way in; when it is there, or its answer begins, nothing is bounded any more."""
+    """One body that comes in; bounds hold until it is complete, or its answer begins."""
 
     def __init__(self, receive: Receive, send: Send, held: Held, pace: Pace) -> None:
         self._receive = receive
@@ -95,7 +95,7 @@ class _Body:
 
 
 class WholeBodies:
-    """An application that gets each body as a whole, and no body that is larger than it takes."""
+    """An application that gets each body as a whole, and none above its bound."""
 
     def __init__(self, app: ASGIApp, most_bytes: int) -> None:
         """Take bodies up to a size."""
@@ -147,7 +147,7 @@ class WholeBodies:
 
 
 def held_by(scope: Scope) -> Held:
-    """Return what a request holds of the room that its body takes."""
+    """Return a request's part of the room for bodies."""
     held: Held = scope["state"]["held"]
     return held
 

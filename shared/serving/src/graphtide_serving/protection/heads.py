@@ -1,4 +1,4 @@
-"""HEAD wherever GET is: the answer is that of GET without its body, so a route need not know of it."""
+"""HEAD for every route with GET: the answer is that of GET without its body, so routes need no code for it."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A web page may let a browser send requests to any address, and by DNS rebinding it may call that address by a name of its own,
 so that the browser takes it for the page's own site. So a request has to name this service: by an address, by a name that
 other sites cannot make lead here, or by one that is configured. And if a browser names the site of the page, that has to be
-this one. Programs that are not browsers say nothing of that, and pass.
+this one. Programs that are not browsers name no site, and pass.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOT_PUBLIC: Final = (".localhost", ".svc", ".cluster.local")
 """Ends of names that only this machine or its cluster gives out."""
 
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
-"""What `Sec-Fetch-Site` says of requests of this service's own pages, and of those that a user typed in."""
+"""Values of `Sec-Fetch-Site` for requests of this service's own pages, and for addresses that a user typed in."""
 
 _OWN_PORTS: Final = {"http": 80, "https": 443}
 _DEFAULT_PORTS: Final = frozenset(_OWN_PORTS.values())
@@ -100,7 +100,7 @@ def checked_origin(origin: str) -> str:
     """Return an origin as browsers write it: scheme and host in lower case, a port that is not the scheme's own.
 
     Raises:
-        ValueError: it is none, or `*`: pages of any site would call in the name of their visitors.
+        ValueError: it is not an origin, or it is `*`: pages of any site would call in the name of their visitors.
     """
     parts = urlsplit(origin)
     scheme = parts.scheme.lower()

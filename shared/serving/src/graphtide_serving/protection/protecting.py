@@ -28,18 +28,18 @@ _ASKED_HEADERS: Final = (
     "Traceparent",
     "X-API-Key",
 )
-"""What a page of another site may send."""
+"""Headers that a page of another site may send."""
 
 _EXPOSED_HEADERS: Final = ("Accept", "Allow", "ETag", "Location", "Retry-After", "WWW-Authenticate")
-"""What it may read beside what every page may."""
+"""Headers that it may read beside those that every page may."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What stands before an application.
+    """The protection of an application.
 
     Attributes:
-        guard: says who may pass.
+        guard: authenticates callers.
         hosts: names of the service.
         most_bytes: of bodies, held at once; a caller may hold half of them.
         most_held_bytes: of one body, held at once.
@@ -54,7 +54,7 @@ class Protection:
 
 
 def allow_origins(app: FastAPI, hosts: Hosts) -> None:
-    """Let browsers give what the application answers to the pages of other sites that may call it (CORS)."""
+    """Let browsers give answers of the application to pages of other sites that may call it (CORS)."""
     if hosts.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -66,7 +66,7 @@ def allow_origins(app: FastAPI, hosts: Hosts) -> None:
 
 
 def protect(app: FastAPI, protection: Protection) -> AdmissionLimit:
-    """Put the protection before an application; what was put there before is inside. Gives the room of its bodies."""
+    """Put the protection before an application, outside of earlier middleware. Return the room of its bodies."""
     admission_limit = AdmissionLimit(protection.most_bytes, protection.most_bytes // 2)
     app.add_middleware(
         BoundedBodies, admission_limit=admission_limit, most_held_bytes=protection.most_held_bytes, pace=protection.pace
