@@ -124,7 +124,7 @@ REQUESTS_REFUSED = Alert(
     10,
     f"rate({_series(metrics.REFUSED_REQUESTS)}{{%HERE%}}[10m]) > 0",
     (metrics.REFUSED_REQUESTS,),
-    "ingestion refused requests, for it held all that it may",
+    "ingestion refused requests, since it held all that it may",
     "{{ $labels.pod }} takes less than senders have",
     'Senders are asked to retry: {{ $value | printf "%.2f" }} requests a second.',
 )

@@ -1,4 +1,4 @@
-"""Names of log events. Messages are constant; what differs stands in fields (`attributes`)."""
+"""Names of log events. Messages are constant; what differs is in fields (`attributes`)."""
 
 from __future__ import annotations
 

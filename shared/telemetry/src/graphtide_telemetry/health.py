@@ -1,7 +1,7 @@
 """Whether a process lives and can do its work.
 
-It lives while every loop of it makes rounds: one that has not for long hangs, and only a new process helps. It is ready when
-every worker is open, so that it has its state, and the log answers. What fails in passing makes it unready, never dead.
+It lives while every loop of it makes rounds: a loop without rounds for long hangs, and only a new process helps. It is ready
+when every worker is open, so that it has its state, and the log answers. A passing failure makes it unready, never dead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STUCK_SECONDS: Final = 120.0
 
 
 class Finding(NamedTuple):
-    """What was looked at, and what is wrong with it; None if nothing is.
+    """The result of a check: what was checked, and what is wrong with it; None if nothing is.
 
     A `note` is for people: something is odd, and a new process or fewer requests would not help.
     """
@@ -31,7 +31,7 @@ class Finding(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Return what is found, in words."""
+        """Return the finding, in words."""
         return self.wrong or ("ok" if self.note is None else f"ok, but {self.note}")
 
 
@@ -70,7 +70,7 @@ class Pulse:
         self._note = note
 
     def end(self, reason: str) -> None:
-        """Note that the loop has ended; it is missed by readiness alone, because who ended it knows what to do."""
+        """Note that the loop has ended; only readiness reports it, since its owner ended it."""
         self._ended = reason
 
     def alive(self) -> Finding:
@@ -92,14 +92,14 @@ class Pulse:
 
 
 Look = Callable[[], Iterable[Finding]]
-"""Looks at a process now; may block for as long as the log takes to answer."""
+"""Checks a process now; may block for as long as the log takes to answer."""
 
 CURRENT: ContextVar[Pulse | None] = ContextVar("pulse", default=None)
 """The pulse of the worker at work in this thread."""
 
 
 def beat() -> None:
-    """Note that the worker of this thread gets on; for work within a round that may take long, as reading a window again."""
+    """Note that the worker of this thread makes progress; for long work within a round, such as reading a window again."""
     pulse = CURRENT.get()
     if pulse is not None:
         pulse.beat()
@@ -113,7 +113,7 @@ def note(text: str | None) -> None:
 
 
 def checked(name: str, check: Callable[[], None]) -> Finding:
-    """Return what a check finds: nothing, or the `GraphtideError` that it raises."""
+    """Return the finding of a check: None, or the `GraphtideError` that it raises."""
     try:
         check()
     except GraphtideError as error:

@@ -50,7 +50,7 @@ def record(metric: Metric, value: float, attributes: Attributes | None = None) -
 
 @contextmanager
 def timed(metric: Metric, attributes: Attributes) -> Iterator[None]:
-    """Record how long the block takes, and the class of what ended it if that was an error."""
+    """Record how long the block takes, and the class of the error that ended it, if any."""
     begun = time.perf_counter()
     try:
         yield

@@ -1,6 +1,6 @@
-"""How logs look: one JSON object a line for machines, columns for people; always on standard error, which is not for data.
+"""The form of logs: one JSON object a line for machines, columns for people; always on standard error, which is not for data.
 
-Inside a span an event says which. Where a logger provider is set up, events go out as logs of OpenTelemetry, too.
+Inside a span an event has its id. Where a logger provider is set up, events go out as logs of OpenTelemetry, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OWN: Final = frozenset({"event", "level", "timestamp"})
 
 
 def to_standard_error(*, least: int = logging.INFO) -> None:
-    """Let every log of this process go to standard error, from a level of `logging` on; called once, by who starts it."""
+    """Let every log of this process go to standard error, from a level of `logging` on; called once, at its start."""
     for_people = sys.stderr.isatty()
     structlog.configure(
         processors=[

@@ -1,6 +1,6 @@
-"""What a name in the registry is: text that knows what it stands for.
+"""Names of the registry: text with its meaning.
 
-A name is used where text is wanted, so nothing can be said under a name that is not in the registry.
+A name is used where text is wanted, so everything that is reported has a name of the registry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Entry = TypeVar("Entry")
 
 
 class Name(str):
-    """A name, and what it stands for."""
+    """A name, and its meaning."""
 
     __slots__ = ("meaning",)
     meaning: str
@@ -53,7 +53,7 @@ class Metric:
     Attributes:
         name: as OpenTelemetry has it.
         kind: how it is counted.
-        unit: in UCUM; what is counted stands in braces.
+        unit: in UCUM; what is counted is in braces.
         meaning: in one sentence.
         attributes: its values differ by them; each has few values.
         bounds: of a histogram, in its unit.

@@ -1,4 +1,4 @@
-"""What an operator says of telemetry beside the `OTEL_*` variables, which hold as OpenTelemetry defines them."""
+"""Settings of telemetry beside the `OTEL_*` variables, which hold as OpenTelemetry defines them."""
 
 from __future__ import annotations
 

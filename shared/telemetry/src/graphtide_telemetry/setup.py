@@ -46,7 +46,7 @@ def set_up(service: str, settings: TelemetrySettings) -> None:
 
     Args:
         service: name of the process, `graphtide-planner`; `OTEL_SERVICE_NAME` takes its place.
-        settings: what is ours to say.
+        settings: those of our own.
     """
     if _DONE.is_set() or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def tables() -> dict[str, str]:
-    """Return every table by the marker that stands before it in the page."""
+    """Return every table by the marker before it in the page."""
     return {
         "spans": _table(
             ("span", "kind", "meaning", "attributes"),

@@ -33,7 +33,7 @@ KINDS: Final = {
 
 
 def context_of(traceparent: str | None) -> SpanContext | None:
-    """Return what a header names; None where it is damaged, or is none."""
+    """Return the span that a header names; None if it is damaged or missing."""
     found = TRACEPARENT_FORM.fullmatch(traceparent) if traceparent is not None else None
     if found is None:
         return None
@@ -70,7 +70,7 @@ def span(
     Args:
         name: its name's beginning.
         target: the rest.
-        attributes: what is known at the start.
+        attributes: those that are known at the start.
         parent: a span from elsewhere; None is the current one.
         links: spans that it follows from, too.
     """
