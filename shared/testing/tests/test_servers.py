@@ -37,6 +37,8 @@ def test_kafka_that_lost_its_disk_comes_back_empty_as_the_same_cluster_at_the_sa
     address = kafka_to_crash.bootstrap
     client = AdminClient({"bootstrap.servers": address})
     client.create_topics([NewTopic("lost", 1, 1)])["lost"].result(20)
+    # A topic that was just made is not in the broker's metadata for a moment.
+    wait_until(lambda: "lost" in client.list_topics(timeout=20).topics, 60)
     before = client.list_topics(timeout=20)
     kafka_to_crash.kill()
     kafka_to_crash.forget()

@@ -1,7 +1,7 @@
 """Accounting for matches: what a pattern's user asked for, held against what consumers got.
 
-A pattern under account is such that every ordered record completes exactly one match of it, so that a match stands for the
-offset of the record that completed it. These rules hold for one name, after any moves of its plans and any kills:
+Of a pattern under account, every ordered record completes exactly one match, so a match shows the offset of the record that
+completed it. These rules hold for one name, after any moves of its plans and any kills:
 
 1. No version reports an offset twice, and no two versions report the same one.
 2. Later offsets are reported by the same version or a later one, and none by a version before its start.

@@ -1,4 +1,4 @@
-"""The Helm chart as it is rendered: manifests by kind and name, and what is said of values that are refused."""
+"""The Helm chart as it is rendered: manifests by kind and name, and the messages about refused values."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ STAND_INS: Final[dict[str, Callable[[], Iterator[Row]]]] = {
     "iot23_34_1.csv.gz": flows,
     "mathoverflow.csv.gz": questions,
 }
-"""What stands in for a stream, by the name of its file."""
+"""Stand-ins of streams, by the names of their files."""
 
 
 def _write(path: Path, rows: Iterator[Row]) -> None:

@@ -302,7 +302,7 @@ def _comparable(found: Found) -> str:
 
 
 def _occurrence(line: bytes) -> str:
-    """Return what was reported of an event pattern; of a count not which match stands for all."""
+    """Return what was reported of an event pattern; for a count, without the match that it shows."""
     record = json.loads(line)
     events = {name: (ids,) if isinstance(ids, str) else tuple(ids) for name, ids in record["events"].items()}
     is_counted = "count" in record

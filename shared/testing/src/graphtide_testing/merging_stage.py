@@ -157,7 +157,7 @@ class Stage:
         return MergingWorker(mortal, TOPICS, self.stream, self.clock, options)
 
     def run(self, rounds: int = 12) -> Stage:
-        """Do rounds; who is killed is replaced by another, as long as the next fuse. Time passes: positions are committed."""
+        """Do rounds; another replaces a killed merger, with the next fuse. Time passes: positions are committed."""
         left = rounds
         while left:
             try:

@@ -1,4 +1,4 @@
-"""A stream, who puts it in order, and what tests do to both."""
+"""A stream, the sequencer that puts it in order, and what tests do to both."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Stage:
         self.write(registering(TOPICS, registration(text, self.clock.now())))
 
     def run(self, rounds: int = 12) -> Stage:
-        """Do rounds; who is killed is replaced by another; who cannot open tries again, some times."""
+        """Do rounds; a killed sequencer is replaced by another; one that cannot open tries again, some times."""
         left, attempts = rounds, 0
         while left:
             try:
@@ -121,7 +121,7 @@ class Stage:
         self.worker, self.is_open = self.new_worker(), False
 
     def fall_silent(self) -> Stage:
-        """Let everything be read, and then nothing come; twice, because who is killed meanwhile waits anew."""
+        """Let everything be read, and then nothing come; twice, since a sequencer that is killed meanwhile waits anew."""
         for _ in range(2):
             self.run()
             self.clock.sleep(IDLE + 1)

@@ -35,7 +35,7 @@ class SlowClients:
     Attributes:
         urls: of the services.
         key: of a caller of theirs.
-        rng: decides who is called, and how badly.
+        rng: decides which service is called, and how badly.
     """
 
     urls: list[str]

@@ -1,6 +1,6 @@
 """Pods as processes: each container is a command in its image's tree, with variables, files, user and network of its manifest.
 
-Containers that end are started again as `restartPolicy` says, probes decide who is ready and who is started again, and a pod
+Containers that end are started again as `restartPolicy` says. Probes decide which are ready and which are started again. A pod
 that is stopped has its `preStop` and its grace, which may be lengthened: a machine that runs all pods of a cluster at once
 is slower than their nodes. What resources a container has is not bounded; what a NetworkPolicy says is not enforced.
 """
@@ -55,7 +55,7 @@ class Kubelet:
         Args:
             manifests: of the release.
             folder: where volumes and outputs go.
-            images: by what stands before `:` or `@` of their names.
+            images: by the part of their names before `:` or `@`.
             hosts: addresses of what is outside of the cluster, by name.
             sources: folder of this machine that programs of images are run from, seen at its own place; None is none.
             patience: how many times as long as its manifest says a pod may take to end.

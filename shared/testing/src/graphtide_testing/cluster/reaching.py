@@ -47,7 +47,7 @@ def reached(pods: Sequence[dict[str, Any]], policies: Sequence[dict[str, Any]]) 
 
 
 def main() -> None:
-    """Make the namespaces, let everybody call everybody, and say who was reached."""
+    """Make the namespaces, let every pod call every other, and return the calls that connected."""
     given = json.load(sys.stdin)
     network = Network()
     pods = [Pod(address=network.join(each["name"]), **each) for each in given["pods"]]

@@ -74,5 +74,5 @@ class Running:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no container of it runs, nor is going to run again."""
+        """Whether no container of it runs or will run again."""
         return all(each.process is None and not each.again_at for each in self.containers)

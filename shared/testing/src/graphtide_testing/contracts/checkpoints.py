@@ -26,7 +26,7 @@ class CheckpointContract:
         return uuid.uuid4().hex
 
     def test_there_is_none_before_the_first(self, store: CheckpointStore, key: str) -> None:
-        """Nor are there segments, but asking for none gives none."""
+        """It has no segments either, but asking for none gives none."""
         assert store.manifest(key) is None
         assert store.segments(key, ["a"]) is None
         assert store.segments(key, []) == []
@@ -57,7 +57,7 @@ class CheckpointContract:
         assert store.segments(key, ["a"]) == [b"2"]
 
     def test_what_expired_is_gone_and_others_are_not(self, store: CheckpointStore, key: str) -> None:
-        """Nor is there an error where there is nothing, or for the second time."""
+        """Expiring nothing is not an error, nor is expiring twice."""
         store.save(key, b"1", {"a": b"1"}, [])
         store.save(f"{key}2", b"2", {"a": b"2"}, [])
         store.expire(key, 0)

@@ -299,4 +299,4 @@ class TransactionContract(LogFixtures):
         assert values(read(reader, 1)) == [b"again"]
 
     def settle(self, transactor: LogTransactor) -> None:
-        """Return when what was written in the open transaction stands in the log; a log without buffers has it there."""
+        """Return when the log has the records of the open transaction; a log without buffers has them at once."""

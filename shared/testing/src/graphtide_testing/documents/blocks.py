@@ -107,7 +107,7 @@ def links_of(page: Path) -> list[Link]:
 
 
 def codes_of(page: Path) -> list[str]:
-    """Return what stands in single backticks, each on one line."""
+    """Return the texts in single backticks, each on one line."""
     text = _BLOCK.sub("", page.read_text("utf-8"))
     return [" ".join(each.split()) for paragraph in text.split("\n\n") for each in _CODE.findall(paragraph)]
 

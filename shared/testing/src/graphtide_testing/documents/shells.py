@@ -1,4 +1,4 @@
-"""Blocks of a shell, run as a reader would who stands in a folder.
+"""Blocks of a shell, run as a reader would in a folder.
 
 Each block is a shell of its own, which ends at the first command that fails. What it left running ends with it.
 """

@@ -38,7 +38,7 @@ class Image:
         environment: variables of its programs.
         folder: where they begin.
         user: who runs them, as `UID:GID`.
-        entrypoint: what every command stands behind.
+        entrypoint: words before every command.
         command: what runs if nothing else is said.
         labels: its metadata.
     """
@@ -78,7 +78,7 @@ class Builder:
             context: what `COPY` takes.
             folder: where layers go.
             arguments: values of `ARG`.
-            bases: stand-ins of images by what stands before the `:` of their names.
+            bases: stand-ins of images by the part of their names before `:`.
             given: stages that are not built, but given.
             caches: where caches of `RUN` outlive it.
             hidden: folders of this machine that steps see empty.

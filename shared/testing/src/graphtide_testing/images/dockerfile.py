@@ -29,7 +29,7 @@ class Instruction:
         line: 1-based, where it begins.
         keyword: one of `KNOWN`.
         flags: names and values, in their order.
-        text: what stands behind the flags, on one line.
+        text: the rest after the flags, on one line.
     """
 
     line: int
@@ -86,7 +86,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Dockerfile:
-    """A whole file: arguments that stand before all stages, with their defaults, and the stages in their order."""
+    """A whole file: arguments before all stages, with their defaults, and the stages in their order."""
 
     arguments: Mapping[str, str | None]
     stages: Mapping[str, Stage]

@@ -1,6 +1,6 @@
 """`python -m graphtide_testing.servers up|down|status|prepare`: Kafka and Redis for development.
 
-Their data stands in a temporary folder that `down` deletes; where that is, is kept in the repository's cache.
+Their data is in a temporary folder that `down` deletes; the repository's cache has its path.
 """
 
 from __future__ import annotations

@@ -48,5 +48,5 @@ def access_rules(manifest: Path, user: str) -> list[AccessRule]:
 
 
 def _operation(name: str) -> AclOperation:
-    """Return the operation that Strimzi calls so, such as `DescribeConfigs`."""
+    """Return the operation of Strimzi's name, such as `DescribeConfigs`."""
     return AclOperation[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()]

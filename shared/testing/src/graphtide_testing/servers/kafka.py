@@ -225,7 +225,7 @@ class KafkaServer:
 
 
 class KafkaBrokers(KafkaServer):
-    """A Kafka of several brokers, whose topics have a replica on each: what is said of a server is said of all of them.
+    """A Kafka of several brokers, whose topics have a replica on each: methods of a server act on all of them.
 
     Attributes:
         brokers: all of them; each can crash, lose its disk and come back by itself.

@@ -135,7 +135,7 @@ class Process:
         if pid is None:
             message = f"{self._name} does not run"
             raise ServerError(message)
-        # The name, in brackets, may hold spaces; what counts stands behind it.
+        # The name, in brackets, may hold spaces; what counts follows it.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         ticks = int(fields[11]) + int(fields[12])
         return Usage(ticks / os.sysconf("SC_CLK_TCK"), int(fields[21]) * os.sysconf("SC_PAGE_SIZE"))

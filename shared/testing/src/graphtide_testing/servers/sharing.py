@@ -1,6 +1,6 @@
 """One server for all workers of a test run: the first that needs it starts it, the last that leaves ends it.
 
-Workers are processes, so a lock and a count in the server's folder say who is first and who is last. A worker that is killed
+Workers are processes, so a lock and a count in the server's folder show the first and the last. A worker that is killed
 never leaves; then the server ends with the run (`graphtide_testing.orphans`).
 """
 
