@@ -67,7 +67,7 @@ AFTER_SECONDS = 14.0
 
 @dataclass
 class Recorder:
-    """What was decided, as it was decided."""
+    """Records each decision when it is made."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
     first: float = 0.0
