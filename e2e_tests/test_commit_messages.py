@@ -14,7 +14,7 @@ ROOT: Final = Path(__file__).parents[1]
 GOOD: Final = "matcher: plans read their past first\n\nA plan that was added early missed 25 matches.\n"
 
 
-def checked(message: str, folder: Path) -> tuple[int, list[str]]:
+def check(message: str, folder: Path) -> tuple[int, list[str]]:
     """Run the hook as pre-commit does; return its status and its lines."""
     (command,) = (hook["entry"] for hook in hooks() if hook["stages"] == ["commit-msg"])
     file = folder / "COMMIT_EDITMSG"
@@ -41,7 +41,7 @@ def hooks() -> list[dict[str, Any]]:
     ],
 )
 def test_a_message_with_scope_and_reason_passes(message: str, tmp_path: Path) -> None:
-    assert checked(message, tmp_path) == (0, [])
+    assert check(message, tmp_path) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_a_message_with_scope_and_reason_passes(message: str, tmp_path: Path) ->
     ],
 )
 def test_a_message_of_another_form_is_refused_with_its_fault(message: str, fault: str, tmp_path: Path) -> None:
-    status, (said,) = checked(message, tmp_path)
+    status, (said,) = check(message, tmp_path)
     assert status == 1
     assert said.startswith(f"commit message: {fault}")
 
 
 def test_a_message_with_nothing_in_it_has_both_faults(tmp_path: Path) -> None:
-    status, said = checked("\n# Please enter the commit message.\n", tmp_path)
+    status, said = check("\n# Please enter the commit message.\n", tmp_path)
     assert (status, len(said)) == (1, 2)

@@ -25,7 +25,7 @@ from graphtide_planner.settings import PlannerSettings
 from graphtide_serving.process import Workers
 from graphtide_statistics.bootstrap import counter
 from graphtide_statistics.settings import StatisticsSettings
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 from graphtide_testing.watched import WatchedLog
 from graphtide_wire import ordered, ordered_body
@@ -123,7 +123,7 @@ def deployment(log: Log, checkpoints: Callable[[str], CheckpointStore]) -> Itera
     )
     workers.start()
     api = AdminApiSettings(prefix=prefix, insecure=True, requests_per_second=10_000, burst=10_000)
-    with served(admin_api(api, log)) as url:
+    with serve(admin_api(api, log)) as url:
         found = Deployment(log, prefix, watched.read, url)
         found.until(lambda: found.http.get("/readyz").status_code == 200)
         yield found

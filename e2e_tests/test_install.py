@@ -80,16 +80,16 @@ class Installed:
 def base(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """Return an environment with the wheels alone."""
     subprocess.run(["make", "--silent", "wheels"], cwd=ROOT, check=True, timeout=1_500)
-    return installed(tmp_path_factory.mktemp("base"))
+    return install(tmp_path_factory.mktemp("base"))
 
 
 @pytest.fixture(scope="module")
 def with_services(base: Installed, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """Return an environment with the extras of the services and of Spark, too."""
-    return installed(tmp_path_factory.mktemp("services"), "[server,spark]")
+    return install(tmp_path_factory.mktemp("services"), "[server,spark]")
 
 
-def installed(folder: Path, extra: str = "") -> Installed:
+def install(folder: Path, extra: str = "") -> Installed:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "prefix"], check=True)
     made = Installed(folder / "prefix", folder)
     made.install(extra)
@@ -156,7 +156,7 @@ def test_a_missing_extra_is_one_line_that_installs_it(
 
 @pytest.mark.usefixtures("base")
 def test_the_extra_of_the_benchmarks_brings_them(tmp_path: Path) -> None:
-    measured = installed(tmp_path, "[bench]").run("bench", "from-scratch", "--edges", 150, "--size", 3, "--repeats", 1)
+    measured = install(tmp_path, "[bench]").run("bench", "from-scratch", "--edges", 150, "--size", 3, "--repeats", 1)
     assert measured.returncode == 0, measured.stderr
     assert "2 patterns, the same sets by match id as VF2 anew" in measured.stdout
 

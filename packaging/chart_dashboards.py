@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from graphtide_telemetry import metrics
-from graphtide_telemetry.exposed import exposed, label
+from graphtide_telemetry.exposed import label, list_series
 from graphtide_telemetry.names import Kind, Metric, entries
 
 FILE: Final = Path(__file__).parents[1] / "charts" / "graphtide" / "dashboards" / "graphtide.json"
@@ -94,7 +94,7 @@ def _targets(metric: Metric) -> list[tuple[str, str]]:
     """Return expressions with the names of their series: rates of counters, two quantiles of histograms, the most of gauges."""
     labels = ["service", *(label(attribute) for attribute in metric.attributes)]
     legend = " ".join(f"{{{{{each}}}}}" for each in labels)
-    first = f"{exposed(metric)[0]}{{{_WHERE}}}"
+    first = f"{list_series(metric)[0]}{{{_WHERE}}}"
     match metric.kind:
         case Kind.COUNTER | Kind.READ_COUNTER:
             return [(f"sum by ({', '.join(labels)}) (rate({first}[$__rate_interval]))", legend)]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from graphtide_testing.charts import CHART, RELEASE, ROOT, SETS, rendered
+from graphtide_testing.charts import CHART, RELEASE, ROOT, SETS, render
 
 _CHECKOV: Final = ROOT / ".cache" / "chart-tools" / "checkov" / "bin" / "checkov"
 _EXPLAINED: Final = CHART / "ci" / "findings.yaml"
@@ -39,7 +39,7 @@ def findings(values: str) -> list[dict[str, Any]]:
     """Return what checkov finds in a set of values."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "manifests.yaml"
-        file.write_text(yaml.dump_all(rendered(over=values).manifests), "utf-8")
+        file.write_text(yaml.dump_all(render(over=values).manifests), "utf-8")
         command = [str(_CHECKOV), "--framework", "kubernetes", "--file", str(file), "--quiet", "--compact", "--output", "json"]
         offline = {**os.environ, "CHECKOV_RUN_SCA_PACKAGE_SCAN": "false", "BC_API_URL": ""}
         ended = subprocess.run([*command, "--skip-download"], capture_output=True, text=True, env=offline, check=False)  # noqa: S603 - ours

@@ -18,7 +18,7 @@ CHART: Final = Path(__file__).parents[1] / "charts" / "graphtide"
 _TYPES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def _close(properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object that has these names and no others.
 
     Helm shows what a schema asks for: so a constant says, of a name that is none, which there are.
@@ -29,7 +29,7 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 _QUANTITIES: Final = {
     "description": "Quantities by resource; null leaves one out.",
-    **_closed(
+    **_close(
         {
             name: {"description": meaning, "type": ["string", "number", "null"]}
             for name, meaning in (
@@ -42,12 +42,12 @@ _QUANTITIES: Final = {
 }
 
 DEFINITIONS: Final[dict[str, Any]] = {
-    "named": {**_closed({"name": {"description": "Name of the object.", "type": "string"}}), "required": ["name"]},
+    "named": {**_close({"name": {"description": "Name of the object.", "type": "string"}}), "required": ["name"]},
     "numberOrShare": {"type": ["integer", "string"], "minimum": 0, "pattern": "^[0-9]+%$"},
     "peers": {
         "type": "array",
         "items": {
-            **_closed(
+            **_close(
                 {
                     "podSelector": {"description": "Pods, by labels.", "type": "object"},
                     "namespaceSelector": {"description": "Namespaces, by labels.", "type": "object"},
@@ -58,7 +58,7 @@ DEFINITIONS: Final[dict[str, Any]] = {
         },
     },
     "port": {"type": "integer", "minimum": 1, "maximum": 65535},
-    "resources": _closed(
+    "resources": _close(
         {
             "requests": {**_QUANTITIES, "description": "Reserved on a node."},
             "limits": {**_QUANTITIES, "description": "Upper bounds."},
@@ -159,7 +159,7 @@ def _inner(found: list[Value], path: tuple[str, ...]) -> dict[str, Any]:
     if not path:
         # A chart that holds this one says more there, to others.
         del properties["global"]["additionalProperties"]
-    return _closed(properties)
+    return _close(properties)
 
 
 def _group(path: tuple[str, ...]) -> str:
@@ -178,14 +178,14 @@ def _one(value: Value) -> dict[str, Any]:
 def readme(found: list[Value], chart: dict[str, Any]) -> str:
     """Return the page of the chart: how to use it, and every value."""
     rows = [
-        f"| `{'.'.join(value.path)}` | {_shown(value.default)} | {value.meaning.replace('|', chr(92) + '|')} |"
+        f"| `{'.'.join(value.path)}` | {_show(value.default)} | {value.meaning.replace('|', chr(92) + '|')} |"
         for value in found
         if value.meaning is not None
     ]
     return "\n".join([*_HEAD.format(**chart).splitlines(), *rows, ""])
 
 
-def _shown(default: Any) -> str:
+def _show(default: Any) -> str:
     text = json.dumps(default, ensure_ascii=False)
     return f"`{text}`" if text != '""' else ""
 
@@ -217,11 +217,11 @@ Kubernetes {kubeVersion}. `make chart` checks the chart.
 def main() -> None:
     """Write both files."""
     found = values((CHART / "values.yaml").read_text("utf-8"))
-    for name, text in made(found).items():
+    for name, text in make(found).items():
         (CHART / name).write_text(text, "utf-8")
 
 
-def made(found: list[Value]) -> dict[str, str]:
+def make(found: list[Value]) -> dict[str, str]:
     """Return the files by their names."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text("utf-8"))
     return {

@@ -20,8 +20,8 @@ from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.keys import hashed
-from graphtide_testing.serving import served
+from graphtide_serving.access.keys import hash_key
+from graphtide_testing.serving import serve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
@@ -59,7 +59,7 @@ PARTS = (
 HERE = Path(__file__).parent
 KEY = "root"
 UNBOUNDED = {
-    "api_keys": [{"name": KEY, "hash": hashed(KEY), "scopes": ["admin"]}],
+    "api_keys": [{"name": KEY, "hash": hash_key(KEY), "scopes": ["admin"]}],
     "requests_per_second": 1e6,
     "burst": 1_000_000,
 }
@@ -69,14 +69,14 @@ EVENTS = ".*matches:stream$"
 
 @pytest.fixture(scope="module")
 def control_url() -> Iterator[str]:
-    with served(admin_api(AdminApiSettings.model_validate(UNBOUNDED), MemoryLog())) as url:
+    with serve(admin_api(AdminApiSettings.model_validate(UNBOUNDED), MemoryLog())) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def ingestion_url() -> Iterator[str]:
     settings = IngestionSettings.model_validate({**UNBOUNDED, "streams": ("s",), "create_streams": True})
-    with served(ingestion(MemoryLog(), settings).app) as url:
+    with serve(ingestion(MemoryLog(), settings).app) as url:
         yield url
 
 

@@ -19,7 +19,7 @@ from graphtide_matcher_timing.settings import Settings as TimingSettings
 from graphtide_planner.settings import PlannerSettings
 from graphtide_preprocess.settings import Settings as PreprocessSettings
 from graphtide_statistics.settings import StatisticsSettings
-from graphtide_testing.charts import CHART, SETS, rendered
+from graphtide_testing.charts import CHART, SETS, render
 from pydantic import BaseModel
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def names(model: type[BaseModel], before: str = "") -> Iterator[str]:
 
 
 @cache
-def configured() -> dict[str, set[str]]:
+def list_variables() -> dict[str, set[str]]:
     """Return the names of variables that some pod of some set has, with their values."""
     found: dict[str, set[str]] = {}
     for values in SETS:
-        release = rendered(over=values)
+        release = render(over=values)
         for _, pod in release.pods():
             for name, value in release.environment(pod).items():
                 found.setdefault(name, set()).add(json.dumps(value))
@@ -86,7 +86,7 @@ def configured() -> dict[str, set[str]]:
 
 
 def of(settings: type[BaseSettings]) -> set[str]:
-    return {name.removeprefix(prefix(settings)) for name in configured() if name.startswith(prefix(settings))}
+    return {name.removeprefix(prefix(settings)) for name in list_variables() if name.startswith(prefix(settings))}
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=prefix)
@@ -102,13 +102,13 @@ def test_every_setting_can_be_set(settings: type[BaseSettings]) -> None:
 
 def test_no_name_is_nobodys() -> None:
     known = tuple(map(prefix, SETTINGS))
-    assert {name for name in configured() if not name.startswith(known)} == OTHERS
+    assert {name for name in list_variables() if not name.startswith(known)} == OTHERS
 
 
 def test_what_the_chart_leaves_unset_is_a_setting_and_is_not_set() -> None:
     every = {f"{prefix(settings)}{name}" for settings in SETTINGS for name in names(settings)}
     assert all(any(name.endswith(end) for name in every) for end in NOT_CONFIGURED)
-    assert not any(name.endswith(tuple(NOT_CONFIGURED)) for name in configured())
+    assert not any(name.endswith(tuple(NOT_CONFIGURED)) for name in list_variables())
 
 
 @pytest.mark.parametrize("values", SETS)
@@ -116,7 +116,7 @@ def test_every_service_takes_what_the_chart_sets(values: str, monkeypatch: pytes
     """Settings read it, so that each value is of its type and within its bounds; what is in Secrets is stood in for."""
     keys = json.dumps([{"name": "ann", "hash": "0" * 64, "scopes": ["edges:write"]}])
     stand_ins = {"API_KEYS": keys, "TICKET_SECRET": "s" * 32, "SHARD": "1"}
-    release, read = rendered(over=values), 0
+    release, read = render(over=values), 0
     for _, pod in release.pods():
         environment = release.environment(pod)
         for settings in SETTINGS:

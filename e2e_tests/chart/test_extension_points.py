@@ -6,7 +6,7 @@ from typing import Any
 
 import kubernetes_validate
 import pytest
-from graphtide_testing.charts import CHART, RefusedError, helm, rendered
+from graphtide_testing.charts import CHART, RefusedError, helm, render
 
 EXTRA: dict[str, Any] = {
     "labels": {"team": "fraud"},
@@ -45,7 +45,7 @@ def has_all(where: str, pod: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("over", ["default", "full", "other"])
 def test_what_all_pods_say_is_in_those_of_every_component(over: str) -> None:
-    release = rendered({"pods": EXTRA}, over=over)
+    release = render({"pods": EXTRA}, over=over)
     pods = list(release.pods())
     assert len(pods) > 10
     for where, pod in pods:
@@ -56,14 +56,14 @@ def test_what_all_pods_say_is_in_those_of_every_component(over: str) -> None:
 
 
 def test_a_component_may_say_otherwise() -> None:
-    release = rendered({"pods": EXTRA, "planner": {"pods": {"sidecars": [], "hostAliases": []}}})
+    release = render({"pods": EXTRA, "planner": {"pods": {"sidecars": [], "hostAliases": []}}})
     planner, sequencer = (release.one("Deployment", name)["spec"]["template"]["spec"] for name in ("planner", "sequencer"))
     assert (len(planner["containers"]), planner.get("hostAliases")) == (1, None)
     assert (len(sequencer["containers"]), sequencer["hostAliases"]) == (2, EXTRA["hostAliases"])
 
 
 def test_labels_of_all_are_on_every_object_and_pod_and_select_nothing() -> None:
-    release = rendered({"commonLabels": {"cost": "fraud", "app.kubernetes.io/name": "mine"}}, over="full")
+    release = render({"commonLabels": {"cost": "fraud", "app.kubernetes.io/name": "mine"}}, over="full")
     for each in release.manifests:
         assert each["metadata"]["labels"]["cost"] == "fraud", each["metadata"]["name"]
         assert each["metadata"]["labels"]["app.kubernetes.io/name"] != "mine"
@@ -73,7 +73,7 @@ def test_labels_of_all_are_on_every_object_and_pod_and_select_nothing() -> None:
 
 
 def images(values: dict[str, Any]) -> set[str]:
-    release = rendered(values, over="full")
+    release = render(values, over="full")
     found = {each["image"] for _, pod in release.pods() for each in pod["spec"]["containers"] if "image" in each}
     return found | {each["spec"]["image"] for each in release.of("SparkApplication").values()}
 
@@ -93,7 +93,7 @@ def test_images_come_from_their_registry_or_from_that_of_all_charts() -> None:
 
 def test_secrets_of_registries_are_those_of_the_image_and_of_all_charts_each_once() -> None:
     values = {"image": {"pullSecrets": [{"name": "own"}]}, "global": {"imagePullSecrets": ["all", {"name": "own"}]}}
-    for where, pod in rendered(values).pods():
+    for where, pod in render(values).pods():
         assert sorted(each["name"] for each in pod["spec"]["imagePullSecrets"]) == ["all", "own"], where
 
 

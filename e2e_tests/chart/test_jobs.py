@@ -6,21 +6,21 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide.cli.app import loaded
-from graphtide_testing.charts import rendered
+from graphtide.cli.app import load
+from graphtide_testing.charts import render
 
 if TYPE_CHECKING:
     from graphtide_testing.charts import Manifest, Rendered
 
 
-def configured(release: Rendered, kind: str, name: str) -> dict[str, object]:
+def read_settings(release: Rendered, kind: str, name: str) -> dict[str, object]:
     workload = release.one(kind, name)
     pod = workload if kind == "Pod" else workload["spec"]["template"]
     return {key.removeprefix("GRAPHTIDE_INGESTION_"): value for key, value in release.environment(pod).items()}
 
 
 def test_topics_are_made_before_anything_of_the_release_is_there() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     job, account = release.one("Job", "topics"), release.one("ServiceAccount", "topics")
     hooks = [each["metadata"]["annotations"] for each in (account, job)]
     assert [each["helm.sh/hook"] for each in hooks] == ["pre-install,pre-upgrade"] * 2
@@ -33,27 +33,27 @@ def test_topics_are_made_before_anything_of_the_release_is_there() -> None:
 
 
 def test_topics_are_those_that_the_services_will_use() -> None:
-    release = rendered(over="full")
-    job, service = configured(release, "Job", "topics"), configured(release, "Deployment", "ingestion")
+    release = render(over="full")
+    job, service = read_settings(release, "Job", "topics"), read_settings(release, "Deployment", "ingestion")
     assert job.items() <= service.items()
     assert json.loads(str(job["STREAMS"])) == ["flows", "payments", "round_trip"]
     assert (job["PREFIX"], job["PARTITIONS"], job["RETENTION_MS"], job["KAFKA__REPLICATION"]) == ("full", "8", "86400000", "3")
 
 
 def test_streams_are_kept_for_ever_where_nobody_says_otherwise() -> None:
-    assert "RETENTION_MS" not in configured(rendered(), "Job", "topics")
+    assert "RETENTION_MS" not in read_settings(render(), "Job", "topics")
 
 
 def test_the_round_trip_is_a_command_of_the_image_that_calls_both_services() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     pod = release.one("Pod", "round-trip")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
     (container,) = pod["spec"]["containers"]
     program, verb, *arguments = container["command"]
     assert (program, arguments) == ("graphtide", ["round_trip", "--timeout", "120", "--time-unit", "us"])
-    with loaded(verb).make_context(verb, list(arguments)) as parsed:
+    with load(verb).make_context(verb, list(arguments)) as parsed:
         assert parsed.params["stream"] == "round_trip"
-    assert configured(release, "Pod", "round-trip") == {
+    assert read_settings(release, "Pod", "round-trip") == {
         "GRAPHTIDE_SERVER": "http://tide-admin-api.streams.svc",
         "GRAPHTIDE_EDGES_SERVER": "http://tide-ingestion.streams.svc",
         "GRAPHTIDE_API_KEY": {"secretKeyRef": {"name": "graphtide-access", "key": "api-key"}},
@@ -63,18 +63,18 @@ def test_the_round_trip_is_a_command_of_the_image_that_calls_both_services() -> 
 
 
 def test_the_round_trip_needs_no_key_where_nobody_is_asked_for_one() -> None:
-    release = rendered({"access": {"insecure": True}})
-    assert "GRAPHTIDE_API_KEY" not in configured(release, "Pod", "round-trip")
-    assert not [name for name in configured(release, "Deployment", "ingestion") if name.endswith("API_KEYS")]
+    release = render({"access": {"insecure": True}})
+    assert "GRAPHTIDE_API_KEY" not in read_settings(release, "Pod", "round-trip")
+    assert not [name for name in read_settings(release, "Deployment", "ingestion") if name.endswith("API_KEYS")]
 
 
 def pods_of_spark() -> list[Manifest]:
-    spec = rendered(over="full").one("SparkApplication", "preprocess")["spec"]
+    spec = render(over="full").one("SparkApplication", "preprocess")["spec"]
     return [spec[part]["template"] for part in ("driver", "executor")]
 
 
 def test_driver_and_executors_have_the_same_settings_and_different_names() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     driver, executor = pods_of_spark()
     assert release.environment(driver) == release.environment(executor)
     components = [pod["metadata"]["labels"]["app.kubernetes.io/component"] for pod in (driver, executor)]
@@ -87,12 +87,12 @@ def test_only_the_driver_calls_kubernetes() -> None:
     driver, executor = pods_of_spark()
     assert (driver["spec"]["automountServiceAccountToken"], executor["spec"]["automountServiceAccountToken"]) == (True, False)
     assert "serviceAccountName" not in executor["spec"]
-    role = rendered(over="full").one("Role", "preprocess")
+    role = render(over="full").one("Role", "preprocess")
     assert [rule["resources"] for rule in role["rules"]] == [["pods", "services", "configmaps", "persistentvolumeclaims"]]
 
 
 def test_a_driver_by_itself_has_cores_of_its_own_and_no_rights() -> None:
-    release = rendered(over="other")
+    release = render(over="other")
     assert not release.of("SparkApplication")
     assert "preprocess" not in release.of("Role")
     pod = release.one("Deployment", "preprocess")["spec"]["template"]
@@ -102,14 +102,14 @@ def test_a_driver_by_itself_has_cores_of_its_own_and_no_rights() -> None:
 
 
 def test_the_sequencer_leaves_to_spark_what_spark_puts_in_order() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     spark = release.one("ConfigMap", "preprocess")["data"]["GRAPHTIDE_PREPROCESS_STREAMS"]
-    assert spark == configured(release, "Deployment", "sequencer")["ELSEWHERE"] == '["payments"]'
+    assert spark == read_settings(release, "Deployment", "sequencer")["ELSEWHERE"] == '["payments"]'
 
 
 @pytest.mark.parametrize("claim", ["", "slices"])
 def test_finished_slices_outlive_the_pod_of_backfill(claim: str) -> None:
-    release = rendered({"backfill": {"enabled": True, "persistence": {"existingClaim": claim}}})
+    release = render({"backfill": {"enabled": True, "persistence": {"existingClaim": claim}}})
     pod = release.one("Deployment", "backfill")["spec"]["template"]
     (volume,) = [each for each in pod["spec"]["volumes"] if "persistentVolumeClaim" in each]
     (mount,) = [each for each in pod["spec"]["containers"][0]["volumeMounts"] if each["name"] == volume["name"]]
@@ -119,7 +119,7 @@ def test_finished_slices_outlive_the_pod_of_backfill(claim: str) -> None:
 
 
 def test_times_are_counted_alike_everywhere() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     units = {
         name: value
         for each in release.of("ConfigMap").values()

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import kubernetes_validate
 import pytest
-from graphtide_testing.charts import CHART, NAMESPACE, SETS, Manifest, files, helm, rendered
+from graphtide_testing.charts import CHART, NAMESPACE, SETS, Manifest, files, helm, render
 
 VERSIONS = [f"1.{minor}" for minor in range(30, 38)]
 ENDS = {VERSIONS[0], VERSIONS[-1]}
@@ -38,7 +38,7 @@ def is_custom(manifest: Manifest) -> bool:
 
 def distinct() -> list[Manifest]:
     """Return all manifests of all sets, each once."""
-    every = {json.dumps(each, sort_keys=True): each for values in SETS for each in rendered(over=values).manifests}
+    every = {json.dumps(each, sort_keys=True): each for values in SETS for each in render(over=values).manifests}
     return list(every.values())
 
 
@@ -65,7 +65,7 @@ def test_custom_resources_have_the_fields_that_their_operators_know() -> None:
 
 
 def test_a_field_that_is_none_is_found() -> None:
-    deployment = json.loads(json.dumps(rendered().one("Deployment", "planner")))
+    deployment = json.loads(json.dumps(render().one("Deployment", "planner")))
     deployment["spec"]["template"]["spec"]["serviceAccount_name"] = "x"
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(deployment, VERSIONS[-1], strict=True)
@@ -73,7 +73,7 @@ def test_a_field_that_is_none_is_found() -> None:
 
 @pytest.mark.parametrize("values", SETS)
 def test_everything_is_in_the_namespace_of_the_release_and_has_its_labels(values: str) -> None:
-    for manifest in rendered(over=values).manifests:
+    for manifest in render(over=values).manifests:
         assert manifest["metadata"]["namespace"] == NAMESPACE
         labels = manifest["metadata"]["labels"]
         assert (labels["app.kubernetes.io/instance"], labels["app.kubernetes.io/part-of"]) == ("tide", "graphtide")
@@ -81,12 +81,12 @@ def test_everything_is_in_the_namespace_of_the_release_and_has_its_labels(values
 
 @pytest.mark.parametrize("values", SETS)
 def test_no_two_manifests_have_one_name(values: str) -> None:
-    names = [(each["kind"], each["metadata"]["name"]) for each in rendered(over=values).manifests]
+    names = [(each["kind"], each["metadata"]["name"]) for each in render(over=values).manifests]
     assert len(names) == len(set(names))
 
 
 def test_pods_in_which_nothing_changes_outlive_an_upgrade_of_the_chart() -> None:
-    for _, pod in rendered(over="full").pods():
+    for _, pod in render(over="full").pods():
         labels = pod["metadata"]["labels"]
         if pod.get("kind") != "Pod":
             assert not {"helm.sh/chart", "app.kubernetes.io/version"} & set(labels)

@@ -9,30 +9,30 @@ from typing import Any
 import pytest
 from graphtide_log.checkpoints.redis import RedisCheckpoints
 from graphtide_query.families import SERVICES
-from graphtide_testing.charts import rendered
+from graphtide_testing.charts import render
 
 
 def shards(values: dict[str, Any]) -> dict[str, int]:
-    found: dict[str, int] = json.loads(rendered(values).one("ConfigMap", "planner")["data"]["GRAPHTIDE_PLANNER_SHARDS"])
+    found: dict[str, int] = json.loads(render(values).one("ConfigMap", "planner")["data"]["GRAPHTIDE_PLANNER_SHARDS"])
     return found
 
 
 def test_there_is_a_stateful_set_for_each_service_that_the_planner_knows() -> None:
-    sets = rendered().of("StatefulSet")
+    sets = render().of("StatefulSet")
     assert {name.replace("-", "_") for name in sets} == set(SERVICES.values())
     commands = {name: each["spec"]["template"]["spec"]["containers"][0]["command"] for name, each in sets.items()}
     assert commands == {name: [f"graphtide-{name}"] for name in sets}
 
 
 def test_a_shard_is_the_number_of_its_pod() -> None:
-    release = rendered()
+    release = render()
     configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
     field = {"fieldRef": {"fieldPath": "metadata.labels['apps.kubernetes.io/pod-index']"}}
     assert configured["GRAPHTIDE_MATCHER_TIMING_SHARD"] == field
 
 
 def test_one_more_service_is_one_entry() -> None:
-    release = rendered({"matchers": {"event_pattern": {"shards": 3}}})
+    release = render({"matchers": {"event_pattern": {"shards": 3}}})
     added = release.one("StatefulSet", "matcher-event-pattern")
     assert added["spec"]["replicas"] == 3
     assert added["spec"]["template"]["spec"]["containers"][0]["command"] == ["graphtide-matcher-event-pattern"]
@@ -51,7 +51,7 @@ def test_the_planner_knows_the_shards_that_there_are() -> None:
 
 def test_an_entry_says_what_differs_and_nothing_of_the_others() -> None:
     values = {"matcherDefaults": {"settings": {"lingerSeconds": 0.5}}, "matchers": {"sjtree": {"settings": {"mostRecords": 4}}}}
-    release = rendered(values)
+    release = render(values)
 
     def configured(name: str) -> tuple[str, str]:
         prefix, data = f"GRAPHTIDE_{name.upper().replace('-', '_')}_", release.one("ConfigMap", name)["data"]
@@ -62,19 +62,19 @@ def test_an_entry_says_what_differs_and_nothing_of_the_others() -> None:
 
 
 def test_an_upgrade_replaces_one_shard_after_the_other_and_shards_begin_together() -> None:
-    for each in rendered().of("StatefulSet").values():
+    for each in render().of("StatefulSet").values():
         assert each["spec"]["updateStrategy"] == {"type": "RollingUpdate"}
         assert each["spec"]["podManagementPolicy"] == "Parallel"
 
 
 @pytest.mark.parametrize("linger", [0.2, 4.5, 10])
 def test_a_shard_has_time_to_end_its_round(linger: float) -> None:
-    pod = rendered({"matcherDefaults": {"settings": {"lingerSeconds": linger}}}).one("StatefulSet", "matcher-timing")
+    pod = render({"matcherDefaults": {"settings": {"lingerSeconds": linger}}}).one("StatefulSet", "matcher-timing")
     assert pod["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == 20 + math.ceil(linger)
 
 
 def test_what_is_scaled_by_others_has_no_number_of_its_own() -> None:
-    full, other = rendered(over="full"), rendered(over="other")
+    full, other = render(over="full"), render(over="other")
     for release in (full, other):
         assert "replicas" not in release.one("StatefulSet", "matcher-timing")["spec"]
         assert release.one("StatefulSet", "matcher-sjtree")["spec"]["replicas"] == 2
@@ -92,7 +92,7 @@ def test_each_service_that_the_planner_knows_can_be_scaled(service: str, by: str
 
 
 def test_bounds_and_targets_of_scaling_are_those_of_the_entry() -> None:
-    other = rendered(over="other")
+    other = render(over="other")
     scaled = other.one("ScaledObject", "matcher-simulation")["spec"]
     assert (scaled["minReplicaCount"], scaled["maxReplicaCount"]) == (2, 4)
     assert scaled["scaleTargetRef"]["name"] == "tide-matcher-simulation"
@@ -110,7 +110,7 @@ def test_bounds_and_targets_of_scaling_are_those_of_the_entry() -> None:
 
 
 def scaling(over: str, values: dict[str, Any] | None = None) -> dict[str, str]:
-    data = rendered(values, over=over).one("ConfigMap", "planner")["data"]
+    data = render(values, over=over).one("ConfigMap", "planner")["data"]
     before = "GRAPHTIDE_PLANNER_SCALING__"
     return {name.removeprefix(before): value for name, value in data.items() if name.startswith(before)}
 
@@ -128,11 +128,11 @@ def test_the_planner_scales_follows_or_does_neither() -> None:
 
 
 def test_the_planner_may_do_what_it_asks_for_and_nothing_else() -> None:
-    assert not rendered().of("Role")
+    assert not render().of("Role")
     watch = {"apiGroups": ["apps"], "resources": ["statefulsets"], "verbs": ["list", "watch"]}
-    assert rendered(over="other").one("Role", "planner")["rules"] == [watch]
+    assert render(over="other").one("Role", "planner")["rules"] == [watch]
     leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
-    assert rendered(over="full").one("Role", "planner")["rules"] == [
+    assert render(over="full").one("Role", "planner")["rules"] == [
         watch,
         {
             "apiGroups": ["apps"],
@@ -143,13 +143,13 @@ def test_the_planner_may_do_what_it_asks_for_and_nothing_else() -> None:
         {**leases, "verbs": ["create"]},
         {**leases, "resourceNames": [scaling("full")["LEASE"]], "verbs": ["get", "update"]},
     ]
-    binding = rendered(over="full").one("RoleBinding", "planner")
+    binding = render(over="full").one("RoleBinding", "planner")
     assert binding["roleRef"]["name"] == "tide-planner"
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "tide-planner", "namespace": "streams"}]
 
 
 def test_redis_is_given_by_its_url_and_logins_by_secrets() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
     mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in configured.items()}
     assert {name: value for name, value in mine.items() if name.startswith("REDIS")} == {
@@ -180,7 +180,7 @@ def test_redis_is_given_by_its_url_and_logins_by_secrets() -> None:
 def test_a_cluster_and_sentinels_are_given_by_urls_that_the_services_take(
     redis: dict[str, object], url: str, ports: set[int]
 ) -> None:
-    release = rendered({"redis": redis})
+    release = render({"redis": redis})
     configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
     assert configured["GRAPHTIDE_MATCHER_TIMING_REDIS"] == url
     RedisCheckpoints(url).close()
@@ -193,7 +193,7 @@ def test_a_cluster_and_sentinels_are_given_by_urls_that_the_services_take(
 def test_sentinels_have_a_password_of_their_own() -> None:
     redis = {"mode": "sentinel", "nodes": ["a:26379"], "primary": "tide"}
     auth = {"existingSecret": "redis-user", "sentinelPasswordKey": "sentinel"}
-    release = rendered({"redis": {**redis, "auth": auth}})
+    release = render({"redis": {**redis, "auth": auth}})
     configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
     assert configured["GRAPHTIDE_MATCHER_TIMING_REDIS_SENTINEL_PASSWORD"] == {
         "secretKeyRef": {"name": "redis-user", "key": "sentinel"}

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from graphtide_telemetry import metrics
-from graphtide_telemetry.exposed import exposed, label
+from graphtide_telemetry.exposed import label, list_series
 from graphtide_telemetry.names import Metric, entries
-from graphtide_testing.charts import ROOT, rendered
+from graphtide_testing.charts import ROOT, render
 
 if TYPE_CHECKING:
     import pytest
@@ -23,7 +23,7 @@ PROMETHEUS = {
 
 
 def rules(over: str = "full") -> list[dict[str, Any]]:
-    (group,) = rendered(over=over).one("PrometheusRule", "alerts")["spec"]["groups"]
+    (group,) = render(over=over).one("PrometheusRule", "alerts")["spec"]["groups"]
     found: list[dict[str, Any]] = group["rules"]
     return found
 
@@ -34,17 +34,17 @@ def words(expression: str) -> set[str]:
     return set(re.findall(r"[a-zA-Z_][a-zA-Z0-9_]*", re.sub(r"\[[^\]]*\]", "", bare)))
 
 
-def known() -> set[str]:
+def list_metrics() -> set[str]:
     every = entries(vars(metrics), Metric)
-    series = {name for metric in every for name in exposed(metric)}
+    series = {name for metric in every for name in list_series(metric)}
     return series | {label(attribute) for metric in every for attribute in metric.attributes}
 
 
 def test_an_alert_asks_for_metrics_that_there_are(subtests: pytest.Subtests) -> None:
     for rule in rules():
         with subtests.test(rule["alert"]):
-            assert words(rule["expr"]) - known() - PROMETHEUS == set()
-            assert words(rule["expr"]) & (known() | {"up"})
+            assert words(rule["expr"]) - list_metrics() - PROMETHEUS == set()
+            assert words(rule["expr"]) & (list_metrics() | {"up"})
 
 
 def test_labels_of_an_alert_are_those_that_its_series_have(subtests: pytest.Subtests) -> None:
@@ -58,7 +58,7 @@ def test_labels_of_an_alert_are_those_that_its_series_have(subtests: pytest.Subt
             kept = re.search(r"(?:sum|max) by \(([^)]*)\)", rule["expr"])
             if kept is not None:
                 assert named <= set(kept[1].split(", "))
-            series = [metric for metric in entries(vars(metrics), Metric) if set(exposed(metric)) & words(rule["expr"])]
+            series = [metric for metric in entries(vars(metrics), Metric) if set(list_series(metric)) & words(rule["expr"])]
             labels = {label(attribute) for metric in series for attribute in metric.attributes}
             assert named <= labels | {"pod", "service"}
 
@@ -82,14 +82,14 @@ def test_every_page_is_that_of_an_alert() -> None:
 
 
 def test_thresholds_are_those_of_values() -> None:
-    changed = rendered({"monitoring": {"rules": {"lagSeconds": 7}}}, over="full")
+    changed = render({"monitoring": {"rules": {"lagSeconds": 7}}}, over="full")
     (group,) = changed.one("PrometheusRule", "alerts")["spec"]["groups"]
     (behind,) = [rule for rule in group["rules"] if rule["alert"] == "GraphtideReaderBehind"]
     assert behind["expr"] == 'graphtide_consumer_lag_seconds{namespace="streams", service=~"tide-.+"} > 7'
 
 
 def test_every_service_is_read_and_nothing_else() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     spec = release.one("ServiceMonitor", "metrics")["spec"]
     chosen = {
         name
@@ -105,7 +105,7 @@ def test_every_service_is_read_and_nothing_else() -> None:
 
 
 def test_grafana_finds_the_dashboard() -> None:
-    dashboards = rendered(over="full").one("ConfigMap", "dashboards")
+    dashboards = render(over="full").one("ConfigMap", "dashboards")
     assert dashboards["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert (
         dashboards["data"]["graphtide.json"] == (ROOT / "charts/graphtide/dashboards/graphtide.json").read_text("utf-8").strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from graphtide_testing.charts import SETS, Rendered, rendered
+from graphtide_testing.charts import SETS, Rendered, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ DNS = {("namespace kube-system", 53)}
 
 @pytest.mark.parametrize("values", SETS)
 def test_every_pod_of_the_release_is_denied_everything_that_its_component_is_not_allowed(values: str) -> None:
-    release = rendered(over=values)
+    release = render(over=values)
     denied = release.one("NetworkPolicy", "deny-all")["spec"]
     assert (denied["policyTypes"], denied.get("ingress"), denied.get("egress")) == (["Ingress", "Egress"], None, None)
     for where, pod in release.pods():
@@ -68,21 +68,21 @@ def test_every_pod_of_the_release_is_denied_everything_that_its_component_is_not
 
 
 def test_by_itself_the_chart_lets_pods_go_to_kafka_and_matchers_to_redis() -> None:
-    release, kafka = rendered(), (OPEN, 9092)
+    release, kafka = render(), (OPEN, 9092)
     for component in PODS:
         redis = {(OPEN, 6379)} if component.startswith("matcher-") else set()
         assert flows(release, component, "egress") == DNS | {kafka} | redis, component
 
 
 def test_by_itself_only_http_services_are_called() -> None:
-    release = rendered()
+    release = render()
     for component in PODS:
         called = {(OPEN, "http")} if component in {"ingestion", "admin-api"} else set()
         assert flows(release, component, "ingress") == called, component
 
 
 def test_each_flow_leads_to_the_place_that_is_named() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     kafka = {("namespace kafka", port) for port in (9093, 9094, 9095)}
     telemetry, redis = {("192.0.2.0/24", 443)}, {("namespace redis", 6380)}
     api = {("10.96.0.1/32", port) for port in (443, 6443)}
@@ -111,7 +111,7 @@ def test_each_flow_leads_to_the_place_that_is_named() -> None:
 
 
 def test_metrics_are_read_by_those_who_are_named_and_http_by_its_clients() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     monitoring = ("namespace monitoring", "http")
     callers = {monitoring, ("namespace ingress-nginx", "http"), ("round-trip", "http")}
     assert flows(release, "ingestion", "ingress") == flows(release, "admin-api", "ingress") == callers
@@ -124,24 +124,24 @@ def test_metrics_are_read_by_those_who_are_named_and_http_by_its_clients() -> No
 def test_backfill_and_the_machines_of_its_cluster_call_each_other() -> None:
     spark = [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "spark"}}}]
     backfill = {"enabled": True, "settings": {"master": "spark://there:7077"}, "persistence": {"existingClaim": "slices"}}
-    release = rendered({"backfill": backfill, "networkPolicy": {"sparkCluster": spark}})
+    release = render({"backfill": backfill, "networkPolicy": {"sparkCluster": spark}})
     assert flows(release, "backfill", "egress") == DNS | {(OPEN, 9092), ("namespace spark", OPEN)}
     assert flows(release, "backfill", "ingress") == {("namespace spark", OPEN)}
 
 
 def test_without_the_round_trip_nobody_may_come_from_it() -> None:
-    release = rendered({"roundTrip": {"enabled": False}}, over="full")
+    release = render({"roundTrip": {"enabled": False}}, over="full")
     assert "round-trip" not in {place for place, _ in flows(release, "ingestion", "ingress")}
     assert "round-trip" not in release.of("NetworkPolicy")
 
 
 def test_policies_are_made_where_they_are_wanted() -> None:
-    assert not rendered({"networkPolicy": {"enabled": False}}, over="full").of("NetworkPolicy")
+    assert not render({"networkPolicy": {"enabled": False}}, over="full").of("NetworkPolicy")
 
 
 def test_a_namespace_that_denies_everything_lets_topics_be_made_before_the_release_is_there() -> None:
     """All that the Job needs of the chart comes with it, before it."""
-    release = rendered(over="full")
+    release = render(over="full")
     hooks = {
         (each["kind"], each["metadata"]["name"]): each["metadata"]["annotations"]
         for each in release.manifests
@@ -156,7 +156,7 @@ def test_a_namespace_that_denies_everything_lets_topics_be_made_before_the_relea
 def test_names_are_asked_for_where_and_on_which_ports_it_is_said() -> None:
     openshift = {"dns": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "openshift-dns"}}}]}
     local = [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
-    release = rendered({"networkPolicy": {"dns": [*openshift["dns"], *local], "dnsPorts": [53, 5353]}}, over="full")
+    release = render({"networkPolicy": {"dns": [*openshift["dns"], *local], "dnsPorts": [53, 5353]}}, over="full")
     for name, policy in release.of("NetworkPolicy").items():
         if name == "deny-all":
             continue

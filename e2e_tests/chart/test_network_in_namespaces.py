@@ -10,9 +10,9 @@ import subprocess
 from typing import Any, Final
 
 import pytest
-from graphtide_testing.charts import NAMESPACE, rendered
+from graphtide_testing.charts import NAMESPACE, render
 from graphtide_testing.cluster.network import apart
-from graphtide_testing.cluster.reaching import reached
+from graphtide_testing.cluster.reaching import find_reached
 
 KAFKA, REDIS, TELEMETRY, DNS, ISSUER, API = 9093, 6379, 4318, 53, 443, 6443
 
@@ -49,7 +49,7 @@ def _can_be_tried() -> bool:
 
 @pytest.mark.skipif(not _can_be_tried(), reason="namespaces take root, and a machine that gives them")
 def test_what_the_architecture_names_goes_through_and_nothing_else() -> None:
-    release = rendered(over="production")
+    release = render(over="production")
     pods: list[dict[str, Any]] = []
     for _, pod in release.pods():
         labels = pod["metadata"]["labels"]
@@ -66,7 +66,7 @@ def test_what_the_architecture_names_goes_through_and_nothing_else() -> None:
     by_name = {each["name"]: each for each in pods}
     assert {*WORKERS, *CALLED, "topics", "round-trip"} <= by_name.keys()
 
-    found = reached(pods, [each for each in release.manifests if each["kind"] == "NetworkPolicy"])
+    found = find_reached(pods, [each for each in release.manifests if each["kind"] == "NetworkPolicy"])
 
     def http(component: str) -> tuple[str, int]:
         return component, by_name[component]["ports"]["http"]

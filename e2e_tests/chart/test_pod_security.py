@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_testing.charts import SETS, Manifest, rendered
+from graphtide_testing.charts import SETS, Manifest, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ RESTRICTED_VOLUMES = {
 def pods() -> Iterator[tuple[str, Manifest]]:
     """Yield every pod of every set of values, with the set, the kind and the name."""
     for values in SETS:
-        for where, pod in rendered(over=values).pods():
+        for where, pod in render(over=values).pods():
             yield f"{values} {where}", pod
 
 
@@ -63,5 +63,5 @@ def test_tokens_of_the_cluster_are_mounted_where_it_is_called_and_variables_name
 
 def test_the_planner_has_a_token_where_it_scales_and_none_where_it_does_not() -> None:
     for values, has_token in {"default": False, "full": True, "other": True}.items():
-        pod = rendered(over=values).one("Deployment", "planner")["spec"]["template"]
+        pod = render(over=values).one("Deployment", "planner")["spec"]["template"]
         assert pod["spec"]["automountServiceAccountToken"] is has_token

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from graphtide_testing.charts import CHART, RefusedError, rendered
+from graphtide_testing.charts import CHART, RefusedError, render
 
 SPARK: dict[str, Any] = {"enabled": True, "streams": ["flows"], "checkpoint": "s3a://b/f"}
 ELSEWHERE: dict[str, Any] = {"settings": {"elsewhere": ["flows"]}}
@@ -21,11 +21,11 @@ def refusal(values: dict[str, Any]) -> str:
 @cache
 def _refusal(values: str) -> str:
     with pytest.raises(RefusedError) as refused:
-        rendered(json.loads(values))
+        render(json.loads(values))
     return str(refused.value)
 
 
-def scaled(**by: dict[str, Any]) -> dict[str, Any]:
+def enable_scaling(**by: dict[str, Any]) -> dict[str, Any]:
     return {"timing": {"scaling": by}}
 
 
@@ -113,17 +113,20 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "write where its machines are, such as networkPolicy.sparkCluster",
     ),
     "HPA and KEDA": (
-        {"matchers": scaled(hpa=ON, keda=KEDA)},
+        {"matchers": enable_scaling(hpa=ON, keda=KEDA)},
         "matchers.timing is scaled by hpa and keda, which would work against each other: leave enabled: true to one",
     ),
-    "HPA and the planner": ({"matchers": scaled(hpa=ON, planner=ON)}, "matchers.timing is scaled by hpa and planner"),
-    "KEDA and the planner": ({"matchers": scaled(keda=KEDA, planner=ON)}, "matchers.timing is scaled by keda and planner"),
+    "HPA and the planner": ({"matchers": enable_scaling(hpa=ON, planner=ON)}, "matchers.timing is scaled by hpa and planner"),
+    "KEDA and the planner": (
+        {"matchers": enable_scaling(keda=KEDA, planner=ON)},
+        "matchers.timing is scaled by keda and planner",
+    ),
     "one by the planner and one by HPA": (
-        {"matchers": {**scaled(planner=ON), "sjtree": {"scaling": {"hpa": ON}}}},
+        {"matchers": {**enable_scaling(planner=ON), "sjtree": {"scaling": {"hpa": ON}}}},
         "the planner either scales or follows",
     ),
     "scaling that no planner hears of": (
-        {"matchers": scaled(hpa=ON), "planner": {"enabled": False}},
+        {"matchers": enable_scaling(hpa=ON), "planner": {"enabled": False}},
         "write planner.enabled: true",
     ),
     "scaling of a service that the planner does not know": (
@@ -135,7 +138,7 @@ TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
         "matchers.timing.scaling has minShards 5 and maxShards 4: write a maxShards",
     ),
     "KEDA without Prometheus": (
-        {"matchers": scaled(keda=ON)},
+        {"matchers": enable_scaling(keda=ON)},
         "write matchers.timing.scaling.keda.serverAddress: http://prometheus.monitoring.svc:9090",
     ),
     "shares the wrong way round": (
@@ -252,7 +255,7 @@ def test_what_is_wrong_by_itself_is_refused_by_the_schema(name: str) -> None:
     ids=str,
 )
 def test_what_goes_together_is_taken(values: dict[str, Any]) -> None:
-    assert rendered(values).manifests
+    assert render(values).manifests
 
 
 def test_what_does_not_go_together_is_refused_in_words_and_each_rule_has_a_case(subtests: pytest.Subtests) -> None:

@@ -11,7 +11,7 @@ import pytest
 from graphtide_log.memory import MemoryLog
 from graphtide_planner.bootstrap import workers
 from graphtide_planner.settings import PlannerSettings
-from graphtide_testing.charts import rendered
+from graphtide_testing.charts import render
 from graphtide_testing.servers.kubernetes import NAMESPACE as THERE
 from graphtide_testing.servers.kubernetes import Call, KubernetesApi, KubernetesServer
 from graphtide_testing.waiting import wait_until
@@ -28,7 +28,7 @@ MODES = {
 }
 
 
-def allowed(release: Rendered) -> set[Call]:
+def allow(release: Rendered) -> set[Call]:
     """Return what the Role lets the planner ask; of names without a bound, for none."""
     return {
         Call(verb, group, resource, name)
@@ -58,7 +58,7 @@ def settings(release: Rendered, server: KubernetesServer) -> PlannerSettings:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_role_allows_exactly_what_the_planner_asks(mode: str, tmp_path: Path) -> None:
-    release = rendered(MODES[mode])
+    release = render(MODES[mode])
     stateful_set = release.one("StatefulSet", "matcher-timing")["metadata"]["name"]
     server = KubernetesServer(KubernetesApi(), tmp_path)
     with server.running():
@@ -71,12 +71,12 @@ def test_the_role_allows_exactly_what_the_planner_asks(mode: str, tmp_path: Path
             def has_asked() -> bool:
                 planner.step()
                 scaler.step()
-                return {call._replace(name="") for call in allowed(release)} - _verbs(server) <= _AT_THE_END
+                return {call._replace(name="") for call in allow(release)} - _verbs(server) <= _AT_THE_END
 
             wait_until(has_asked, 60)
     # A client that makes a lease names it in its body alone.
     asked = {call._replace(name="") if call.verb == "create" else call for call in server.api.calls}
-    assert asked == allowed(release)
+    assert asked == allow(release)
 
 
 _AT_THE_END = {Call("update", "coordination.k8s.io", "leases")}

@@ -7,7 +7,7 @@ from inspect import signature
 import pytest
 from graphtide_serving import running
 from graphtide_serving.process import Workers
-from graphtide_testing.charts import CHART, NAMESPACE, RELEASE, SETS, Manifest, helm, rendered
+from graphtide_testing.charts import CHART, NAMESPACE, RELEASE, SETS, Manifest, helm, render
 
 SERVICES = ("admin-api", "backfill", "ingestion", "planner", "sequencer", "statistics")
 ALONE = ("backfill", "planner", "sequencer", "statistics")
@@ -19,13 +19,13 @@ def container(workload: Manifest) -> Manifest:
 
 
 def workloads(values: str) -> dict[str, Manifest]:
-    release = rendered(over=values)
+    release = render(over=values)
     return {**release.of("Deployment"), **release.of("StatefulSet")}
 
 
 @pytest.mark.parametrize("values", SETS)
 def test_services_lead_to_the_port_that_is_listened_on(values: str) -> None:
-    release = rendered(over=values)
+    release = render(over=values)
     for name, workload in workloads(values).items():
         (port,) = container(workload)["ports"]
         (served,) = release.one("Service", name)["spec"]["ports"]
@@ -46,21 +46,21 @@ def test_probes_ask_what_each_is_for(values: str) -> None:
 
 
 def test_the_time_to_start_is_what_the_startup_probe_waits() -> None:
-    probe = container(rendered({"probes": {"startupSeconds": 301}}).one("Deployment", "planner"))["startupProbe"]
+    probe = container(render({"probes": {"startupSeconds": 301}}).one("Deployment", "planner"))["startupProbe"]
     assert probe["periodSeconds"] * probe["failureThreshold"] == 302
 
 
 @pytest.mark.parametrize("name", ["ingestion", "admin-api"])
 def test_requests_still_come_until_others_have_heard_that_a_pod_ends_and_then_it_has_time(name: str) -> None:
     key = {"ingestion": "ingestion", "admin-api": "adminApi"}[name]
-    pod = rendered({key: {"drainSeconds": 12}}).one("Deployment", name)["spec"]["template"]["spec"]
+    pod = render({key: {"drainSeconds": 12}}).one("Deployment", name)["spec"]["template"]["spec"]
     assert pod["containers"][0]["lifecycle"] == {"preStop": {"sleep": {"seconds": 12}}}
     assert pod["terminationGracePeriodSeconds"] >= 12 + running._END_SECONDS  # noqa: SLF001 - what the program itself takes at most
 
 
 def test_workers_have_the_time_that_they_may_take() -> None:
     each: float = signature(Workers.end).parameters["timeout"].default
-    release = rendered()
+    release = render()
     for name, workers in {"planner": 1, "statistics": 2}.items():
         pod = release.one("Deployment", name)["spec"]["template"]["spec"]
         assert pod["terminationGracePeriodSeconds"] >= workers * each + 5
@@ -86,7 +86,7 @@ def test_pods_of_a_component_are_spread_over_zones_and_nodes(values: str) -> Non
 
 def test_a_domain_may_say_itself_what_becomes_of_a_pod_that_cannot_be_spread() -> None:
     keys = [{"key": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}, {"key": "rack"}]
-    for workload in rendered({"topologySpread": {"keys": keys}}).of("Deployment").values():
+    for workload in render({"topologySpread": {"keys": keys}}).of("Deployment").values():
         spreads = workload["spec"]["template"]["spec"]["topologySpreadConstraints"]
         assert {each["topologyKey"]: each["whenUnsatisfiable"] for each in spreads} == {
             "topology.kubernetes.io/zone": "DoNotSchedule",
@@ -96,46 +96,46 @@ def test_a_domain_may_say_itself_what_becomes_of_a_pod_that_cannot_be_spread() -
 
 @pytest.mark.parametrize("name", ALONE)
 def test_who_would_shut_out_another_ends_before_it_begins(name: str) -> None:
-    deployment = rendered(over="full").one("Deployment", name)
+    deployment = render(over="full").one("Deployment", name)
     assert (deployment["spec"]["strategy"], deployment["spec"]["replicas"]) == ({"type": "Recreate"}, 1)
 
 
 def test_http_services_are_replaced_without_a_gap() -> None:
     for name in ("ingestion", "admin-api"):
-        strategy = rendered().one("Deployment", name)["spec"]["strategy"]
+        strategy = render().one("Deployment", name)["spec"]["strategy"]
         assert strategy == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
 
 
 def test_what_scales_a_deployment_is_not_worked_against() -> None:
-    scaled = rendered({"ingestion": {"hpa": {"enabled": True}}})
+    scaled = render({"ingestion": {"hpa": {"enabled": True}}})
     assert "replicas" not in scaled.one("Deployment", "ingestion")["spec"]
     target = scaled.one("HorizontalPodAutoscaler", "ingestion")["spec"]["scaleTargetRef"]
     assert target == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "tide-graphtide-ingestion"}
 
 
 def test_one_pod_alone_may_always_be_evicted() -> None:
-    assert set(rendered(over="minimal").of("PodDisruptionBudget")) == {
+    assert set(render(over="minimal").of("PodDisruptionBudget")) == {
         "matcher-algebra",
         "matcher-event-pattern",
         "matcher-sjtree",
         "matcher-simulation",
         "matcher-timing",
     }
-    assert {"ingestion", "admin-api"} <= set(rendered(over="production").of("PodDisruptionBudget"))
+    assert {"ingestion", "admin-api"} <= set(render(over="production").of("PodDisruptionBudget"))
 
 
 def test_a_change_of_settings_brings_new_pods_and_a_change_of_replicas_does_not() -> None:
     def template(values: dict[str, object]) -> Manifest:
-        found: Manifest = rendered({"statistics": values}).one("Deployment", "statistics")["spec"]["template"]
+        found: Manifest = render({"statistics": values}).one("Deployment", "statistics")["spec"]["template"]
         return found
 
     assert template({"settings": {"publishSeconds": 6}}) != template({})
-    ingestion = [rendered({"ingestion": {"replicas": number}}).one("Deployment", "ingestion") for number in (2, 5)]
+    ingestion = [render({"ingestion": {"replicas": number}}).one("Deployment", "ingestion") for number in (2, 5)]
     assert ingestion[0]["spec"]["template"] == ingestion[1]["spec"]["template"]
 
 
 def test_a_service_is_called_by_the_hosts_that_lead_to_it() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     configured = release.one("ConfigMap", "ingestion")["data"]["GRAPHTIDE_INGESTION_HOSTS"]
     assert configured == '["edges.internal.example.org","edges.example.org","edges.gateway.example.org"]'
     assert [rule["host"] for rule in release.one("Ingress", "ingestion")["spec"]["rules"]] == ["edges.example.org"]
@@ -147,33 +147,33 @@ def test_a_service_is_called_by_the_hosts_that_lead_to_it() -> None:
 def test_what_is_not_enabled_leaves_nothing_behind(key: str) -> None:
     name = {"adminApi": "admin-api"}.get(key, key)
     round_trip = {"roundTrip": {"enabled": False}}
-    release = rendered({key: {"enabled": False}, **round_trip}, over="default")
+    release = render({key: {"enabled": False}, **round_trip}, over="default")
     assert not [each["metadata"]["name"] for each in release.manifests if each["metadata"]["name"].endswith(f"-{name}")]
 
 
 def test_sequencer_and_http_know_what_each_of_them_does() -> None:
-    release = rendered()
+    release = render()
     roles = {name: release.one("ConfigMap", name)["data"]["GRAPHTIDE_INGESTION_ROLES"] for name in ("ingestion", "sequencer")}
     assert roles == {"ingestion": '["http"]', "sequencer": '["sequencer"]'}
 
 
 def test_what_pods_say_holds_for_all_and_more_for_some() -> None:
-    release = rendered(over="full")
+    release = render(over="full")
     classes = {where: pod["spec"]["priorityClassName"] for where, pod in release.pods()}
     assert classes.pop("StatefulSet/tide-matcher-simulation") == "simulation"
     assert set(classes.values()) == {"streams"}
 
 
 def test_images_are_named_by_tag_and_digest() -> None:
-    assert container(rendered().one("Deployment", "planner"))["image"] == "graphtide:0.1.0"
-    full = rendered(over="full")
+    assert container(render().one("Deployment", "planner"))["image"] == "graphtide:0.1.0"
+    full = render(over="full")
     assert container(full.one("Deployment", "planner"))["image"].startswith("graphtide:1.2.3@sha256:0123")
     assert container(full.one("Deployment", "backfill"))["image"].startswith("graphtide-spark:1.2.3-spark@sha256:1234")
 
 
 @pytest.mark.parametrize("values", SETS)
 def test_no_secret_stands_in_a_manifest(values: str) -> None:
-    release = rendered(over=values)
+    release = render(over=values)
     assert not release.of("Secret")
     for _, pod in release.pods():
         for name, value in release.environment(pod).items():
@@ -186,7 +186,7 @@ def test_the_name_of_a_user_may_stand_in_values_and_the_password_may_not() -> No
     """Operators of Kafka make Secrets that have the password alone."""
     user = {"kafka": {"sasl": {"enabled": True, "existingSecret": "user", "username": "tide"}}}
     login = {"redis": {"auth": {"existingSecret": "user", "username": "keeper"}}}
-    release = rendered({**user, **login})
+    release = render({**user, **login})
     configured = release.environment(release.one("StatefulSet", "matcher-timing")["spec"]["template"])
     mine = {name.removeprefix("GRAPHTIDE_MATCHER_TIMING_"): value for name, value in configured.items()}
     password = {"secretKeyRef": {"name": "user", "key": "password"}}

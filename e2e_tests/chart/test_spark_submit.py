@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import kubernetes_validate
 import pytest
 import yaml
-from graphtide_testing.charts import NAMESPACE, ROOT, rendered
+from graphtide_testing.charts import NAMESPACE, ROOT, render
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,10 +30,10 @@ def submit() -> Any:
 
 @pytest.fixture
 def application() -> Manifest:
-    return rendered(over="full").one("SparkApplication", "preprocess")
+    return render(over="full").one("SparkApplication", "preprocess")
 
 
-def handed(monkeypatch: pytest.MonkeyPatch, manifest: str, folder: Path) -> None:
+def hand_over(monkeypatch: pytest.MonkeyPatch, manifest: str, folder: Path) -> None:
     monkeypatch.setattr(sys, "argv", ["submit.py", "k8s://https://cluster:6443", str(folder)])
     monkeypatch.setattr(sys, "stdin", io.StringIO(manifest))
 
@@ -50,7 +50,7 @@ def test_pods_are_those_of_the_application(application: Manifest) -> None:
 def test_spark_submit_gets_what_the_operator_gets(
     application: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    handed(monkeypatch, yaml.safe_dump(application), tmp_path)
+    hand_over(monkeypatch, yaml.safe_dump(application), tmp_path)
     submit().main()
     configured = shlex.split(capsys.readouterr().out)
     spec = application["spec"]
@@ -69,6 +69,6 @@ def test_spark_submit_gets_what_the_operator_gets(
 
 
 def test_values_without_the_job_are_refused_by_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    handed(monkeypatch, "", tmp_path)
+    hand_over(monkeypatch, "", tmp_path)
     with pytest.raises(SystemExit, match=r"preprocess\.enabled: true"):
         submit().main()

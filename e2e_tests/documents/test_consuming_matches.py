@@ -81,7 +81,7 @@ def test_it_stores_each_committed_match_once_and_goes_on_where_it_was(
 ) -> None:
     first, second, third, withdrawn, fifth = matches(topic, tmp_path)
     write(kafka, [first, second])
-    write(kafka, [made(topic, "aborted", 99), third], commits=False)
+    write(kafka, [make(topic, "aborted", 99), third], commits=False)
     write(kafka, [third, withdrawn])
 
     assert consume(4) == LINES
@@ -119,7 +119,7 @@ def matches(topic: str, folder: Path) -> list[Message]:
     return [encode(topic, line, 1, TimeUnit.MILLISECOND) for line in output.splitlines()]
 
 
-def made(topic: str, match_id: str, detected_at: int) -> Message:
+def make(topic: str, match_id: str, detected_at: int) -> Message:
     """Return the message of a match that no stream has."""
     record = {"match_id": match_id, "query": "paid", "kind": "match", "detected_at": detected_at}
     return encode(topic, json.dumps(record).encode(), 1, None)

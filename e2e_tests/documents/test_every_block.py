@@ -32,7 +32,7 @@ from graphtide_core.match import match_id
 from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_preprocess.settings import Settings as PreprocessSettings
 from graphtide_query import parse
-from graphtide_testing.charts import TOOLS, rendered
+from graphtide_testing.charts import TOOLS, render
 from graphtide_testing.data import real_stream
 from graphtide_testing.documents.blocks import Block, blocks_of, codes_of, headings_of, links_of
 from graphtide_testing.documents.downloads import DOWNLOADS
@@ -41,7 +41,7 @@ from graphtide_testing.documents.outputs import ANY, difference, is_shown, is_sh
 from graphtide_testing.documents.shells import Shell
 from graphtide_testing.orphans import VARIABLE
 from graphtide_testing.servers.process import free_ports
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 from typer.main import get_command
 
@@ -204,7 +204,7 @@ class Story:
 
     def _in_a_browser(self, block: Block) -> None:
         for address in re.findall(r"""["'`](/api/[^"'`?]*)""", block.text):
-            assert address in described()["paths"], f"{block.place}: {address}"
+            assert address in describe()["paths"], f"{block.place}: {address}"
         if shutil.which("node") is None:
             self._lacks = "Node.js, to run what is for browsers"
             return
@@ -232,7 +232,7 @@ def assert_data(block: Block) -> None:
     if block.language == "json":
         assert_match_record(json.loads(block.text), block)
     else:
-        assert rendered(yaml.safe_load(block.text)).manifests, block.place
+        assert render(yaml.safe_load(block.text)).manifests, block.place
 
 
 def assert_match_record(record: dict[str, Any], block: Block) -> None:
@@ -249,10 +249,10 @@ def assert_match_record(record: dict[str, Any], block: Block) -> None:
 
 def assert_route(method: str, target: str, block: Block) -> None:
     """Check that the address is described as it is written."""
-    assert method.lower() in described()["paths"].get(target, {}), f"{block.place}: {method} {target}"
+    assert method.lower() in describe()["paths"].get(target, {}), f"{block.place}: {method} {target}"
 
 
-def described() -> dict[str, Any]:
+def describe() -> dict[str, Any]:
     """Return the description of the whole interface."""
     found: dict[str, Any] = json.loads((ROOT / "docs/reference/openapi.json").read_text("utf-8"))
     return found
@@ -276,7 +276,7 @@ def assert_settings(environment: Mapping[str, str], block: Block) -> None:
     assert not given, f"{block.place}: no service reads {given}"
 
 
-def parsed(arguments: list[str]) -> Any:
+def parse_block(arguments: list[str]) -> Any:
     """Read a command line as the program does, and return the context of its verb.
 
     Raises:
@@ -310,7 +310,7 @@ def assert_can_be_run(block: Block) -> None:
             words = words[3:]
         match words:
             case [program, *arguments] if program.endswith("graphtide"):
-                parsed(arguments)
+                parse_block(arguments)
             case ["curl", option, address]:
                 assert option.startswith("--remote-name"), f"{block.place}: {line}"
                 assert address.startswith("https://"), f"{block.place}: {line}"
@@ -320,7 +320,7 @@ def assert_can_be_run(block: Block) -> None:
                 files = [word for word in rest if word.startswith("charts/")]
                 assert all((ROOT / file).exists() for file in files), f"{block.place}: {line}"
             case ["make", *targets]:
-                assert set(targets) <= made(), f"{block.place}: {line}"
+                assert set(targets) <= make(), f"{block.place}: {line}"
             case ["python", script, *_]:
                 assert named_options(line) <= options_of_script(script), f"{block.place}: {line}"
             case [".venv/bin/python", "-m", module, *_]:
@@ -330,7 +330,7 @@ def assert_can_be_run(block: Block) -> None:
                 pytest.fail(f"{block.place}: nothing checks {line!r}")
 
 
-def made() -> set[str]:
+def make() -> set[str]:
     """Return the targets of the Makefile."""
     return set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
@@ -408,7 +408,7 @@ def server() -> Iterator[Callable[[], str]]:
 
         def url() -> str:
             if not started:
-                started.append(stack.enter_context(served(application(DevOptions(low_latency=True)))))
+                started.append(stack.enter_context(serve(application(DevOptions(low_latency=True)))))
                 wait_until(lambda: httpx2.get(f"{started[0]}/readyz").status_code == 200, 120)
             return started[0]
 
@@ -503,7 +503,7 @@ def test_commands_and_options_in_the_text_are_there(subtests: pytest.Subtests) -
                         assert called or words[0].startswith("-"), code
                         assert named_options(code) <= verbs[verb], code
                     case ["make", target, *_]:
-                        assert target in made(), code
+                        assert target in make(), code
                     case ["python", script, *_] if script.endswith(".py"):
                         assert named_options(code) <= options_of_script(script), code
                     case [option, *_] if option in named_options(option) and "reference" in name:

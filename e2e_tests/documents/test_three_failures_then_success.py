@@ -30,7 +30,7 @@ def logins(outcomes: str) -> list[dict[str, object]]:
     ]
 
 
-def found(page: str, name: str, outcomes: str) -> list[dict[str, object]]:
+def find(page: str, name: str, outcomes: str) -> list[dict[str, object]]:
     """Return the events of each match of a recipe."""
     text = recipe(page, name)
     records = logins(outcomes)
@@ -48,12 +48,12 @@ def test_every_page_with_the_recipe_is_tried() -> None:
 
 @pytest.mark.parametrize("page", RECIPES)
 def test_a_success_among_the_failures_is_no_match(page: str) -> None:
-    assert found(page, NAME, "f f s f s") == []
+    assert find(page, NAME, "f f s f s") == []
 
 
 @pytest.mark.parametrize("page", RECIPES)
 def test_two_runs_of_failures_are_two_matches(page: str) -> None:
-    assert found(page, NAME, "f f f s f f f s") == [
+    assert find(page, NAME, "f f f s f f f s") == [
         {"f": ("f1", "f2", "f3"), "s": "s4"},
         {"f": ("f5", "f6", "f7"), "s": "s8"},
     ]
@@ -61,11 +61,11 @@ def test_two_runs_of_failures_are_two_matches(page: str) -> None:
 
 @pytest.mark.parametrize("page", RECIPES)
 def test_a_longer_run_is_one_match(page: str) -> None:
-    (events,) = found(page, NAME, "f f f f f s s")
+    (events,) = find(page, NAME, "f f f f f s s")
     assert events["s"] == "s6"
 
 
 def test_once_an_hour_has_all_failures_of_the_first_run() -> None:
-    assert found("docs/how-to/event-patterns.md", "guessed_once", "f f s f f f f s f f f s") == [
+    assert find("docs/how-to/event-patterns.md", "guessed_once", "f f s f f f f s f f f s") == [
         {"f": ("f4", "f5", "f6", "f7"), "s": "s8"}
     ]

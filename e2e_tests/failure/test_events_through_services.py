@@ -57,7 +57,7 @@ def records_of(rng: Random, number: int) -> list[dict[str, object]]:
     return made
 
 
-def emitted(whole: Whole, name: str | None = None) -> Counter[tuple[str, str, str]]:
+def count_matches(whole: Whole, name: str | None = None) -> Counter[tuple[str, str, str]]:
     found = (json.loads(record) for record in whole.matches())
     return Counter((each["query"], each["match_id"], each["kind"]) for each in found if name in (None, each["query"]))
 
@@ -71,7 +71,7 @@ def as_sent(ordered: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[tuple[str, str, str]]:
+def count_expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[tuple[str, str, str]]:
     patterns = [pattern for text in texts for pattern in graphtide.parse(text)]
     matches = graphtide.match(patterns, as_sent(ordered))
     return Counter((match.query, match.match_id, match.kind.value) for match in matches)
@@ -88,9 +88,9 @@ def test_event_patterns_are_exact_while_services_are_killed(whole: Whole, seed: 
         whole.send_records("s", records_of(rng, number))
     whole.send_records("s", [FLUSH])
     whole.settle("s")
-    wanted = expected(PATTERNS, whole.ordered_edges("s", ["n"]))
+    wanted = count_expected(PATTERNS, whole.ordered_edges("s", ["n"]))
     assert {name for name, _, _ in wanted} == {pattern.name for text in PATTERNS for pattern in graphtide.parse(text)}
-    assert emitted(whole) == wanted
+    assert count_matches(whole) == wanted
 
 
 @pytest.mark.slow
@@ -159,10 +159,10 @@ def test_a_thousand_patterns_while_some_come_and_go_and_services_are_killed(whol
     whole.send_records("s", [FLUSH])
     whole.settle("s")
     ordered = whole.ordered_edges("s", ["n"])
-    found = emitted(whole)
+    found = count_matches(whole)
     assert set(found.values()) == {1}
     stayed = [f"p{place}" for place in range(50, 1_000)]
-    wanted = expected([texts[name] for name in stayed], ordered)
+    wanted = count_expected([texts[name] for name in stayed], ordered)
     assert sum(wanted.values()) > 500
     assert Counter({key: count for key, count in found.items() if key[0] in stayed}) == wanted
     # A later pattern gets the matches of events that came after it; a deleted one, no match that is wrong.
@@ -177,4 +177,4 @@ def test_a_thousand_patterns_while_some_come_and_go_and_services_are_killed(whol
     )
     assert Counter({key: count for key, count in found.items() if key[0] in starts}) == since
     gone = [f"p{place}" for place in range(50)]
-    assert {key for key in found if key[0] in gone} <= set(expected([texts[name] for name in gone], ordered))
+    assert {key for key in found if key[0] in gone} <= set(count_expected([texts[name] for name in gone], ordered))

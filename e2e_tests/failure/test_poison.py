@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from graphtide_admin_api.application.matches import MatchFeed, RecentMatches
 from graphtide_admin_api.application.view import View, Viewer
-from graphtide_admin_api.domain.registration import Moment, PatternRequest, registered
+from graphtide_admin_api.domain.registration import Moment, PatternRequest, register
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message, TopicPartition
@@ -36,7 +36,7 @@ from graphtide_query.families import SERVICES
 from graphtide_serving.clock import SystemClock
 from graphtide_statistics.application.counter import Counter, CounterSettings
 from graphtide_testing.flawed import FLAWED, FlawedLog
-from graphtide_testing.poison import damaged, strange_record
+from graphtide_testing.poison import damage, strange_record
 from graphtide_wire import control, ordered_body, raw
 from graphtide_wire.dead_letters import SOURCE_OFFSET
 from graphtide_wire.raw import RawEdges
@@ -109,7 +109,7 @@ class Deployment:
             *hosts,
         ]
         for worker in self.workers:
-            opened(worker)
+            open_worker(worker)
 
     def run(self, rounds: int = 8) -> None:
         """Let every worker do rounds."""
@@ -121,7 +121,7 @@ class Deployment:
         """Register a pattern from where the stream ends."""
         place = TopicPartition(TOPICS.ordered(STREAM), 0)
         end = self.log.reader(None).ends([place])[place][1]
-        record = registered(
+        record = register(
             PatternRequest(text.format(name=name), control.LimitsForm(), engine, "active"), 1, Moment(AT, {STREAM: end})
         )
         self.writer.write([Message(TOPICS.patterns, name.encode(), control.encode_pattern(record))])
@@ -158,7 +158,7 @@ class Deployment:
         return sum(record.key == name.encode() for record in self.read(TOPICS.matches))
 
 
-def opened(worker: Worker) -> None:
+def open_worker(worker: Worker) -> None:
     """Open a worker; a strange record may contradict committed positions, which are refused a few times."""
     for _ in range(MOST_REFUSALS):
         with suppress(TransientError):
@@ -245,7 +245,7 @@ def spoil(checkpoints: MemoryCheckpoints, rng: Random) -> None:
         segments = dict(zip(names, checkpoints.segments(key, names) or [], strict=True))
         if rng.random() < 0.7:
             name = rng.choice(names)
-            segments[name] = damaged(segments[name], rng)
+            segments[name] = damage(segments[name], rng)
         else:
-            saved = damaged(saved, rng)
+            saved = damage(saved, rng)
         checkpoints.save(key, saved, segments, [])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from graphtide_admin_api.domain.registration import Moment, PatternRequest, changed, registered
+from graphtide_admin_api.domain.registration import Moment, PatternRequest, apply_change, register
 from graphtide_core.edge import Edge
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_core.ids import EdgeId, StreamName, VertexId
@@ -121,10 +121,10 @@ class Protocol(RuleBasedStateMachine):
         version = self.versions[name] = self.versions.get(name, 0) + 1
         planner_options = PatternRequest(_text(name, version), control.LimitsForm(), _engine(name, engine), "active")
         if old is None:
-            new = registered(planner_options, version, self._moment())
+            new = register(planner_options, version, self._moment())
             self.accounts[name].register(version, new.start or 0)
         else:
-            new = changed(old, planner_options, version, self._moment())
+            new = apply_change(old, planner_options, version, self._moment())
             self.accounts[name].replace(version, new.start or 0)
             if old.state == "paused":
                 self.accounts[name].resume(new.start or 0)
@@ -161,7 +161,7 @@ class Protocol(RuleBasedStateMachine):
     def user_asks_for_an_engine(self, name: str, engine: str) -> None:
         """Another engine may mean another service."""
         if name in self.records:
-            self._write(changed(self.records[name], PatternRequest(engine=_engine(name, engine)), 0, self._moment()))
+            self._write(apply_change(self.records[name], PatternRequest(engine=_engine(name, engine)), 0, self._moment()))
 
     @rule(name=st.sampled_from(NAMES))
     def user_pauses_or_resumes(self, name: str) -> None:
@@ -169,10 +169,10 @@ class Protocol(RuleBasedStateMachine):
         if name not in self.records:
             return
         if self.records[name].state == "active":
-            self._write(changed(self.records[name], PatternRequest(state="paused"), 0, self._moment()))
+            self._write(apply_change(self.records[name], PatternRequest(state="paused"), 0, self._moment()))
             self.accounts[name].pause()
         else:
-            self._write(changed(self.records[name], PatternRequest(state="active"), 0, self._moment()))
+            self._write(apply_change(self.records[name], PatternRequest(state="active"), 0, self._moment()))
             self.accounts[name].resume(self.records[name].start or 0)
 
     @rule(is_rare=st.booleans())

@@ -81,18 +81,18 @@ def row(record: dict[str, Any]) -> tuple[str, ...]:
     return tuple(record["bindings"].values()) if "bindings" in record else (record["src"], record["dst"])
 
 
-def emitted(found: Sequence[dict[str, Any]]) -> Counter[Emitted]:
+def count_matches(found: Sequence[dict[str, Any]]) -> Counter[Emitted]:
     return Counter(
         (each["query"], each["kind"], each["detected_at"], each["label"], row(each), each["valid"][1]) for each in found
     )
 
 
-def expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[Emitted]:
+def count_expected(texts: Sequence[str], ordered: Sequence[dict[str, Any]]) -> Counter[Emitted]:
     queries = [query for text in texts for query in graphtide.parse(text)]
-    return counted(graphtide.match(queries, ordered))
+    return count(graphtide.match(queries, ordered))
 
 
-def counted(matches: Iterable[graphtide.Match]) -> Counter[Emitted]:
+def count(matches: Iterable[graphtide.Match]) -> Counter[Emitted]:
     return Counter(
         (each.query, each.kind.value, int(each.detected_at), each.label, tuple(each.bindings.values()), each.valid[1])
         for each in matches
@@ -147,9 +147,9 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
     pairs, offers = ([each for each in found if each["query"] == name] for name in ("pair", "offer"))
     found = [each for each in found if each["query"] not in {"pair", "offer"}]
     offered = graphtide.match(OFFER, graphtide.Inputs(several))
-    assert emitted(offers) == counted(offered)
+    assert count_matches(offers) == count(offered)
     assert {each["kind"] for each in offers} >= {"match", "extend"}
-    wanted = expected((*QUERIES, VIEW), whole.ordered_edges("s"))
+    wanted = count_expected((*QUERIES, VIEW), whole.ordered_edges("s"))
     near = whole.ordered_edges("near")
     assert edges_of_results(near) == edges_of_results(graphtide.match(VIEW, whole.ordered_edges("s")).edges())
     assert Counter((each["match_id"], each["kind"]) for each in pairs) == Counter(
@@ -159,5 +159,5 @@ def test_queries_are_exact_while_services_are_killed_and_engines_change(whole: W
     assert {each["kind"] for each in pairs} >= ({"match", "retract"} if seed == 1 else {"match"})
     assert {name for name, *_ in wanted} == {*NAMES, "near"}
     assert {kind for _, kind, *_ in wanted} == {"match", "extend", "retract"}
-    assert emitted(found) == wanted
+    assert count_matches(found) == wanted
     assert all(hangs_together(each) for each in found if each["query"] == "notify" and each["kind"] != "retract")

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.kafka import KafkaConnection, KafkaLog
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_testing.whole import QUICK, Whole
 from graphtide_wire import control, dead_letters
 from redis import Redis
@@ -33,7 +33,7 @@ MOST_BODY = 100_000
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
-    keys = json.dumps([{"name": name, "hash": hashed(name), "scopes": scopes} for name, scopes in KEYS.items()])
+    keys = json.dumps([{"name": name, "hash": hash_key(name), "scopes": scopes} for name, scopes in KEYS.items()])
     guarded = {"INSECURE": "false", "API_KEYS": keys}
     settings = {"ingestion": {**guarded, "MOST_BODY_BYTES": str(MOST_BODY)}, "admin_api": guarded, **QUICK}
     made = Whole(tmp_path_factory.mktemp("whole"), settings)

@@ -123,7 +123,7 @@ def assert_starts_and_ends(
     assert "Traceback" not in container.output.read_text()
 
 
-def ended(image: Image, folder: Path, *command: str, **configured: str) -> tuple[int, str]:
+def end(image: Image, folder: Path, *command: str, **configured: str) -> tuple[int, str]:
     with running(image, folder, list(command), configured) as container:
         return container.process.wait(PATIENCE), container.output.read_text()
 
@@ -153,7 +153,7 @@ def test_the_admin_api_starts_and_ends(services: Image, tmp_path: Path) -> None:
 
 def test_ingestion_makes_topics_first_and_says_that_it_cannot(services: Image, tmp_path: Path) -> None:
     configured = {"GRAPHTIDE_INGESTION_INSECURE": "true", "GRAPHTIDE_INGESTION_KAFKA__BOOTSTRAP": NOWHERE}
-    status, said = ended(services, tmp_path, "graphtide-ingestion", **configured)
+    status, said = end(services, tmp_path, "graphtide-ingestion", **configured)
     assert (status, len(said.splitlines())) == (1, 2)
     assert said.splitlines()[1].startswith("graphtide-ingestion: asking for the topics: ")
 
@@ -161,7 +161,7 @@ def test_ingestion_makes_topics_first_and_says_that_it_cannot(services: Image, t
 @pytest.mark.parametrize("service", OVER_HTTP)
 def test_a_service_that_nobody_could_call_says_what_to_set(services: Image, tmp_path: Path, service: str) -> None:
     name = f"graphtide-{service.replace('_', '-')}"
-    status, configured = ended(services, tmp_path, name)
+    status, configured = end(services, tmp_path, name)
     assert (status, len(configured.splitlines())) == (1, 1)
     assert configured.startswith(f"{name}: no caller has access: set GRAPHTIDE_{service.upper()}_API_KEYS")
 
@@ -169,8 +169,8 @@ def test_a_service_that_nobody_could_call_says_what_to_set(services: Image, tmp_
 def test_the_command_line_is_there_and_spark_is_not(services: Image, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    assert ended(services, tmp_path / "one", "graphtide", "--version") == (0, "graphtide 0.1.0\n")
-    status, configured = ended(services, tmp_path / "two", "graphtide-preprocess")
+    assert end(services, tmp_path / "one", "graphtide", "--version") == (0, "graphtide 0.1.0\n")
+    status, configured = end(services, tmp_path / "two", "graphtide-preprocess")
     assert (status, configured) == (
         1,
         "graphtide-preprocess needs pyspark, which is not installed: pip install 'graphtide[spark]'\n",
@@ -179,7 +179,7 @@ def test_the_command_line_is_there_and_spark_is_not(services: Image, tmp_path: P
 
 def test_nothing_in_the_image_can_be_written_by_its_user(services: Image, tmp_path: Path) -> None:
     look = "import os; print([p for p, _, names in os.walk('/opt') for n in ('', *names) if os.access(f'{p}/{n}', os.W_OK)])"
-    status, configured = ended(services, tmp_path, "python", "-c", look)
+    status, configured = end(services, tmp_path, "python", "-c", look)
     assert (status, configured) == (0, "[]\n")
 
 
@@ -205,7 +205,7 @@ def test_the_backfill_service_starts_and_ends(on_spark: Image, tmp_path: Path, s
 
 
 def test_the_job_says_what_to_set(on_spark: Image, tmp_path: Path) -> None:
-    assert ended(on_spark, tmp_path, "graphtide-preprocess") == (
+    assert end(on_spark, tmp_path, "graphtide-preprocess") == (
         1,
         "graphtide-preprocess: set GRAPHTIDE_PREPROCESS_STREAMS and GRAPHTIDE_PREPROCESS_CHECKPOINT\n",
     )

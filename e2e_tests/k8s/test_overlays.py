@@ -52,7 +52,7 @@ RELEASES: Final = {
 """Values that READMEs install the chart with."""
 
 
-def loaded(path: Path) -> Manifest:
+def load(path: Path) -> Manifest:
     found: Manifest = yaml.safe_load(path.read_text("utf-8"))
     return found
 
@@ -82,9 +82,9 @@ def values(name: str) -> Manifest:
         deeper = {key: over(base[key], value) for key, value in more.items() if isinstance(value, dict) and key in base}
         return base | more | deeper
 
-    found = loaded(CHART / "values.yaml")
+    found = load(CHART / "values.yaml")
     for path in RELEASES[name]:
-        found = over(found, loaded(path))
+        found = over(found, load(path))
     return found
 
 
@@ -104,7 +104,7 @@ def pods() -> Iterator[tuple[str, Manifest]]:
                 yield f"{name} {each['metadata']['name']}", each["spec"]["template"]
 
 
-def selected(peers: list[Manifest]) -> list[dict[str, str]]:
+def select(peers: list[Manifest]) -> list[dict[str, str]]:
     return [peer["podSelector"]["matchLabels"] for peer in peers]
 
 
@@ -164,19 +164,19 @@ def test_a_pod_is_restricted(subtests: pytest.Subtests) -> None:
 
 
 def test_pods_that_operators_make_are_restricted() -> None:
-    configured = {each["name"]: each["value"] for each in loaded(ROOM / "kafka" / "operator.yaml")["extraEnvs"]}
+    configured = {each["name"]: each["value"] for each in load(ROOM / "kafka" / "operator.yaml")["extraEnvs"]}
     assert configured == {"STRIMZI_POD_SECURITY_PROVIDER_CLASS": "restricted"}
     redis = one(overlay("redis"), "Redis", "graphtide-redis")["spec"]
     assert redis["podSecurityContext"]["runAsNonRoot"] is True
     assert redis["podSecurityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert redis["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    assert loaded(ROOM / "redis" / "operator.yaml")["featureGates"]["GenerateConfigInInitContainer"] is False
+    assert load(ROOM / "redis" / "operator.yaml")["featureGates"]["GenerateConfigInInitContainer"] is False
 
 
 def test_operators_look_after_the_namespace() -> None:
-    assert loaded(ROOM / "kafka" / "operator.yaml")["watchNamespaces"] == [NAMESPACE]
-    assert loaded(ROOM / "redis" / "operator.yaml")["redisOperator"]["watchNamespace"] == NAMESPACE
-    assert loaded(ROOM / "spark" / "operator.yaml")["spark"]["jobNamespaces"] == [NAMESPACE]
+    assert load(ROOM / "kafka" / "operator.yaml")["watchNamespaces"] == [NAMESPACE]
+    assert load(ROOM / "redis" / "operator.yaml")["redisOperator"]["watchNamespace"] == NAMESPACE
+    assert load(ROOM / "spark" / "operator.yaml")["spark"]["jobNamespaces"] == [NAMESPACE]
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -203,7 +203,7 @@ def test_services_find_kafka(name: str) -> None:
         if each["kind"] == "KafkaNodePool" and "broker" in each["spec"]["roles"]
     )
     assert configured["replication"] == kafka["spec"]["kafka"]["config"]["default.replication.factor"] == brokers
-    assert selected(values(name)["networkPolicy"]["kafka"]) == [{"strimzi.io/cluster": kafka["metadata"]["name"]}]
+    assert select(values(name)["networkPolicy"]["kafka"]) == [{"strimzi.io/cluster": kafka["metadata"]["name"]}]
 
 
 def test_services_log_in_to_kafka_with_what_the_operator_writes() -> None:
@@ -217,7 +217,7 @@ def test_services_log_in_to_kafka_with_what_the_operator_writes() -> None:
     assert configured["tls"]["existingSecret"] == f"{kafka['metadata']['name']}-cluster-ca-cert"
     assert configured["tls"]["authoritiesKey"] == "ca.crt"
     labels = {each["metadata"]["labels"]["app.kubernetes.io/part-of"] for each in release("production")}
-    assert [{"app.kubernetes.io/part-of": label} for label in labels] == selected(listener["networkPolicyPeers"])
+    assert [{"app.kubernetes.io/part-of": label} for label in labels] == select(listener["networkPolicyPeers"])
 
 
 def test_nodes_and_topics_belong_to_the_cluster() -> None:
@@ -298,9 +298,9 @@ def test_matchers_find_redis_and_trust_it() -> None:
     assert authority == one(found, "Certificate", "graphtide-redis-authority")["spec"]["secretName"]
     policy = one(found, "NetworkPolicy", "graphtide-redis")["spec"]
     assert policy["podSelector"]["matchLabels"] == {"app": configured["host"], "redis_setup_type": "standalone"}
-    assert selected(values("production")["networkPolicy"]["redis"]) == [policy["podSelector"]["matchLabels"]]
+    assert select(values("production")["networkPolicy"]["redis"]) == [policy["podSelector"]["matchLabels"]]
     (matchers,) = policy["ingress"]
-    assert selected(matchers["from"]) == [{"app.kubernetes.io/part-of": "graphtide"}]
+    assert select(matchers["from"]) == [{"app.kubernetes.io/part-of": "graphtide"}]
     assert matchers["ports"] == [{"protocol": "TCP", "port": configured["port"]}]
 
 
@@ -331,7 +331,7 @@ def test_a_redis_of_development_is_found() -> None:
     template = one(overlay("dev"), "StatefulSet", "redis")["spec"]["template"]
     assert (configured["host"], [configured["port"]]) == ("redis", [port["port"] for port in service["ports"]])
     assert service["selector"] == template["metadata"]["labels"]
-    assert selected(values("dev")["networkPolicy"]["redis"]) == [service["selector"]]
+    assert select(values("dev")["networkPolicy"]["redis"]) == [service["selector"]]
 
 
 def test_redis_evicts_nothing() -> None:
@@ -348,7 +348,7 @@ def test_traces_come_to_the_collector() -> None:
     ports = {port["name"]: port["port"] for port in service["spec"]["ports"]}
     assert values("production")["telemetry"]["otlpEndpoint"] == f"http://otel-collector:{ports['otlp-http']}"
     assert service["spec"]["selector"] == pod["metadata"]["labels"]
-    assert selected(values("production")["networkPolicy"]["telemetry"]) == [pod["metadata"]["labels"]]
+    assert select(values("production")["networkPolicy"]["telemetry"]) == [pod["metadata"]["labels"]]
     (written,) = (each["data"]["config.yaml"] for each in found if each["kind"] == "ConfigMap")
     config = yaml.safe_load(written)
     listens = {
@@ -370,14 +370,14 @@ def test_services_and_monitoring_alone_come_to_the_collector() -> None:
     pod = one(found, "Deployment", "otel-collector")["spec"]["template"]
     assert policy["podSelector"]["matchLabels"] == pod["metadata"]["labels"]
     services, monitoring = policy["ingress"]
-    assert selected(services["from"]) == [{"app.kubernetes.io/part-of": "graphtide"}]
+    assert select(services["from"]) == [{"app.kubernetes.io/part-of": "graphtide"}]
     assert services["ports"] == [{"protocol": "TCP", "port": 4318}]
     assert monitoring["from"] == values("production")["networkPolicy"]["monitoring"]
     assert monitoring["ports"] == [{"protocol": "TCP", "port": 8889}]
 
 
 def test_ports_of_this_machine_lead_to_services_of_the_chart() -> None:
-    (node,) = loaded(ROOM / "dev" / "kind.yaml")["nodes"]
+    (node,) = load(ROOM / "dev" / "kind.yaml")["nodes"]
     mapped = {each["containerPort"]: each["hostPort"] for each in node["extraPortMappings"]}
     for component in ("admin-api", "ingestion"):
         service = one(overlay("dev"), "Service", f"{component}-of-node")["spec"]
@@ -415,4 +415,4 @@ def test_commands_of_a_page_name_what_is_there(page: Path) -> None:
 
 def test_values_of_operators_are_there() -> None:
     for path in re.findall(r"--values (\S+)", (ROOM / "operators.mk").read_text("utf-8")):
-        assert loaded(ROOT / path)
+        assert load(ROOT / path)

@@ -56,7 +56,7 @@ def test_generated_flows_over_http(whole: Whole, tmp_path: Path) -> None:
         rows = list(csv.DictReader(source))
     name = whole.register(patterns)["stream"]
     for start in range(0, len(rows), CHUNK):
-        lines = "".join(json.dumps(typed(row)) + "\n" for row in rows[start : start + CHUNK])
+        lines = "".join(json.dumps(convert_numbers(row)) + "\n" for row in rows[start : start + CHUNK])
         answer = whole.send(name, lines.encode())
         assert answer["rejected"] == 0
     whole.settle(name)
@@ -89,7 +89,7 @@ def test_windows_that_count_edges_over_http(whole: Whole, tmp_path: Path) -> Non
     for text in COUNTING.split("---"):
         whole.register(text)
     for start in range(0, len(rows), CHUNK):
-        lines = "".join(json.dumps(typed(row)) + "\n" for row in rows[start : start + CHUNK])
+        lines = "".join(json.dumps(convert_numbers(row)) + "\n" for row in rows[start : start + CHUNK])
         assert whole.send("flows", lines.encode())["rejected"] == 0
     whole.settle("flows")
 
@@ -109,7 +109,7 @@ def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
     for text in IOT.split("---"):
         whole.register(text)
     half = len(rows) // 2
-    lines = [json.dumps(typed(row)).encode() for row in rows]
+    lines = [json.dumps(convert_numbers(row)).encode() for row in rows]
     for start in range(0, half, CHUNK):
         whole.send("flows", b"\n".join(lines[start : min(start + CHUNK, half)]) + b"\n")
     whole.settle("flows")
@@ -125,7 +125,7 @@ def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
     assert ids(whole.matches()) == expected
 
 
-def typed(row: dict[str, str]) -> dict[str, object]:
+def convert_numbers(row: dict[str, str]) -> dict[str, object]:
     """Return a CSV record as JSON has it: with numbers, without what is missing."""
     names = {"src", "dst", "label", "src_label", "dst_label", "id", "op"}
     return {key: value if key in names else number(value) for key, value in row.items() if value != ""}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 from graphtide.dev.deployment import DevOptions, application
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ NDJSON = {"content-type": "application/x-ndjson"}
 @pytest.fixture(params=["memory", "kafka"])
 def client(request: pytest.FixtureRequest) -> Iterator[httpx2.Client]:
     kafka = None if request.param == "memory" else request.getfixturevalue("kafka")
-    with served(application(DevOptions(kafka))) as url, httpx2.Client(base_url=url, timeout=30) as client:
+    with serve(application(DevOptions(kafka))) as url, httpx2.Client(base_url=url, timeout=30) as client:
         wait_until(lambda: client.get("/readyz").status_code == 200, PATIENCE)
         yield client
 
@@ -36,7 +36,7 @@ def pays(ts: int, source: str, target: str) -> bytes:
     return json.dumps(edge).encode() + b"\n"
 
 
-def found(client: httpx2.Client) -> Counter[str]:
+def find(client: httpx2.Client) -> Counter[str]:
     """Count the reports of every match."""
     return Counter(each["match"]["match_id"] for each in client.get("/api/v1/patterns/p/matches").json()["matches"])
 
@@ -46,7 +46,7 @@ def test_what_was_reported_is_reported_again(client: httpx2.Client) -> None:
     wait_until(lambda: client.get("/api/v1/patterns/p").json()["state"] == "running", PATIENCE)
     lines = pays(1, "a", "b") + pays(2, "b", "c") + pays(3, "c", "d")
     assert client.post("/api/v1/streams/s/edges", content=lines, headers=NDJSON).status_code == 202
-    wait_until(lambda: len(found(client)) == 2, PATIENCE)
+    wait_until(lambda: len(find(client)) == 2, PATIENCE)
 
     asked = client.post("/api/v1/patterns/p:backfill", json={})
 
@@ -56,4 +56,4 @@ def test_what_was_reported_is_reported_again(client: httpx2.Client) -> None:
 
     wait_until(lambda: operation()["state"] not in {"queued", "running"}, PATIENCE)
     assert (operation()["state"], operation()["edges"], operation()["matches"]) == ("done", 3, 2)
-    wait_until(lambda: set(found(client).values()) == {2}, PATIENCE)
+    wait_until(lambda: set(find(client).values()) == {2}, PATIENCE)

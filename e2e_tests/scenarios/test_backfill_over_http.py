@@ -55,7 +55,7 @@ def edges() -> list[dict[str, object]]:
     return made
 
 
-def asked(whole: Whole) -> str:
+def ask(whole: Whole) -> str:
     """Ask for a backfill of all history; return the operation's id."""
     answer = whole.control.post("/api/v1/patterns/chain:backfill", json={})
     assert answer.status_code == 202, answer.text
@@ -69,7 +69,7 @@ def operation(whole: Whole, id: str) -> dict[str, Any]:
     return found
 
 
-def ended(whole: Whole, id: str) -> dict[str, Any]:
+def end(whole: Whole, id: str) -> dict[str, Any]:
     """Follow an operation to its end."""
     whole.wait_until(lambda: operation(whole, id)["state"] in {"done", "failed", "cancelled"}, f"operation {id} ends")
     return operation(whole, id)
@@ -89,29 +89,29 @@ def live_and_backfilled(messages: list[Message]) -> tuple[Counter[str], Counter[
 
 @pytest.mark.slow
 def test_a_backfill_reports_every_live_match_again_once_and_another_is_cancelled(whole: Whole) -> None:
-    done = ended(whole, asked(whole))
+    done = end(whole, ask(whole))
     assert (done["state"], done["edges"], done["slices"], done["slices_done"]) == ("done", EDGES, 3, 3)
     live, backfilled = live_and_backfilled(whole.match_messages())
     assert done["matches"] == len(list(graphtide.match(graphtide.parse(CHAIN), edges()))) > 100
     assert backfilled == live
     assert set(live.values()) == {1}
 
-    running, queued = asked(whole), asked(whole)
+    running, queued = ask(whole), ask(whole)
     whole.wait_until(lambda: operation(whole, running)["state"] == "running", "the next is begun")
     assert operation(whole, queued)["state"] == "queued"
     for id in (running, queued):
         assert whole.control.delete(f"/api/v1/operations/{id}").json()["state"] == "cancelling"
-    assert [ended(whole, id)["state"] for id in (running, queued)] == ["cancelled", "cancelled"]
+    assert [end(whole, id)["state"] for id in (running, queued)] == ["cancelled", "cancelled"]
 
 
 @pytest.mark.slow
 def test_a_backfill_whose_service_is_killed_goes_on_and_reports_every_match_once(whole: Whole, folder: Path) -> None:
-    id, service = asked(whole), whole.services["backfill"]
+    id, service = ask(whole), whole.services["backfill"]
     whole.wait_until(lambda: any(folder.glob(f"{id}/slices/[0-9]*.parquet")), "a slice is finished")
     service.kill()
     assert operation(whole, id)["state"] == "running"
     service.start()
-    assert ended(whole, id)["state"] == "done"
+    assert end(whole, id)["state"] == "done"
     live, backfilled = live_and_backfilled(whole.match_messages())
     assert backfilled == live
     assert set(live.values()) == {1}

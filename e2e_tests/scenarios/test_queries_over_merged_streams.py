@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import graphtide
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import TimeUnit
@@ -24,7 +24,7 @@ from graphtide_ordering.stream_sequencer import Ordering
 from graphtide_query.families.algebra.planning import plan_graph_query
 from graphtide_query.families.planner_options import PlannerOptions
 from graphtide_testing.clock import ManualClock
-from graphtide_testing.graph_results import reported
+from graphtide_testing.graph_results import sort_matches
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.seeds import seeds
@@ -49,7 +49,7 @@ STREAM = StreamShape(labels=("a", "b", "c"), vertices=4, negative_ts=False, max_
 
 def in_services(query: GraphQuery, streams: Mapping[StreamName, tuple[Edge, ...]]) -> list[Match]:
     """Put each stream in order, merge them, and answer the query on what is merged."""
-    log, clock, name = MemoryLog(), ManualClock(), merged(streams)
+    log, clock, name = MemoryLog(), ManualClock(), merge(streams)
     log.admin().ensure([*TOPICS.of_deployment(), *(spec for each in streams for spec in TOPICS.of_stream(each, partitions=1))])
     reads = ReadsForm(tuple(streams), LookbackForm(str(longest([query.extent(UNIT)])[0])), None, ())
     record = registration("PATTERN q MATCH (v)-[e]->(w) ON one WINDOW 1", datetime(2026, 1, 1, tzinfo=UTC), reads=reads)
@@ -94,7 +94,7 @@ def test_a_query_over_several_streams_is_answered_alike_merged_by_the_services_a
         streams = {StreamName(name): random_stream(drawn, STREAM) for name in ("one", "other")}
         if not all(streams.values()):
             continue
-        found = reported(in_services(query, streams))
-        assert found == reported(in_one_process(query, streams)), seed
+        found = sort_matches(in_services(query, streams))
+        assert found == sort_matches(in_one_process(query, streams)), seed
         emitted += len(found)
     assert emitted > 30, "cases must have results"

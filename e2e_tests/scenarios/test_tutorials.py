@@ -83,7 +83,7 @@ def records(path: Path, first: int, last: int) -> Iterator[Edge]:
             )
 
 
-def reported(matches: Iterable[object]) -> list[Emitted]:
+def list_reported(matches: Iterable[object]) -> list[Emitted]:
     """Return what was reported, in a form that can be compared and sorted."""
     found = []
     for match in matches:
@@ -94,7 +94,7 @@ def reported(matches: Iterable[object]) -> list[Emitted]:
     return sorted(found, key=by_text)
 
 
-def expected(components: Iterable[Component]) -> list[Emitted]:
+def list_expected(components: Iterable[Component]) -> list[Emitted]:
     """Return what the oracle reports, in the same form."""
     emitted = [(each.kind.value, each.detected_at, each.pairs, each.component or "", each.former) for each in components]
     return sorted(emitted, key=by_text)
@@ -116,10 +116,12 @@ def test_every_engine_reports_what_the_oracle_does(piece: Piece) -> None:
     # Others change nothing, and the oracle looks at all edges anew for each.
     of_use = [edge for edge in edges if any(fits(pattern, each, edge) for each in pattern.edges)]
     oracle = SimulationOracle(pattern, piece.unit)
-    emitted = expected([*(each for edge in of_use for each in oracle.push(edge)), *oracle.finish()])
+    emitted = list_expected([*(each for edge in of_use for each in oracle.push(edge)), *oracle.finish()])
     assert len(emitted) >= piece.reports
     for engine in FAMILIES["simulation"].names:
-        assert reported(graphtide.match([pattern], edges, MatchOptions(engine=engine, time_unit=piece.unit))) == emitted, engine
+        assert list_reported(graphtide.match([pattern], edges, MatchOptions(engine=engine, time_unit=piece.unit))) == emitted, (
+            engine
+        )
 
 
 JAMS: Final = {"travelling_jam": 11, "jam_once": 2, "sudden_drop": 2}

@@ -12,7 +12,7 @@ from graphtide_core.ports.log import Message
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_telemetry import attributes, metrics, spans
 from graphtide_telemetry.names import Metric, Name, SpanName, entries
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.telemetry import OtlpReceiver, count_metrics, metrics_of, spans_in_memory
 from graphtide_testing.waiting import wait_until
 from graphtide_testing.whole import PATIENCE, Whole
@@ -43,7 +43,7 @@ def trace_of(traceparent: str) -> str:
     return traceparent.split("-")[1]
 
 
-def named(found: Iterable[Seen], name: str, traceparent: str) -> Seen:
+def find_span(found: Iterable[Seen], name: str, traceparent: str) -> Seen:
     """Return the one span of a trace whose name begins so."""
     (span,) = (each for each in found if each.name.startswith(name) and each.trace_id == trace_of(traceparent))
     return span
@@ -64,7 +64,7 @@ def is_one_chain(found: Iterable[Seen], topics: Topics, traceparent: str) -> See
         "match": f"match {topics.prefix}.ordered.s.v1",
         "report": f"report {topics.matches}",
     }
-    line = [named(found, name, traceparent) for name in names]
+    line = [find_span(found, name, traceparent) for name in names]
     assert [each.name for each in line] == list(names.values())
     assert [each.role for each in line] == ["server", "producer", "consumer", "consumer", "producer"]
     parents = [traceparent.split("-")[2], *(each.span_id for each in line[:-1])]
@@ -76,7 +76,7 @@ class TestInOneProcess:
     @pytest.fixture(autouse=True)
     def deployment(self) -> Iterable[None]:
         count_metrics()
-        with served(application(DevOptions())) as url, httpx2.Client(base_url=url, timeout=30) as client:
+        with serve(application(DevOptions())) as url, httpx2.Client(base_url=url, timeout=30) as client:
             self.client = client
             assert client.post("/api/v1/patterns", json={"text": TEXT}).status_code == 201
             self.send(pays(1, "z", "y"))
@@ -178,8 +178,8 @@ def test_over_kafka_one_trace_goes_through_every_process_and_into_the_match(tmp_
         "graphtide-ingestion",
         "graphtide-matcher_timing-0",
     }
-    straight = named(found, "report", SECOND)
-    sequenced = named(found, "sequence", SECOND)
+    straight = find_span(found, "report", SECOND)
+    sequenced = find_span(found, "sequence", SECOND)
     assert (sequenced.parent_id, sequenced.links) == (SECOND.split("-")[2], (SECOND.split("-")[2],))
     assert carried == [last.traceparent, straight.traceparent]
 

@@ -16,7 +16,7 @@ from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.memory import MemoryLog
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, matches
@@ -38,7 +38,7 @@ KEYS = {"writer": ["patterns:read", "patterns:write"], "reader": ["patterns:read
 
 
 def settings() -> AdminApiSettings:
-    keys = [KeySettings(name=name, hash=hashed(name), scopes=scopes) for name, scopes in KEYS.items()]
+    keys = [KeySettings(name=name, hash=hash_key(name), scopes=scopes) for name, scopes in KEYS.items()]
     return AdminApiSettings(api_keys=keys, requests_per_second=10_000, burst=10_000)
 
 

@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.addresses import address
-from graphtide_testing.serving import raw, served
+from graphtide_testing.serving import raw, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,8 +71,8 @@ def test_a_body_that_is_too_large_is_refused_declared_or_not(declare: Callable[[
 
 
 def test_who_calls_is_asked_before_a_body_comes() -> None:
-    keys = [KeySettings(name="ann", hash=hashed("ann"), scopes=["admin"])]
-    with served(admin_api(AdminApiSettings(api_keys=keys), MemoryLog())) as url, raw(url) as connection:
+    keys = [KeySettings(name="ann", hash=hash_key("ann"), scopes=["admin"])]
+    with serve(admin_api(AdminApiSettings(api_keys=keys), MemoryLog())) as url, raw(url) as connection:
         connection.send(b"POST /api/v1/patterns HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000000\r\n\r\n")
         assert connection.answer().startswith(b"HTTP/1.1 401")
 

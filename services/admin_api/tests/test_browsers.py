@@ -14,12 +14,12 @@ from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_log.memory import MemoryLog
 from graphtide_serving.access.callers import READ_MATCHES, Caller
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.access.tickets import Tickets
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.clock import ManualClock
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.telemetry import spans_in_memory
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import matches
@@ -48,9 +48,9 @@ def log() -> MemoryLog:
 
 @pytest.fixture
 def http(log: MemoryLog) -> Iterator[httpx2.Client]:
-    keys = [KeySettings(name=name, hash=hashed(name), scopes=scopes) for name, scopes in KEYS.items()]
+    keys = [KeySettings(name=name, hash=hash_key(name), scopes=scopes) for name, scopes in KEYS.items()]
     settings = AdminApiSettings(api_keys=keys, cors_origins=["HTTPS://ui.example:443"])
-    with served(admin_api(settings, log)) as url, httpx2.Client(base_url=url, timeout=60) as http:
+    with serve(admin_api(settings, log)) as url, httpx2.Client(base_url=url, timeout=60) as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 60, pause=0.05)
         yield http
 

@@ -13,10 +13,10 @@ from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.entrypoints.dry_runs import DryRuns
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.http import ProblemError
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 from starlette.requests import Request
 
@@ -151,7 +151,7 @@ WITH_AN_END = {
 }
 
 
-def emitted(answer: httpx2.Response) -> tuple[str, object]:
+def read_outcome(answer: httpx2.Response) -> tuple[str, object]:
     """Return whether a dry run was cut off, or why there was none."""
     name = "truncated" if answer.is_success else "code"
     return name, answer.json()[name]
@@ -159,10 +159,10 @@ def emitted(answer: httpx2.Response) -> tuple[str, object]:
 
 def test_dry_runs_without_end_leave_the_service_to_others() -> None:
     names = ("ann", "bob", "cid")
-    keys = [KeySettings(name=name, hash=hashed(name), scopes=["patterns:read"]) for name in names]
+    keys = [KeySettings(name=name, hash=hash_key(name), scopes=["patterns:read"]) for name in names]
     app = admin_api(AdminApiSettings(api_keys=keys, requests_per_second=1_000, burst=1_000), MemoryLog())
 
-    with served(app) as url, httpx2.Client(base_url=url, timeout=120) as http, ThreadPoolExecutor(45) as pool:
+    with serve(app) as url, httpx2.Client(base_url=url, timeout=120) as http, ThreadPoolExecutor(45) as pool:
 
         def dry_run(name: str, what: Mapping[str, object]) -> httpx2.Response:
             return http.post("/api/v1/patterns:simulate", json=what, headers={"X-API-Key": name})
@@ -173,7 +173,7 @@ def test_dry_runs_without_end_leave_the_service_to_others() -> None:
             health.append(http.get("/livez").status_code)
         answers = [each.result() for each in begun]
         assert set(health) == {200}
-        assert {(answer.status_code, *emitted(answer)) for answer in answers} == {
+        assert {(answer.status_code, *read_outcome(answer)) for answer in answers} == {
             (200, "truncated", True),
             (429, "code", "too-many-simulations"),
         }

@@ -10,9 +10,9 @@ import pytest
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ NAMES = ("ann", "bob", "cid", "dan", "eve")
 @pytest.fixture
 def http() -> Iterator[httpx2.Client]:
     """A client of the API, with a pattern registered."""
-    keys = [KeySettings(name=name, hash=hashed(name), scopes=["admin"]) for name in NAMES]
+    keys = [KeySettings(name=name, hash=hash_key(name), scopes=["admin"]) for name in NAMES]
     settings = AdminApiSettings(api_keys=keys, requests_per_second=10_000, burst=10_000)
     unbounded = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     with (
-        served(admin_api(settings, MemoryLog())) as url,
+        serve(admin_api(settings, MemoryLog())) as url,
         httpx2.Client(base_url=url, limits=unbounded, timeout=60) as http,
     ):
         wait_until(lambda: http.get("/readyz").status_code == 200, 60, pause=0.05)

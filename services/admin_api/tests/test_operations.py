@@ -36,7 +36,7 @@ def say(deployment: Deployment, id: str, state: State) -> None:
     deployment.write(TOPICS.operations, operations.status_key(id), operations.encode_status(status))
 
 
-def written(deployment: Deployment) -> list[operations.OperationRecord]:
+def read_operations(deployment: Deployment) -> list[operations.OperationRecord]:
     reader = deployment.log.reader(None)
     reader.assign({TopicPartition(TOPICS.operations, 0): 0})
     records = [each for each in reader.poll(0, 1_000) if not operations.is_status(each.key or b"")]
@@ -44,7 +44,7 @@ def written(deployment: Deployment) -> list[operations.OperationRecord]:
 
 
 def test_what_is_asked_for_is_written_whole(deployment: Deployment, asked: str) -> None:
-    (record,) = written(deployment)
+    (record,) = read_operations(deployment)
     assert (record.id, record.pattern, record.version, record.text, record.stream) == (asked, "p", 1, TEXT, "s")
     assert (record.start, record.end, record.engine, record.desired) == (100, 200, "timing", "done")
 
@@ -63,7 +63,7 @@ def test_an_operation_is_shown_as_it_was_reported(deployment: Deployment, asked:
 def test_an_operation_that_runs_is_cancelled(deployment: Deployment, asked: str) -> None:
     say(deployment, asked, "running")
     assert deployment.http.delete(f"/api/v1/operations/{asked}").json()["state"] == "cancelling"
-    assert written(deployment)[-1].desired == "cancelled"
+    assert read_operations(deployment)[-1].desired == "cancelled"
     say(deployment, asked, "cancelled")
     assert deployment.http.get(f"/api/v1/operations/{asked}").json()["state"] == "cancelled"
 
@@ -71,7 +71,7 @@ def test_an_operation_that_runs_is_cancelled(deployment: Deployment, asked: str)
 def test_an_operation_that_has_ended_stays_as_it_is(deployment: Deployment, asked: str) -> None:
     say(deployment, asked, "done")
     assert deployment.http.delete(f"/api/v1/operations/{asked}").json()["state"] == "done"
-    assert len(written(deployment)) == 1
+    assert len(read_operations(deployment)) == 1
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_operation_that_has_ended_stays_as_it_is(deployment: Deployment, aske
 )
 def test_what_cannot_be_is_refused(deployment: Deployment, asked: str, path: str, body: dict[str, object], status: int) -> None:
     assert deployment.http.post(path, json=body).status_code == status
-    assert len(written(deployment)) == 1
+    assert len(read_operations(deployment)) == 1
 
 
 def test_no_operation_is_not_found(deployment: Deployment) -> None:

@@ -12,7 +12,7 @@ import pytest
 from graphtide_admin_api.application import emitted as emitted_module
 from graphtide_admin_api.application.dry_run import dry_run
 from graphtide_admin_api.application.emitted import Most
-from graphtide_admin_api.application.matches import RecentMatches, kept
+from graphtide_admin_api.application.matches import RecentMatches, read_match
 from graphtide_admin_api.application.results import Asked, Results, ResultsCursor
 from graphtide_admin_api.domain.pattern_status import PatternStatus
 from graphtide_admin_api.domain.problems import ProblemError
@@ -146,7 +146,7 @@ class World:
         rings = recent.anew({each.partition: first for each, (first, _) in ends.items()}, {})
         reader.assign({each: first for each, (first, _) in ends.items()})
         for record in reader.poll(0, 10_000):
-            name, match = kept(record)
+            name, match = read_match(record)
             if match is not None:
                 rings.take(name, match)
         recent.show(rings)
@@ -158,7 +158,7 @@ def rows(found: ValidAt) -> list[tuple[str, str, list[int | None], str]]:
     return [(each.source, each.target, list(each.valid), each.kind.value) for each in found.found]
 
 
-def expected(query: GraphQuery, edges: Iterable[Edge], at: int) -> dict[tuple[str, ...], int]:
+def find_expected(query: GraphQuery, edges: Iterable[Edge], at: int) -> dict[tuple[str, ...], int]:
     """Return the rows of the snapshot and until when they are valid, from the records up to the instant."""
     oracle = GraphQueryOracle(query)
     for edge in edges:
@@ -204,7 +204,7 @@ def test_what_is_valid_is_the_snapshot_of_any_instant(monkeypatch: pytest.Monkey
         last = int(edges[-1].ts)
         for at in rng.sample(range(int(edges[0].ts) - 3, last + 12), 5):
             monkeypatch.setattr(emitted_module, "_AT_ONCE", rng.choice((1, 4, 1_024)))
-            found, want = world.valid(at), expected(query, edges, at)
+            found, want = world.valid(at), find_expected(query, edges, at)
             ends = {tuple(each.bindings.values()): each.valid[1] for each in found.found}
             assert ends == want
             assert len(found.found) == len(want)
@@ -228,7 +228,7 @@ def test_a_query_that_was_registered_later_misses_nothing_where_it_says_so() -> 
         # Changes by edges of the same time before are not reported; the reports are cut there.
         world.write(*(line for line in reports_of(query, edges) if json.loads(line)["detected_at"] > began))
         for at in rng.sample(range(began, int(edges[-1].ts) + 1), min(3, int(edges[-1].ts) - began)):
-            found, want = world.valid(at), expected(query, edges, at)
+            found, want = world.valid(at), find_expected(query, edges, at)
             rows = {tuple(each.bindings.values()) for each in found.found}
             assert rows <= want.keys()
             assert (found.flaws == []) == (at - match_lookback(query, TimeUnit.MILLISECOND) >= began)

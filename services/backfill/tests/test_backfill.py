@@ -251,16 +251,16 @@ def test_a_column_of_texts_in_one_file_is_one_in_all(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "0.csv").write_text("ts,src,dst,label,zip\n1,a,b,x,77\n2,b,c,y,8\n")
     (folder / "1.csv").write_text("ts,src,dst,label,zip\n3,a,d,x,01234\n4,d,e,y,9\n")
-    assert matched("x.zip = '77'", Files(str(folder), "csv"), tmp_path / "run").matches == 1
+    assert match("x.zip = '77'", Files(str(folder), "csv"), tmp_path / "run").matches == 1
     declared = Files(str(folder), "csv", types={"zip": "integer"})
-    assert matched("x.zip = 1234", declared, tmp_path / "other").matches == 1
+    assert match("x.zip = 1234", declared, tmp_path / "other").matches == 1
 
 
 def test_a_record_of_another_type_than_declared_is_rejected(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "0.csv").write_text("ts,src,dst,label,n\n1,a,b,x,7\n2,b,c,y,seven\n3,b,c,y,9\n")
-    found = matched("x.n = 7", Files(str(folder), "csv", types={"n": "integer"}), tmp_path / "run")
+    found = match("x.n = 7", Files(str(folder), "csv", types={"n": "integer"}), tmp_path / "run")
     assert (found.matches, found.rejected) == (1, 1)
 
 
@@ -269,7 +269,7 @@ def test_a_column_of_another_type_than_declared_is_refused(tmp_path: Path, forma
     history = write_history(tmp_path / "files", format, pa.table({**COLUMNS, "n": ["7", "8"]}))
     declared = Files(history.location, format, types={"n": "integer"})
     with pytest.raises(UnreadableStreamError, match=rf"0\.{format}: .*n.*declared"):
-        matched("x.n = 7", declared, tmp_path / "run")
+        match("x.n = 7", declared, tmp_path / "run")
 
 
 COLUMNS = {"ts": [1, 2], "src": ["a", "b"], "dst": ["b", "c"], "label": ["x", "y"]}
@@ -289,7 +289,7 @@ def write_history(folder: Path, format: str, *tables: pa.Table) -> Files:
     return Files(str(folder), format)
 
 
-def matched(condition: str, history: Files, run: Path) -> Totals:
+def match(condition: str, history: Files, run: Path) -> Totals:
     text = f"PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) WHERE {condition} ON s WINDOW 9"
     made = Backfill(
         Task(parse_subgraphs(text)), history, OneProcess(BIG), ResultFolder(run), Asked(),
@@ -302,17 +302,17 @@ def matched(condition: str, history: Files, run: Path) -> Totals:
 def test_a_pattern_that_reads_what_no_file_has_is_refused(tmp_path: Path, format: str) -> None:
     history = write_history(tmp_path / "history", format, pa.table(COLUMNS), pa.table(COLUMNS))
     with pytest.raises(InvalidPatternError, match="pattern 'chain': the stream has no attribute 'amount'") as refused:
-        matched("x.amount > 3", history, tmp_path / "run")
+        match("x.amount > 3", history, tmp_path / "run")
     assert refused.value.hint == "the stream's columns are ts, src, dst, label"
     # Two edges can be x, and two y.
-    assert matched("x.amount IS NULL", history, tmp_path / "run").matches == 4
+    assert match("x.amount IS NULL", history, tmp_path / "run").matches == 4
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow", "csv"])
 def test_an_attribute_that_one_file_has_is_there(tmp_path: Path, format: str) -> None:
     paid = pa.table({**COLUMNS, "amount": [5, 6]})
     history = write_history(tmp_path / "history", format, pa.table(COLUMNS), paid)
-    assert matched("x.amount > 3", history, tmp_path / "run").matches == 2
+    assert match("x.amount > 3", history, tmp_path / "run").matches == 2
 
 
 def test_where_only_records_show_it_the_totals_say_what_nothing_could_be(world: World) -> None:

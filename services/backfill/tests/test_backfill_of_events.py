@@ -70,14 +70,14 @@ def write(path: Path, table: pa.Table, format: str) -> None:
             path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in given))
 
 
-def matched(text: str, history: Path, folder: Path) -> list[bytes]:
+def match(text: str, history: Path, folder: Path) -> list[bytes]:
     """Return what one pass finds, in any order."""
     (folder / "patterns.gtp").write_text(text)
     command = [sys.executable, "-m", "graphtide", "match", str(folder / "patterns.gtp"), str(history)]
     return sorted(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
 
 
-def backfilled(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
+def run_backfill(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
     results = ResultFolder(run)
     made = Backfill(
         Task(parse_matched(text)), Files(str(history), format), OneProcess(Machine(2, 2 << 30)), results, asked,
@@ -95,14 +95,14 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     """Return what one pass finds in the rows."""
     folder = tmp_path_factory.mktemp("live")
     write(folder / "history.jsonl", pa.Table.from_pylist(rows(400)), "jsonl")
-    return matched(TEXT, folder / "history.jsonl", folder)
+    return match(TEXT, folder / "history.jsonl", folder)
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow", "csv", "jsonl"])
 def test_files_of_events_give_what_one_pass_gives(tmp_path: Path, live: list[bytes], format: str) -> None:
     history = tmp_path / f"history.{format}"
     write(history, pa.Table.from_pylist(rows(400)), format)
-    totals, results = backfilled(TEXT, history, format, tmp_path / "run", Asked(slice_length=11))
+    totals, results = run_backfill(TEXT, history, format, tmp_path / "run", Asked(slice_length=11))
     found = records(results)
     assert found == live
     assert totals.slices > 20
@@ -124,8 +124,8 @@ def test_edges_are_events_of_their_labels_and_stand_beside_patterns_of_edges(tmp
     ]
     history = tmp_path / "history.parquet"
     write(history, pa.Table.from_pylist(edges), "parquet")
-    _, results = backfilled(text, history, "parquet", tmp_path / "run", Asked(slice_length=13))
-    assert records(results) == matched(text, history, tmp_path)
+    _, results = run_backfill(text, history, "parquet", tmp_path / "run", Asked(slice_length=13))
+    assert records(results) == match(text, history, tmp_path)
     names = {"chain", "seldom", "quiet"}
     assert {name for record in records(results) for name in names if name.encode() in record} == names
 
@@ -134,9 +134,9 @@ def test_what_did_not_come_by_the_end_of_history_is_reported_and_by_the_asked_en
     history = tmp_path / "history.csv"
     history.write_text("ts,type\n1,A\n8,A\n9,X\n")
     text = "PATTERN p SEQ(a:A, NOT b:B) ON s WITHIN 5"
-    all_of_it, _ = backfilled(text, history, "csv", tmp_path / "all", Asked())
-    until, _ = backfilled(text, history, "csv", tmp_path / "until", Asked(end=13))
-    past, _ = backfilled(text, history, "csv", tmp_path / "past", Asked(end=14))
+    all_of_it, _ = run_backfill(text, history, "csv", tmp_path / "all", Asked())
+    until, _ = run_backfill(text, history, "csv", tmp_path / "until", Asked(end=13))
+    past, _ = run_backfill(text, history, "csv", tmp_path / "past", Asked(end=14))
     assert (all_of_it.matches, until.matches, past.matches) == (2, 1, 2)
 
 
@@ -144,7 +144,7 @@ def test_a_slice_without_an_event_reports_what_settles_in_it(tmp_path: Path) -> 
     history = tmp_path / "history.csv"
     history.write_text("ts,type\n1,A\n50,X\n")
     text = "PATTERN p SEQ(a:A, NOT b:B) ON s WITHIN 15"
-    _, results = backfilled(text, history, "csv", tmp_path / "run", Asked(slice_length=10))
+    _, results = run_backfill(text, history, "csv", tmp_path / "run", Asked(slice_length=10))
     assert [results.finished()[number].matches for number in range(5)] == [0, 1, 0, 0, 0]
 
 
@@ -152,7 +152,7 @@ def test_events_that_read_what_no_file_has_are_refused(tmp_path: Path) -> None:
     history = tmp_path / "history.csv"
     history.write_text("ts,type,amount\n1,A,3\n")
     with pytest.raises(InvalidPatternError, match="pattern 'p': the stream has no attribute 'amuont'") as refused:
-        backfilled("PATTERN p SEQ(a:A, b:A) WHERE a.amuont > 3 ON s WITHIN 5", history, "csv", tmp_path / "run", Asked())
+        run_backfill("PATTERN p SEQ(a:A, b:A) WHERE a.amuont > 3 ON s WITHIN 5", history, "csv", tmp_path / "run", Asked())
     assert "amount" in (refused.value.hint or "")
 
 

@@ -54,12 +54,12 @@ EDGES = random_stream(random.Random(11), DENSE)
 IN_ORDER = random_stream(random.Random(12), replace(DENSE, duplicates=False))
 
 
-def emitted(records: Iterable[bytes | str]) -> list[tuple[object, ...]]:
+def list_results(records: Iterable[bytes | str]) -> list[tuple[object, ...]]:
     """Return the reports, sorted; of a result whether it has a path, because any of several is right."""
-    return sorted(_emitted(json.loads(record)) for record in records)
+    return sorted(_read_result(json.loads(record)) for record in records)
 
 
-def _emitted(record: dict[str, Any]) -> tuple[object, ...]:
+def _read_result(record: dict[str, Any]) -> tuple[object, ...]:
     head = (record["query"], record["detected_at"], record["kind"])
     if "valid" not in record:
         return (*head, record["match_id"])
@@ -67,14 +67,14 @@ def _emitted(record: dict[str, Any]) -> tuple[object, ...]:
     return (*head, record["label"], ends, str(record["valid"][1]), "path" in record)
 
 
-def matched(text: str, history: Path, folder: Path) -> list[tuple[object, ...]]:
+def match(text: str, history: Path, folder: Path) -> list[tuple[object, ...]]:
     """Return the reports of one pass."""
     (folder / "queries.gtp").write_text(text)
     command = [sys.executable, "-m", "graphtide", "match", str(folder / "queries.gtp"), str(history)]
-    return emitted(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
+    return list_results(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
 
 
-def backfilled(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
+def run_backfill(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
     results = ResultFolder(run)
     made = Backfill(
         Task(parse(text)), Files(str(history), format), OneProcess(BIG), results, asked,
@@ -97,8 +97,8 @@ def write(path: Path, format: str) -> None:
 def test_files_of_edges_give_what_one_pass_gives(tmp_path: Path, format: str) -> None:
     history = tmp_path / f"history.{format}"
     write(history, format)
-    totals, results = backfilled(TEXT, history, format, tmp_path / "run", Asked(slice_length=11))
-    assert emitted(each.record for number in results.finished() for each in results.records(number)) == matched(
+    totals, results = run_backfill(TEXT, history, format, tmp_path / "run", Asked(slice_length=11))
+    assert list_results(each.record for number in results.finished() for each in results.records(number)) == match(
         TEXT, history, tmp_path
     )
     assert totals.slices > 10
@@ -112,9 +112,9 @@ def test_files_of_edges_give_what_one_pass_gives(tmp_path: Path, format: str) ->
 def test_reports_between_two_times_are_those_of_one_pass_then(tmp_path: Path, start: int, end: int) -> None:
     history, first = tmp_path / "history.jsonl", EDGES[0].ts
     write(history, "jsonl")
-    _, results = backfilled(TEXT, history, "jsonl", tmp_path / "run", Asked(first + start, first + end, 7))
-    found = emitted(each.record for number in results.finished() for each in results.records(number))
-    assert found == [each for each in matched(TEXT, history, tmp_path) if each[1] in range(first + start, first + end)]
+    _, results = run_backfill(TEXT, history, "jsonl", tmp_path / "run", Asked(first + start, first + end, 7))
+    found = list_results(each.record for number in results.finished() for each in results.records(number))
+    assert found == [each for each in match(TEXT, history, tmp_path) if each[1] in range(first + start, first + end)]
     assert found
 
 
@@ -122,12 +122,12 @@ def test_reports_between_two_times_are_those_of_one_pass_then(tmp_path: Path, st
 def test_results_are_merged_into_one_file_in_the_order_of_detection(tmp_path: Path, ending: str) -> None:
     history, output = tmp_path / "history.jsonl", tmp_path / f"results.{ending}"
     write(history, "jsonl")
-    _, results = backfilled(TEXT, history, "jsonl", tmp_path / "run", Asked(slice_length=11))
+    _, results = run_backfill(TEXT, history, "jsonl", tmp_path / "run", Asked(slice_length=11))
     write_all(results, results.finished(), output)
     readers = {"parquet": pq.read_table, "arrow": feather.read_table}
     table = readers[ending](output) if ending in readers else None
     records = output.read_text().splitlines() if table is None else table.column("record").to_pylist()
-    assert emitted(records) == matched(TEXT, history, tmp_path)
+    assert list_results(records) == match(TEXT, history, tmp_path)
     times = [json.loads(each)["detected_at"] for each in records]
     assert times == sorted(times)
     if table is not None:
@@ -152,7 +152,7 @@ def test_an_operation_reports_the_results_of_a_topic(tmp_path: Path) -> None:
     text = "QUERY reach near(x, y) <- a+(x, y) AS way. ON s WINDOW(6) RETURN way"
     (tmp_path / "history.jsonl").write_bytes(to_json_lines(IN_ORDER))
     found = over_the_log(text, tmp_path / "folder")
-    assert emitted(found) == matched(text, tmp_path / "history.jsonl", tmp_path)
+    assert list_results(found) == match(text, tmp_path / "history.jsonl", tmp_path)
     assert {json.loads(record)["kind"] for record in found} == {"match", "extend", "retract"}
 
 
@@ -167,7 +167,7 @@ def test_a_query_that_reads_what_no_file_has_is_refused(tmp_path: Path) -> None:
     history.write_text("ts,src,dst,label,amount\n1,a,b,pays,3\n")
     text = "CONSTRUCT (u)-[:r]->(v) MATCH (u)-[e:pays]->(v) ON s WINDOW(9) WHERE e.amuont > 3"
     with pytest.raises(InvalidPatternError, match="pattern 'r': the stream has no attribute 'amuont'") as refused:
-        backfilled(text, history, "csv", tmp_path / "run", Asked())
+        run_backfill(text, history, "csv", tmp_path / "run", Asked())
     assert "amount" in (refused.value.hint or "")
 
 

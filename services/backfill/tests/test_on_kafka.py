@@ -60,7 +60,7 @@ def with_history(kafka: str, topics: Topics) -> KafkaAt:
     return place
 
 
-def written(log: Log) -> list[Found]:
+def read_matches(log: Log) -> list[Found]:
     follower = Follower(log, TOPICS.matches)
     lines = [record.value or b"" for record in follower.to_the_end()]
     follower.close()
@@ -84,7 +84,7 @@ def test_matches_of_the_ordered_topic_are_written_once_however_often_a_run_is_re
         )
         run.execute(run.backfill.prepare(), TimeUnit.MILLISECOND)
     (pattern,) = subgraphs_alone(TASK.patterns)
-    assert written(place()) == Feed(plan(pattern, "timing")).push(*EDGES)
+    assert read_matches(place()) == Feed(plan(pattern, "timing")).push(*EDGES)
 
 
 @pytest.mark.parametrize("report", ["INSTANCES", "CHANGES"])
@@ -115,10 +115,10 @@ def test_components_of_the_ordered_topic_are_reported_in_one_slice_once_however_
     found = [record.value or b"" for record in follower.to_the_end()]
     follower.close()
     assert slices == [1, 1]
-    assert reported(found) == reported(live)
+    assert count_reports(found) == count_reports(live)
     assert found
 
 
-def reported(lines: Iterable[bytes]) -> Counter[tuple[str, str, int]]:
+def count_reports(lines: Iterable[bytes]) -> Counter[tuple[str, str, int]]:
     """Count what was reported, each with its kind and when."""
     return Counter((each["match_id"], each["kind"], each["detected_at"]) for each in map(json.loads, lines))

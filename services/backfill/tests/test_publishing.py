@@ -73,7 +73,7 @@ def values(log: MemoryLog, topic: str = TOPICS.matches) -> list[bytes]:
     return [each.value or b"" for each in reader.poll(0, 100_000)]
 
 
-def published(log: MemoryLog, topic: str = TOPICS.matches) -> list[Found]:
+def publish(log: MemoryLog, topic: str = TOPICS.matches) -> list[Found]:
     return keys_in_json_lines(b"\n".join(values(log, topic)))
 
 
@@ -187,13 +187,13 @@ def world(request: pytest.FixtureRequest, log: MemoryLog, tmp_path: Path) -> Wor
 def test_a_run_whose_folder_is_lost_in_the_middle_writes_every_match_once(world: World) -> None:
     assert world.cut(1) != world.cut(4)
     world.ended_after(2, cores=1)
-    assert 0 < len(published(world.log)) < len(live(*EDGES))
+    assert 0 < len(publish(world.log)) < len(live(*EDGES))
     shutil.rmtree(world.folder / "run")
     again = world.backfill(4, "run")
     prepared = again.backfill.prepare()
     assert prepared.manifest.bounds == world.cut(1)
     again.execute(prepared, UNIT)
-    assert published(world.log) == live(*EDGES)
+    assert publish(world.log) == live(*EDGES)
 
 
 def test_a_topic_that_grows_meanwhile_is_matched_up_to_where_the_run_was_cut(world: World) -> None:
@@ -206,7 +206,7 @@ def test_a_topic_that_grows_meanwhile_is_matched_up_to_where_the_run_was_cut(wor
     prepared = again.backfill.prepare()
     assert prepared.rest == end
     again.execute(prepared, UNIT)
-    assert published(world.log) == live(*EDGES)
+    assert publish(world.log) == live(*EDGES)
 
 
 def test_kept_slices_that_were_cut_otherwise_are_refused_and_another_folder_takes_the_cut(world: World) -> None:
@@ -218,7 +218,7 @@ def test_kept_slices_that_were_cut_otherwise_are_refused_and_another_folder_take
         kept.execute(kept.backfill.prepare(), UNIT)
     fresh = world.backfill(4, "fresh")
     fresh.execute(fresh.backfill.prepare(), UNIT)
-    assert published(world.log) == live(*EDGES)
+    assert publish(world.log) == live(*EDGES)
 
 
 def test_the_same_run_into_another_topic_is_another_run(log: MemoryLog, tmp_path: Path) -> None:
@@ -228,4 +228,4 @@ def test_the_same_run_into_another_topic_is_another_run(log: MemoryLog, tmp_path
     for folder, topic in (("one", TOPICS.matches), ("other", "elsewhere")):
         run = world.backfill(2, folder, topic=topic)
         run.execute(run.backfill.prepare(), UNIT)
-    assert published(log) == published(log, "elsewhere") == live(*EDGES)
+    assert publish(log) == publish(log, "elsewhere") == live(*EDGES)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from graphtide_backfill.domain.profile import ENTRIES, joined, profile_of
+from graphtide_backfill.domain.profile import ENTRIES, join, profile_of
 from graphtide_backfill.domain.sizing import (
     BASE_BYTES,
     BYTES_AN_EDGE,
@@ -14,7 +14,7 @@ from graphtide_backfill.domain.sizing import (
     Machine,
     cut_by_length,
     cut_evenly,
-    estimated,
+    estimate_size,
 )
 from graphtide_core.errors import FatalError
 from hypothesis import given
@@ -63,14 +63,14 @@ def test_history_out_of_order_is_cut_so_that_a_slice_can_be_held() -> None:
 
 
 def test_a_slice_loses_no_more_than_it_may() -> None:
-    profile = joined([profile_of(np.repeat(np.arange(1000) + 1000 * part, 10_000)) for part in range(8)])
+    profile = join([profile_of(np.repeat(np.arange(1000) + 1000 * part, 10_000)) for part in range(8)])
     assert len(cut_evenly(profile, 0, 8_000, 1, BIG, in_order=True)) == 80_000_000 // MOST_EDGES
 
 
 def test_the_estimate_counts_what_is_looked_at_again_and_the_densest_window() -> None:
     times = np.concatenate([np.arange(0, 1000), np.full(50, 300)])
     profile = profile_of(times)
-    estimate = estimated(profile, cut_by_length(0, 1000, 250), 20)
+    estimate = estimate_size(profile, cut_by_length(0, 1000, 250), 20)
     assert estimate.edges == 1050
     assert estimate.repeated == 3 * 19
     assert (estimate.densest_ts, estimate.densest_edges) == (300, 70)
@@ -85,7 +85,7 @@ def test_too_many_slices_are_refused() -> None:
 def test_joined_profiles_count_every_edge_and_no_window_too_low(
     parts: list[np.ndarray[tuple[int], np.dtype[np.int64]]], window: int
 ) -> None:
-    profile = joined(profile_of(part) for part in parts)
+    profile = join(profile_of(part) for part in parts)
     times = np.sort(np.concatenate(parts))
     densest = max(int(((times > now - window) & (times <= now)).sum()) for now in times)
     assert profile.total == len(times)
@@ -95,7 +95,7 @@ def test_joined_profiles_count_every_edge_and_no_window_too_low(
 def test_a_thinned_profile_keeps_heavy_times_and_misplaces_little() -> None:
     rng = np.random.default_rng(3)
     times = np.concatenate([rng.integers(0, 10_000_000, 400_000), np.full(100_000, 123_456)])
-    profile = joined([profile_of(times[:250_000]), profile_of(times[250_000:])])
+    profile = join([profile_of(times[:250_000]), profile_of(times[250_000:])])
     assert len(profile.times) <= 3 * ENTRIES
     place = int(np.searchsorted(profile.times, 123_456))
     assert profile.times[place] == 123_456

@@ -11,7 +11,7 @@ import graphtide
 import numpy as np
 import pytest
 from graphtide_backfill.domain.blocks import cut
-from graphtide_backfill.domain.duplicates import Occurrence, dropped
+from graphtide_backfill.domain.duplicates import Occurrence, drop
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Task
@@ -66,7 +66,7 @@ def duplicates_of(edges: list[Edge], window: int) -> np.ndarray[tuple[int], np.d
         for arrival in in_order
         if not edges[arrival].made
     ]
-    return np.array(sorted(dropped(occurrences, window)), np.int64)
+    return np.array(sorted(drop(occurrences, window)), np.int64)
 
 
 def blocks_for(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int) -> list[Block]:
@@ -126,7 +126,7 @@ def test_slices_report_the_components_that_one_pass_does(
     assert found == Feed(plan(pattern, "ddst-baseline")).push(*edges)
 
 
-def asked(text: str) -> GraphQuery:
+def ask(text: str) -> GraphQuery:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
     return query
@@ -183,7 +183,7 @@ def test_slices_report_the_results_that_the_oracle_does(
 @given(stream=cut_streams(LABELLED))
 def test_slices_of_one_tick_report_all_results(window: str, stream: tuple[list[Edge], list[int], int]) -> None:
     edges, bounds, batch = stream
-    query = asked(f"QUERY q Answer(x, y) <- /(:a | :b)+/(x, y) AS p. ON s WINDOW{window} RETURN p")
+    query = ask(f"QUERY q Answer(x, y) <- /(:a | :b)+/(x, y) AS p. ON s WINDOW{window} RETURN p")
     slices = slices_at(range(bounds[0], bounds[-1] + 1))
     assert reports_by_slices(edges, Task((query,)), slices, batch) == reports_in_one_pass(edges, query)
 
@@ -204,7 +204,7 @@ def test_slices_of_one_tick_report_all_results(window: str, stream: tuple[list[E
     ],
 )
 def test_a_slice_knows_a_result_that_ends_where_it_begins(window: str, times: list[int], wanted: list[str]) -> None:
-    query = asked(f"QUERY q Answer(x, y) <- x+(x, y). ON s {window}")
+    query = ask(f"QUERY q Answer(x, y) <- x+(x, y). ON s {window}")
     edges = [edge(ts, "a", "b") for ts in times]
     found = reports_by_slices(edges, Task((query,)), slices_at([*times, times[-1] + 1]))
     assert found == reports_in_one_pass(edges, query)
@@ -212,7 +212,7 @@ def test_a_slice_knows_a_result_that_ends_where_it_begins(window: str, times: li
 
 
 def test_a_query_over_several_streams_is_refused() -> None:
-    query = asked("QUERY q CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON s WINDOW(9) MATCH (v)-[:b]->(w) ON t WINDOW(9)")
+    query = ask("QUERY q CONSTRUCT (u)-[:r]->(w) MATCH (u)-[:a]->(v) ON s WINDOW(9) MATCH (v)-[:b]->(w) ON t WINDOW(9)")
     with pytest.raises(InvalidQueryError, match="history is of one stream, and query 'q' reads 2: s, t; match it"):
         Task((query,))
 

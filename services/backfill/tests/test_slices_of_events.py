@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 from graphtide_backfill.domain.blocks import cut
-from graphtide_backfill.domain.duplicates import Occurrence, dropped
+from graphtide_backfill.domain.duplicates import Occurrence, drop
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Task
@@ -49,7 +49,7 @@ def blocks_for(events: Sequence[Event], task: Task, slices: Sequence[Slice], siz
         for arrival, event in enumerate(events)
         if not event.made
     )
-    duplicates = np.array(sorted(dropped(known, task.lookback)), np.int64)
+    duplicates = np.array(sorted(drop(known, task.lookback)), np.int64)
     decoder = JsonLinesDecoder(Symbols(), task.attributes, {})
     found: list[Block] = []
     for place, start in enumerate(range(0, len(events), size)):
@@ -68,11 +68,11 @@ def by_slices(events: Sequence[Event], task: Task, slices: Sequence[Slice], size
         records += [json.loads(record.json) for part in found for record in part]
     counting = {pattern.name for pattern in task.patterns if family_of(pattern).layout(pattern).counts}
     return Counter(
-        (each["query"], each["kind"], each["detected_at"], each.get("count", 1), *shown(each, counting)) for each in records
+        (each["query"], each["kind"], each["detected_at"], each.get("count", 1), *show(each, counting)) for each in records
     )
 
 
-def shown(record: dict[str, Any], counting: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
+def show(record: dict[str, Any], counting: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the events of a report, but where an engine may choose whose it shows."""
     if record["query"] in counting and record["kind"] != "timeout":
         return []
@@ -85,12 +85,12 @@ def in_one_pass(events: Sequence[Event], task: Task, *, until: int | None = None
     for pattern in task.patterns:
         assert isinstance(pattern, EventPattern)
         oracle = EventOracle(pattern)
-        found = oracle.run(events) if until is None else [*_pushed(oracle, events), *oracle.advance(until)]
+        found = oracle.run(events) if until is None else [*_push(oracle, events), *oracle.advance(until)]
         emitted += [(pattern.name, each.kind, each.detected_at, each.count, *sorted(each.events)) for each in found]
     return Counter(emitted)
 
 
-def _pushed(oracle: EventOracle, events: Sequence[Event]) -> list[Any]:
+def _push(oracle: EventOracle, events: Sequence[Event]) -> list[Any]:
     return [emitted for event in events for emitted in oracle.push(event)]
 
 

@@ -68,7 +68,7 @@ def test_plans_stay_if_adaptation_is_off() -> None:
     assert session.replans == []
 
 
-def watched(batches: list[list[Edge]], policy: AdaptationPolicy) -> list[int]:
+def watch_batches(batches: list[list[Edge]], policy: AdaptationPolicy) -> list[int]:
     """Return the places of the batches after which a watch, started on the first, has something to plan on."""
     options = ReaderOptions()
     decoded = [batch for records in batches for batch in from_edges(records, options).batches()]
@@ -81,7 +81,7 @@ def test_a_change_of_types_is_seen_at_a_glance_and_planned_on_a_sample_right_aft
     batches = [edges[start : start + 200] for start in range(0, len(edges), 200)]
     policy = AdaptationPolicy(every=400, glance=150, sample=300, drift=DriftPolicy(fewest_edges=100))
     # Glances fall on every second batch; the one at batch 11 is the first after the swap, and a sample takes two batches more.
-    assert watched(batches, policy) == [13]
+    assert watch_batches(batches, policy) == [13]
 
 
 def test_paths_that_change_while_types_stay_are_seen_by_the_next_sample() -> None:
@@ -99,7 +99,7 @@ def test_paths_that_change_while_types_stay_are_seen_by_the_next_sample() -> Non
     policy = AdaptationPolicy(
         every=200, glance=100, sample=200, paths_every=5, drift=DriftPolicy(path_order=0.01, fewest_edges=50)
     )
-    assert watched([*chains, *forks], policy) == [9]
+    assert watch_batches([*chains, *forks], policy) == [9]
 
 
 @pytest.mark.parametrize("others", [0, MOST_ADAPTED])

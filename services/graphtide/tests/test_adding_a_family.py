@@ -33,7 +33,7 @@ from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_query import parse, print_pattern
 from graphtide_query.families import FAMILIES, SERVICES, VARIANTS, is_pattern
 from graphtide_query.planner import plan
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.host_world import TOPICS, World
@@ -74,7 +74,7 @@ def match_of(match: Match) -> tuple[str, str]:
     return match.kind.value, str(match.edges["edge"])
 
 
-def expected(label: str = "pays") -> list[str]:
+def find_expected(label: str = "pays") -> list[str]:
     """Return the edges with the label: the definition, which is its own oracle."""
     return [str(each.id) for each in STREAM if each.label == label]
 
@@ -103,7 +103,7 @@ def run(folder: Path, *line: str) -> str:
     return ended.stdout
 
 
-def found(records: list[dict[str, Any]], query: str) -> list[str]:
+def find(records: list[dict[str, Any]], query: str) -> list[str]:
     return [each["edges"]["edge"] for each in records if each["query"] == query]
 
 
@@ -139,7 +139,7 @@ def test_its_engine_is_for_its_patterns_alone() -> None:
 
 def test_it_is_matched_by_the_command_line(folder: Path) -> None:
     records = [json.loads(line) for line in run(folder, "match", "paid.gtq", "payments.jsonl").splitlines()]
-    assert found(records, "paid") == expected()
+    assert find(records, "paid") == find_expected()
     assert [each["edges"] for each in records if each["query"] == "chain"] == [{"x": "p1", "y": "p2"}]
 
 
@@ -162,7 +162,7 @@ def test_it_is_explained_in_every_format(folder: Path, format: str) -> None:
 def test_its_matches_are_written_as_a_table(folder: Path) -> None:
     run(folder, "match", "paid.gtq", "payments.jsonl", "--output", str(folder / "found.parquet"))
     table = pq.read_table(folder / "found.parquet").to_pylist()
-    assert [each["edges.edge"] for each in table if each["query"] == "paid"] == expected()
+    assert [each["edges.edge"] for each in table if each["query"] == "paid"] == find_expected()
 
 
 def test_it_is_searched_for_in_slices_of_history() -> None:
@@ -175,24 +175,24 @@ def test_it_is_searched_for_in_slices_of_history() -> None:
         own = [block for block in blocks if block.slice == each.number]
         parts = SliceMatching(task, each, deletions=False).matches(own)
         records.append([json.loads(record.json) for part in parts for record in part])
-    assert [found(each, "paid") for each in records] == [["p1"], ["p3", "p4"]]
+    assert [find(each, "paid") for each in records] == [["p1"], ["p3", "p4"]]
 
 
 def test_it_is_matched_in_python() -> None:
     # Parsed in here, where it is known; patterns that are parsed are taken as texts are.
     for given in (TEXT, parse(TEXT)[0], list(parse(TEXT))):
-        assert [match_of(each) for each in graphtide.match(given, STREAM)] == [("match", each) for each in expected()]
+        assert [match_of(each) for each in graphtide.match(given, STREAM)] == [("match", each) for each in find_expected()]
 
 
 def test_its_matches_are_retracted_where_an_edge_is_deleted() -> None:
     found = [match_of(each) for each in graphtide.match(TEXT, [*STREAM, DELETED])]
-    assert found == [*(("match", each) for each in expected()), ("retract", "p1")]
+    assert found == [*(("match", each) for each in find_expected()), ("retract", "p1")]
 
 
 # ---- on a host
 
 
-def hosted() -> World:
+def start_host() -> World:
     world = World(PAYMENTS)
     world.plan(parse(TEXT)[0], ENGINE, start=0)
     world.plan(parse(BESIDE)[0], "timing", start=0)
@@ -205,7 +205,7 @@ def send(world: World, *edges: Edge) -> None:
     world.settle()
 
 
-def reported(world: World, name: str = "paid") -> list[tuple[str, str]]:
+def list_matches(world: World, name: str = "paid") -> list[tuple[str, str]]:
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.matches, 0): 0})
     records = [json.loads(record.value or b"") for record in reader.poll(0, 10**6)]
@@ -213,7 +213,7 @@ def reported(world: World, name: str = "paid") -> list[tuple[str, str]]:
 
 
 def test_its_plan_is_sent_as_it_is() -> None:
-    plans = world_plans(hosted())
+    plans = world_plans(start_host())
     assert plans["paid"]["engine"] == ENGINE
     assert plans["paid"]["plan"] == {"physical": {"engine": ENGINE, "share": 1.0}, "considered": []}
 
@@ -226,26 +226,26 @@ def world_plans(world: World) -> dict[str, Any]:
 
 @pytest.mark.parametrize("keeps_checkpoint", [True, False])
 def test_a_host_that_is_restarted_continues_with_it(*, keeps_checkpoint: bool) -> None:
-    world = hosted()
+    world = start_host()
     send(world, *STREAM[:2])
     kept = Checkpointer(world.checkpoints, f"{world.new_host().name}.{PAYMENTS}").load()
     assert kept is not None
     world.host, world.checkpoints = None, world.checkpoints if keeps_checkpoint else MemoryCheckpoints()
     send(world, *STREAM[2:], DELETED)
     assert world.states() == {"paid": "running", "chain": "running"}
-    assert reported(world) == [*(("match", each) for each in expected()), ("retract", "p1")]
+    assert list_matches(world) == [*(("match", each) for each in find_expected()), ("retract", "p1")]
 
 
 def test_it_joins_and_leaves_a_pass_and_changes_its_plan_while_others_run() -> None:
-    world = hosted()
+    world = start_host()
     send(world, *STREAM[:1])
     world.plan(parse(TEXT.replace("paid", "late"))[0], ENGINE)
     world.plan(parse(TEXT)[0], ENGINE, plan=form_of(LabelScan(0.5)), start=0)
     send(world, *STREAM[1:3])
     world.forget(parse(TEXT)[0])
     send(world, *STREAM[3:])
-    assert reported(world) == [("match", "p1"), ("match", "p3")]
-    assert reported(world, "late") == [("match", "p3"), ("match", "p4")]
+    assert list_matches(world) == [("match", "p1"), ("match", "p3")]
+    assert list_matches(world, "late") == [("match", "p3"), ("match", "p4")]
     assert world.said()["late"].version == 1
 
 
@@ -263,7 +263,7 @@ def test_a_plan_of_another_engine_is_refused_by_name() -> None:
 @pytest.fixture
 def http() -> Iterator[tuple[World, TestClient]]:
     world = World(PAYMENTS)
-    key = KeySettings(name="root", hash=hashed("root"), scopes=["admin"])
+    key = KeySettings(name="root", hash=hash_key("root"), scopes=["admin"])
     settings = AdminApiSettings(prefix="test", api_keys=[key], requests_per_second=10_000, burst=10_000)
     with TestClient(admin_api(settings, world.log), headers={"X-API-Key": "root"}) as client:
         wait_until(lambda: client.get("/readyz").status_code == 200, 10, pause=0.01)
@@ -286,11 +286,13 @@ def test_it_is_registered_planned_matched_and_explained_over_http(http: tuple[Wo
 
     wait_until(is_running, 10, pause=0.01)
     send(world, *STREAM)
-    assert reported(world) == [("match", each) for each in expected()]
+    assert list_matches(world) == [("match", each) for each in find_expected()]
 
     described = client.get("/api/v1/patterns/paid").json()
     assert (described["name"], described["stream"], described["text"]) == ("paid", "payments", TEXT)
-    wait_until(lambda: len(client.get("/api/v1/patterns/paid/matches").json()["matches"]) == len(expected()), 10, pause=0.01)
+    wait_until(
+        lambda: len(client.get("/api/v1/patterns/paid/matches").json()["matches"]) == len(find_expected()), 10, pause=0.01
+    )
     (explained,) = [client.get("/api/v1/patterns/paid/plan").json()]
     assert (explained["engine"], explained["nodes"][0]["does"]) == (ENGINE, "edges labelled pays")
     assert "edges labelled pays" in client.get("/api/v1/patterns/paid/plan", params={"format": "text"}).text
@@ -309,5 +311,5 @@ def test_it_is_summed_up_and_tried_over_http(http: tuple[World, TestClient]) -> 
     assert parse(summary["canonical"]) == parse(TEXT)
     edges = [json.loads(line) for line in lines().splitlines()]
     tried = client.post("/api/v1/patterns:simulate", json={"text": TEXT, "edges": edges}).json()
-    assert [each["edges"]["edge"] for each in tried["matches"]] == expected()
+    assert [each["edges"]["edge"] for each in tried["matches"]] == find_expected()
     assert tried["engines"] == {"paid": ENGINE}

@@ -23,7 +23,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.bootstrap import bootstrap
-from graphtide_ingestion.entrypoints.description import EDGES, streamed
+from graphtide_ingestion.entrypoints.description import EDGES, stream_body
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import Symbols
@@ -152,7 +152,7 @@ def test_a_backfill_reads_it(stream: Path) -> None:
 
 
 def test_the_api_describes_all_that_are_sent() -> None:
-    described = streamed(lambda body: body.edge)
+    described = stream_body(lambda body: body.edge)
     assert described["text/tab-separated-values"] == {"schema": {"type": "string"}, "example": "x\ta\tb\t1\n"}
     del described["text/tab-separated-values"]
     assert described.items() <= EDGES["requestBody"]["content"].items()

@@ -21,7 +21,7 @@ from graphtide_ingestion.bootstrap import bootstrap as ingestion
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
 from graphtide_serving.access.callers import READ_PATTERNS, WRITE_PATTERNS
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.routes import JsonRoute, StrictRoute
 from graphtide_testing.telemetry import count_metrics, metrics_of
@@ -81,7 +81,7 @@ def _added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def http() -> Iterator[TestClient]:
-    keys = [KeySettings(name=name, hash=hashed(name), scopes=scopes) for name, scopes in KEYS.items()]
+    keys = [KeySettings(name=name, hash=hash_key(name), scopes=scopes) for name, scopes in KEYS.items()]
     settings = AdminApiSettings(api_keys=keys, most_body_bytes=1000, hosts=["graphtide.example"])
     with TestClient(admin_api(settings, MemoryLog()), base_url="http://graphtide.example") as http:
         yield http
@@ -173,7 +173,7 @@ def test_dev_up_serves_it_and_its_description() -> None:
     assert '"/api/v1/toys/{name}"' in description()
 
 
-def served() -> list[APIRoute]:
+def serve() -> list[APIRoute]:
     """Return all routes of both services that are described."""
     apps: list[FastAPI] = [
         admin_api(AdminApiSettings(insecure=True), MemoryLog()),
@@ -186,7 +186,7 @@ def served() -> list[APIRoute]:
 
 def test_every_route_is_strict_and_has_one_of_the_tags() -> None:
     tags = {each["name"] for each in control_plane._TAGS} | {"edges"}  # noqa: SLF001 - the list that descriptions have
-    found = served()
+    found = serve()
     assert {"get_toy", "send_edges", "list_patterns"} <= {each.name for each in found}
     for route in found:
         assert isinstance(route, StrictRoute), route.path
@@ -194,7 +194,7 @@ def test_every_route_is_strict_and_has_one_of_the_tags() -> None:
         assert tags.issuperset(map(str, route.tags)), route.path
 
 
-def documented(path: str, method: str, line: str) -> bool:
+def is_documented(path: str, method: str, line: str) -> bool:
     """Return whether a line has a route: as an example, or in a row of a table, where an end may follow another route."""
     if re.match(method + " " + re.sub(r"\\{\w+\\}", "[^/:?]+", re.escape(path)), line):
         return True
@@ -205,8 +205,8 @@ def documented(path: str, method: str, line: str) -> bool:
 def test_the_reference_has_every_route() -> None:
     pages = [(ROOT / "docs/reference" / each).read_text("utf-8") for each in ("http.md", "ingestion.md")]
     lines = [line for page in pages for line in page.splitlines()]
-    routes = {(method, route.path_format) for route in served() for method in route.methods or ()}
-    missing = {(method, path) for method, path in routes if not any(documented(path, method, line) for line in lines)}
+    routes = {(method, route.path_format) for route in serve() for method in route.methods or ()}
+    missing = {(method, path) for method, path in routes if not any(is_documented(path, method, line) for line in lines)}
     assert missing == {("GET", "/api/v1/toys/{name}"), ("PUT", "/api/v1/toys/{name}")}
 
 

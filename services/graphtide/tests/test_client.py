@@ -31,9 +31,9 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.match import Completeness, MatchKind
 from graphtide_core.time import EventTime
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 from graphtide_wire.topics import Topics
 from starlette.applications import Starlette
@@ -54,7 +54,7 @@ def pays(ts: object, source: str, target: str, **more: object) -> dict[str, obje
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with served(application(DevOptions(low_latency=True))) as url:
+    with serve(application(DevOptions(low_latency=True))) as url:
         yield url
 
 
@@ -261,8 +261,8 @@ def test_long_edges_are_sent_in_several_requests(client: Client) -> None:
 def test_a_key_is_shown_and_what_it_may_not_is_refused() -> None:
     log = MemoryLog()
     log.admin().ensure(Topics().of_deployment())
-    keys = [KeySettings(name="ann", hash=hashed("ann"), scopes=["patterns:read"])]
-    with served(admin_api(AdminApiSettings(api_keys=keys), log)) as url:
+    keys = [KeySettings(name="ann", hash=hash_key("ann"), scopes=["patterns:read"])]
+    with serve(admin_api(AdminApiSettings(api_keys=keys), log)) as url:
         with Client(url, api_key="ann") as ann:
             assert ann.patterns() == []
             for call in (lambda: ann.register(TEXT), ann.dead_letters):
@@ -292,7 +292,7 @@ def test_a_busy_server_is_asked_again_where_it_took_nothing() -> None:
             return JSONResponse({"accepted": 1, "rejected": 0, "errors": [], **made}, 202)
         return JSONResponse({"status": 429, "code": "too-many-requests", "detail": "wait", "accepted": 4}, 429)
 
-    with served(answering(answer)) as url, Client("http://127.0.0.1:1", edges_url=url) as client:
+    with serve(answering(answer)) as url, Client("http://127.0.0.1:1", edges_url=url) as client:
         sent = client.send("s", pays(1, "a", "b"))
         assert (sent.accepted, sent.created, sent.similar) == (1, True, ("t",))
         assert bodies[0] == bodies[1]
@@ -315,7 +315,7 @@ def test_lists_come_page_by_page_and_an_odd_answer_is_said_to_be_one() -> None:
         raw = {"raw": "x"} if cursor else {"raw_base64": "/w=="}
         return JSONResponse({"dead_letters": [{**letter, **raw}], "next": str(cursor + 1) if cursor < 5 else None})
 
-    with served(answering(answer)) as url, Client(url) as client:
+    with serve(answering(answer)) as url, Client(url) as client:
         assert [each.place for each in client.dead_letters("s")] == [f"0-{number}" for number in range(6)]
         assert asked[:2] == [{"limit": "100", "stream": "s"}, {"limit": "100", "stream": "s", "cursor": "1"}]
         assert [each.data for each in client.dead_letters(most=2)] == [b"\xff", b"x"]

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from graphtide.dev.deployment import DevOptions, application
 from graphtide_testing.servers.process import free_ports
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LINES = {"content-type": "application/x-ndjson"}
 
 @pytest.fixture
 def http() -> Iterator[httpx2.Client]:
-    with served(application(DevOptions())) as url, httpx2.Client(base_url=url, timeout=30) as http:
+    with serve(application(DevOptions())) as url, httpx2.Client(base_url=url, timeout=30) as http:
         wait_until(lambda: http.get("/readyz").status_code == 200, 60, pause=0.05)
         yield http
 
@@ -148,10 +148,10 @@ def test_the_command_sets_how_far_ahead_an_edge_may_be() -> None:
         wait_until(lambda: http.get("/api/v1/streams/s").json()["standing"] is not None, 60, pause=0.05)
         shown = http.get("/api/v1/streams/s").json()["standing"]
         assert (shown["read"], shown["future"], shown["newest"]) == (2, 1, now + 30 * 60_000)
-        assert "--max-ahead" in refused("soon")
+        assert "--max-ahead" in read_refusal("soon")
 
 
-def refused(max_ahead: str) -> str:
+def read_refusal(max_ahead: str) -> str:
     command = [sys.executable, "-m", "graphtide", "dev", "up", "--max-ahead", max_ahead]
     ended = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert ended.returncode == 2

@@ -45,29 +45,28 @@ def record_of(event: Event) -> dict[str, object]:
     return {**event.attributes, "ts": event.ts, "type": event.type, **given_id}
 
 
-def numbered(stream: Sequence[Event]) -> list[Event]:
+def number_events(stream: Sequence[Event]) -> list[Event]:
     """Events with the ids that are made for those that have none."""
     return [replace(event, id=EdgeId(str(place))) if event.made else event for place, event in enumerate(stream)]
 
 
-def found(matches: Iterable[Match], patterns: Mapping[str, EventPattern]) -> Reports:
+def find(matches: Iterable[Match], patterns: Mapping[str, EventPattern]) -> Reports:
     emitted: Reports = Counter()
     for match in matches:
         assert isinstance(match, OccurrenceMatch)
         events = [(name, (ids,) if isinstance(ids, str) else ids) for name, ids in match.events.items()]
-        shown = _shown(patterns[match.query], match.kind.value, events)
+        shown = _show(patterns[match.query], match.kind.value, events)
         emitted[match.query, match.kind.value, match.detected_at, match.count or 1, shown] += 1
     return emitted
 
 
-def wanted(emitted: Iterable[tuple[str, Emitted]], patterns: Mapping[str, EventPattern]) -> Reports:
+def select_reports(emitted: Iterable[tuple[str, Emitted]], patterns: Mapping[str, EventPattern]) -> Reports:
     return Counter(
-        (name, each.kind, each.detected_at, each.count, _shown(patterns[name], each.kind, each.events))
-        for name, each in emitted
+        (name, each.kind, each.detected_at, each.count, _show(patterns[name], each.kind, each.events)) for name, each in emitted
     )
 
 
-def _shown(pattern: EventPattern, kind: str, events: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[object, ...]:
+def _show(pattern: EventPattern, kind: str, events: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[object, ...]:
     """Which of the matches that are counted is shown is the engine's choice."""
     return () if pattern.report is Report.EXISTS and kind != "timeout" else tuple(sorted(events))
 
@@ -83,11 +82,11 @@ def test_after_every_record_the_reports_equal_the_oracle(
     patterns = {f"p{place}": replace(each, name=PatternName(f"p{place}")) for place, each in enumerate(generated)}
     oracles = {name: EventOracle(pattern) for name, pattern in patterns.items()}
     session = graphtide.Session(list(patterns.values()), graphtide.MatchOptions(builder=builder))
-    for event in numbered(stream):
-        want = wanted(((name, emitted) for name, oracle in oracles.items() for emitted in oracle.push(event)), patterns)
-        assert found(session.push(record_of(event)), patterns) == want
-    want = wanted(((name, emitted) for name, oracle in oracles.items() for emitted in oracle.finish()), patterns)
-    assert found(session.finish(), patterns) == want
+    for event in number_events(stream):
+        want = select_reports(((name, emitted) for name, oracle in oracles.items() for emitted in oracle.push(event)), patterns)
+        assert find(session.push(record_of(event)), patterns) == want
+    want = select_reports(((name, emitted) for name, oracle in oracles.items() for emitted in oracle.finish()), patterns)
+    assert find(session.finish(), patterns) == want
 
 
 def test_events_that_two_branches_have_are_reported_once_under_the_first() -> None:

@@ -42,7 +42,7 @@ PATTERNS: Final = EventPatternShape(max_events=3, stream=STREAM, distinct=False,
 MS: Final = TimeUnit.MILLISECOND
 
 
-def asked(pattern: EventPattern, records: Sequence[Event], binding: Binding, size: int = 4) -> EventAnswer:
+def ask(pattern: EventPattern, records: Sequence[Event], binding: Binding, size: int = 4) -> EventAnswer:
     stages = Stages.of([pattern], MS)
     decoder = stages.json_decoder()
     question = Question(pattern, binding, MS)
@@ -73,7 +73,7 @@ def bindings(draw: DrawFn) -> tuple[EventPattern, tuple[Event, ...], Part, Bindi
     return pattern, records, branch, chosen
 
 
-def parsed(text: str) -> EventPattern:
+def parse_text(text: str) -> EventPattern:
     (pattern,) = parse(text)
     assert isinstance(pattern, EventPattern)
     return pattern
@@ -117,21 +117,21 @@ RECORDS: Final = (
 def test_the_answer_is_the_first_reason_that_holds_with_its_events(
     text: str, binding: Binding, obstacle: Obstacle, about: list[str]
 ) -> None:
-    answer = asked(parsed(f"PATTERN p {text} ON s WITHIN 10"), RECORDS, binding)
+    answer = ask(parse_text(f"PATTERN p {text} ON s WITHIN 10"), RECORDS, binding)
     assert (answer.obstacle, [each.id for each in answer.events]) == (obstacle, about)
 
 
 def test_values_of_a_condition_are_those_that_make_it_fail() -> None:
-    of_one = parsed("PATTERN p SEQ(a:A+, b:B) WHERE a.k = b.k ON s WITHIN 10")
-    of_all = parsed("PATTERN p SEQ(a:A+, b:B) WHERE sum(a.n) > b.n ON s WITHIN 10")
+    of_one = parse_text("PATTERN p SEQ(a:A+, b:B) WHERE a.k = b.k ON s WITHIN 10")
+    of_all = parse_text("PATTERN p SEQ(a:A+, b:B) WHERE sum(a.n) > b.n ON s WITHIN 10")
     binding = {"a": (EdgeId("a1"), EdgeId("a2")), "b": (EdgeId("b4"),)}
-    assert asked(of_one, RECORDS, binding).values == {"a.k": "q", "b.k": "p"}
-    assert asked(of_all, RECORDS, binding).values == {"a.n": (1, 2), "b.n": 3}
-    assert asked(of_all, RECORDS, binding).condition == "sum(a.n) > b.n"
+    assert ask(of_one, RECORDS, binding).values == {"a.k": "q", "b.k": "p"}
+    assert ask(of_all, RECORDS, binding).values == {"a.n": (1, 2), "b.n": 3}
+    assert ask(of_all, RECORDS, binding).condition == "sum(a.n) > b.n"
 
 
 def test_records_far_from_those_asked_about_are_not_kept() -> None:
-    pattern = parsed("PATTERN p SEQ(a:A, b:B) ON s WITHIN 10")
+    pattern = parse_text("PATTERN p SEQ(a:A, b:B) ON s WITHIN 10")
     question = Question(pattern, {"a": (EdgeId("a50"),), "b": (EdgeId("b51"),)}, MS)
     events = [event(ts, "AB"[ts % 2], f"{'ab'[ts % 2]}{ts}") for ts in range(1_000)]
     stages = Stages.of([pattern], MS)
@@ -142,7 +142,7 @@ def test_records_far_from_those_asked_about_are_not_kept() -> None:
 
 
 def test_a_question_that_no_match_could_answer_is_refused() -> None:
-    pattern = parsed("PATTERN p SEQ(a:A, OR(b:B, c:C)) ON s WITHIN 10")
+    pattern = parse_text("PATTERN p SEQ(a:A, OR(b:B, c:C)) ON s WITHIN 10")
     with pytest.raises(ValueError, match="'a' is one event of pattern 'p', and 2 are asked about"):
         questions([pattern], ["a=1,a=2"], MS)
     with pytest.raises(ValueError, match="'b' and 'c' are in two branches of an OR in pattern 'p'"):
@@ -155,7 +155,7 @@ def test_an_answer_is_what_the_oracle_says_and_a_reason_is_true(
     given_: tuple[EventPattern, tuple[Event, ...], Part, Binding],
 ) -> None:
     pattern, records, branch, binding = given_
-    answer = asked(pattern, records, binding)
+    answer = ask(pattern, records, binding)
     wanted = {name: set(ids) for name, ids in binding.items()}
     emitted = [each for each in EventOracle(pattern).run(records) if each.kind == "match"]
     found = [each.detected_at for each in emitted if {name: set(ids) for name, ids in each.events} == wanted]
@@ -171,7 +171,7 @@ def test_for_events_that_are_only_part_of_a_match_the_answer_is_a_match_that_has
 ) -> None:
     pattern, records, _, binding = given_
     some = {name: ids for name, ids in binding.items() if chance.random() < 0.5} or binding
-    answer = asked(pattern, records, some)
+    answer = ask(pattern, records, some)
     emitted = [each for each in EventOracle(pattern).run(records) if each.kind == "match"]
     wanted = {(name, frozenset(ids)) for name, ids in some.items()}
     found = [each.detected_at for each in emitted if wanted <= {(name, frozenset(ids)) for name, ids in each.events}]

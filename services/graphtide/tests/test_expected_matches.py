@@ -90,7 +90,7 @@ def statistics(records: Records) -> StatisticsSnapshot:
     return sample(next(iter(from_edges(records, options).batches())), options.symbols)
 
 
-def expected(text: str, records: Records) -> int:
+def estimate_matches(text: str, records: Records) -> int:
     (pattern,) = parse(text)
     burst = burst_of(pattern, statistics(records), TimeUnit.MILLISECOND)
     assert burst is None or burst.certain == 1, "an estimate refuses nothing"
@@ -106,13 +106,13 @@ def most_by_one_record(text: str, records: Records) -> int:
 def test_many_matches_are_expected_about_as_they_come(case: str) -> None:
     most = most_by_one_record(*MANY[case])
     assert most > MOST_MATCHES
-    assert most / FACTOR < expected(*MANY[case]) < most * FACTOR
+    assert most / FACTOR < estimate_matches(*MANY[case]) < most * FACTOR
 
 
 @pytest.mark.parametrize("case", FEW)
 def test_where_few_come_none_are_warned_of(case: str) -> None:
     assert most_by_one_record(*FEW[case]) <= MOST_MATCHES
-    assert expected(*FEW[case]) == 0
+    assert estimate_matches(*FEW[case]) == 0
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_where_few_come_none_are_warned_of(case: str) -> None:
     ],
 )
 def test_of_attributes_that_must_be_equal_nothing_is_known(text: str) -> None:
-    assert expected(text, EVENTS if "SEQ" in text else BUSY) == 0
+    assert estimate_matches(text, EVENTS if "SEQ" in text else BUSY) == 0
 
 
 def test_an_estimate_of_many_edges_takes_bounded_work() -> None:

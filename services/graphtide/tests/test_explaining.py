@@ -32,7 +32,7 @@ RECORDS = [
 ]
 
 
-def analyzed(pattern: str, records: object, engine: str = "timing", **options: object) -> str:
+def run_analyze(pattern: str, records: object, engine: str = "timing", **options: object) -> str:
     return str(graphtide.explain(pattern, options=MatchOptions(engine=engine), analyze=records, **options))  # type: ignore[call-overload] # a test's table of options
 
 
@@ -58,7 +58,7 @@ ATTEMPTS = [
 
 def test_event_patterns_have_a_funnel_and_say_why_events_are_not_a_match() -> None:
     asked = ["f=ann1,f=ann2,f=ann3,s=ann4", "s=bob7", "f=bob5,f=bob6,s=ann4", "o=bob8"]
-    shown = analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=asked)
+    shown = run_analyze(LOGINS, ATTEMPTS, engine="auto", why_not=asked)
     _, _, emitted = shown.partition("  match funnel\n")
     assert [line.strip() for line in emitted.splitlines()] == [
         "step                                      looked at  type  predicate  passed",
@@ -84,7 +84,7 @@ def test_event_patterns_have_a_funnel_and_say_why_events_are_not_a_match() -> No
 
 
 def test_why_events_are_not_a_match_stands_in_json_and_html() -> None:
-    emitted = json.loads(analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="json"))[0]
+    emitted = json.loads(run_analyze(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="json"))[0]
     assert emitted["funnel"]["events"]["brute_force"]["s"] == {
         "looked_at": 8,
         "refused": {"type": 6, "predicate": 1},
@@ -107,7 +107,7 @@ def test_why_events_are_not_a_match_stands_in_json_and_html() -> None:
             }
         ],
     }
-    assert "<h5>why not</h5>" in analyzed(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="html")
+    assert "<h5>why not</h5>" in run_analyze(LOGINS, ATTEMPTS, engine="auto", why_not=["s=bob7"], format="html")
 
 
 def test_instances_that_patterns_share_are_counted_as_they_are_stored() -> None:
@@ -124,7 +124,7 @@ def test_a_question_of_no_event_pattern_is_refused() -> None:
 
 
 def test_json_has_the_funnel_and_why_not() -> None:
-    (emitted,) = json.loads(analyzed(PATTERN, RECORDS, format="json", near_misses=1))
+    (emitted,) = json.loads(run_analyze(PATTERN, RECORDS, format="json", near_misses=1))
     assert emitted["funnel"]["edges"]["y"] == {
         "looked_at": 4,
         "refused": {"predicate": 2},
@@ -159,31 +159,31 @@ def test_json_has_the_funnel_and_why_not() -> None:
 def test_every_format_and_engine_says_first_what_edge_no_record_could_be(engine: str) -> None:
     pattern = PATTERN.replace("y:pays", "y:lends")
     reason = "edge y: no record has the labels of (b)-[y:lends]->(c)"
-    lines = [line.strip() for line in analyzed(pattern, RECORDS, engine).splitlines()]
+    lines = [line.strip() for line in run_analyze(pattern, RECORDS, engine).splitlines()]
     assert lines[lines.index("why not") + 1 :][:2] == ["the pattern has no match", reason]
-    assert reason in analyzed(pattern, RECORDS, engine, format="dot")
-    (emitted,) = json.loads(analyzed(pattern, RECORDS, engine, format="json"))
+    assert reason in run_analyze(pattern, RECORDS, engine, format="dot")
+    (emitted,) = json.loads(run_analyze(pattern, RECORDS, engine, format="json"))
     assert emitted["why_not"]["edges_without_candidates"] == ["y"]
 
 
 def test_a_query_edge_that_predicates_refuse_is_said_with_its_counts() -> None:
-    text = analyzed(PATTERN.replace("> 3", "> 100"), RECORDS)
+    text = run_analyze(PATTERN.replace("> 3", "> 100"), RECORDS)
     assert "edge y: 4 records have the labels of (b)-[y:pays]->(c), none is one: predicate 4" in text
 
 
 def test_as_many_near_misses_as_asked_for() -> None:
-    counts = [analyzed(PATTERN, RECORDS, near_misses=number).count("expired at") for number in (0, 2, 9)]
+    counts = [run_analyze(PATTERN, RECORDS, near_misses=number).count("expired at") for number in (0, 2, 9)]
     assert counts == [0, 2, 3]
 
 
 def test_a_stream_without_records_is_said_once() -> None:
-    lines = [line.strip() for line in analyzed(PATTERN, []).splitlines()]
+    lines = [line.strip() for line in run_analyze(PATTERN, []).splitlines()]
     assert lines[lines.index("why not") + 1 :][:2] == ["the pattern has no match", "the stream has no record"]
 
 
 def test_a_traced_run_has_one_thread_and_one_plan() -> None:
     options = MatchOptions(engine="timing", concurrency=Concurrency(3))
-    assert str(graphtide.explain(PATTERN, options=options, analyze=RECORDS)) == analyzed(PATTERN, RECORDS)
+    assert str(graphtide.explain(PATTERN, options=options, analyze=RECORDS)) == run_analyze(PATTERN, RECORDS)
     (emitted,) = json.loads(graphtide.explain(PATTERN, analyze=RECORDS, format="json"))
     assert emitted["funnel"]["edges"]["x"]["passed"] == 4
 
@@ -207,13 +207,13 @@ def test_what_cannot_be_analyzed_is_refused(tmp_path: Path) -> None:
     bare.write_text("ts,src,dst,label\n1,a,b,pays\n")
     bounded = MatchOptions(engine="timing", limits=Limits(partial_matches=2))
     with pytest.raises(UnreadableStreamError, match="no such file"):
-        analyzed(PATTERN, tmp_path / "none.csv")
+        run_analyze(PATTERN, tmp_path / "none.csv")
     with pytest.raises(InvalidPatternError, match="no attribute 'amount'"):
-        analyzed(PATTERN, bare)
+        run_analyze(PATTERN, bare)
     with pytest.raises(LimitExceededError):
         graphtide.explain(PATTERN, options=bounded, analyze=RECORDS)
     with pytest.raises(ValueError, match="there is no format 'xml'"):
-        analyzed(PATTERN, RECORDS, format="xml")
+        run_analyze(PATTERN, RECORDS, format="xml")
 
 
 def test_of_many_patterns_the_plans_are_those_of_a_pass_with_all_of_them() -> None:
@@ -269,7 +269,7 @@ CALLED = [
 
 @pytest.mark.parametrize("engine", FAMILIES["simulation"].names)
 def test_of_an_edge_under_dual_simulation_it_is_said_why_it_is_in_no_match(engine: str) -> None:
-    text = analyzed(CALLS, CALLED, engine, why_not=["p5", "p1", "p6", "p30", "none"])
+    text = run_analyze(CALLS, CALLED, engine, why_not=["p5", "p1", "p6", "p30", "none"])
     lines = [line.strip() for line in text.splitlines()]
     assert lines[lines.index("why not") + 1 :] == [
         "edge p1 at 1970-01-01T00:00:00.001Z, from ann to bob: "
@@ -288,7 +288,7 @@ def test_of_an_edge_under_dual_simulation_it_is_said_why_it_is_in_no_match(engin
 
 
 def test_json_has_what_an_edge_lacks() -> None:
-    (emitted,) = json.loads(analyzed(CALLS, CALLED, "ddst-coloring", format="json", why_not=["p5", "none"]))
+    (emitted,) = json.loads(run_analyze(CALLS, CALLED, "ddst-coloring", format="json", why_not=["p5", "none"]))
     assert emitted["why_not"]["unknown_ids"] == ["none"]
     (edge,) = emitted["why_not"]["edges"]
     assert edge == {

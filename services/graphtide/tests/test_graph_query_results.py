@@ -34,13 +34,13 @@ ROWS = [
 ]
 
 
-def emitted(text: str = NOTIFY, rows: list[dict[str, object]] | None = None) -> list[IntervalMatch]:
+def run_query(text: str = NOTIFY, rows: list[dict[str, object]] | None = None) -> list[IntervalMatch]:
     found = graphtide.match(text, ROWS if rows is None else rows)
     return [each for each in found if isinstance(each, IntervalMatch)]
 
 
 def test_figure_6_runs_as_printed_and_returns_its_paths() -> None:
-    first, second = emitted()
+    first, second = run_query()
     assert (first.query, first.label, first.source, first.target) == ("notify", "notify", "ann", "song")
     assert (first.valid, first.detected_at) == ((3 * HOUR, 25 * HOUR), 3 * HOUR)
     assert second.target == "poem"
@@ -56,7 +56,7 @@ def test_the_record_of_a_result_is_that_of_the_object(tmp_path: Path) -> None:
     ended = CliRunner().invoke(app, ["match", str(query), str(stream), "--output", str(output)])
     assert ended.exit_code == 0, ended.output
     records = [json.loads(line) for line in output.read_text().splitlines()]
-    found = emitted()
+    found = run_query()
     assert [record["match_id"] for record in records] == [each.match_id for each in found]
     assert records[0] == {
         "match_id": found[0].match_id,
@@ -75,7 +75,7 @@ def test_the_record_of_a_result_is_that_of_the_object(tmp_path: Path) -> None:
 
 def test_an_answer_of_another_arity_has_bindings_and_paths_of_edges_have_their_ids() -> None:
     text = "Answer(x, y, m) <- follows+(x, y) as P, posts(y, m). ON s WINDOW(24h) RETURN P"
-    (first, second) = emitted(text)
+    (first, second) = run_query(text)
     assert first.bindings == {"x": "ann", "y": "bob", "m": "song"}
     assert (first.path, second.path) == (("e1",), ("e1",))
 
@@ -87,7 +87,7 @@ def test_results_are_withdrawn_with_what_they_rest_on_and_extended_by_what_suppo
         {"ts": 3 * HOUR, "id": "f", "op": "delete"},
         {"ts": 4 * HOUR, "id": "e1", "op": "delete"},
     ]
-    kinds = [(each.kind.value, each.valid) for each in emitted(text, [ROWS[0], *again])]
+    kinds = [(each.kind.value, each.valid) for each in run_query(text, [ROWS[0], *again])]
     assert kinds == [
         ("match", (HOUR, 25 * HOUR)),
         ("extend", (2 * HOUR, 26 * HOUR)),
@@ -99,7 +99,7 @@ def test_results_are_withdrawn_with_what_they_rest_on_and_extended_by_what_suppo
 def test_reported_results_of_internal_windows_stay() -> None:
     text = "Answer(x, y) <- follows+(x, y). ON s WINDOW(24h) INTERNAL"
     rows = [{"ts": ts * HOUR, "src": "ann", "dst": "bob", "label": "follows"} for ts in (1, 2, 60)]
-    assert [(each.kind.value, each.valid) for each in emitted(text, rows)] == [
+    assert [(each.kind.value, each.valid) for each in run_query(text, rows)] == [
         ("match", (HOUR, None)),
         ("match", (60 * HOUR, None)),
     ]
@@ -126,7 +126,7 @@ def test_explain_shows_expressions_and_operators_with_what_they_held() -> None:
 @pytest.mark.parametrize("engine", ["s-path", "delta-tree"])
 def test_engines_answer_alike(engine: str) -> None:
     found = list(graphtide.match(NOTIFY, ROWS, graphtide.MatchOptions(engine=engine)))
-    assert found == emitted()
+    assert found == run_query()
 
 
 def test_engines_of_other_families_and_attributes_that_are_not_there_are_refused() -> None:

@@ -19,7 +19,7 @@ def live(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def passed(live: bool, **streams: list[tuple[int, str]]) -> list[tuple[list[int], int | None]]:
+def merge(live: bool, **streams: list[tuple[int, str]]) -> list[tuple[list[int], int | None]]:
     """Return the times of each batch, and the time that had come with it; records come at once or one by one."""
     symbols = Symbols()
     options = ReaderOptions(symbols=symbols, live=live)
@@ -29,19 +29,19 @@ def passed(live: bool, **streams: list[tuple[int, str]]) -> list[tuple[list[int]
 
 
 def test_a_dropped_duplicate_of_one_stream_moves_time_as_far_as_the_others_allow(live: bool) -> None:
-    found = passed(live, one=[(1, "i"), (50, "i"), (95, "z")], other=[(60, "j"), (90, "k")])
+    found = merge(live, one=[(1, "i"), (50, "i"), (95, "z")], other=[(60, "j"), (90, "k")])
     if live:
         assert ([], 50) in found, "no record before it follows, and none is at hand"
     assert found[-1] == ([], 95)
 
 
 def test_a_duplicate_at_the_end_of_all_moves_time(live: bool) -> None:
-    assert passed(live, one=[(1, "i"), (50, "i")], other=[(2, "j")])[-1] == ([], 50)
-    assert passed(live, one=[(1, "i"), (3, "k"), (50, "i"), (60, "k")], other=[(2, "j")])[-1] == ([], 60)
+    assert merge(live, one=[(1, "i"), (50, "i")], other=[(2, "j")])[-1] == ([], 50)
+    assert merge(live, one=[(1, "i"), (3, "k"), (50, "i"), (60, "k")], other=[(2, "j")])[-1] == ([], 60)
 
 
 def test_records_are_never_before_the_time_that_has_come(live: bool) -> None:
-    found = passed(
+    found = merge(
         live,
         one=[(ts, f"i{ts % 3}") for ts in range(0, 40, 2)],
         other=[(ts, f"j{ts % 4}") for ts in range(1, 60, 5)],

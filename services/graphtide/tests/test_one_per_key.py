@@ -18,16 +18,16 @@ THREE_FAILURES = "PATTERN guessed MATCH (a)-[x:fails]->(h), (a)-[y:fails]->(h), 
 FAILURES = [{"ts": 1_000 * each, "id": f"f{each}", "src": f"a{each % 2}", "dst": "h", "label": "fails"} for each in range(30)]
 
 
-def emitted(text: str, records: list[dict[str, object]]) -> list[tuple[int, list[object]]]:
+def run_pattern(text: str, records: list[dict[str, object]]) -> list[tuple[int, list[object]]]:
     return [(each.detected_at, [*each.edges.values()]) for each in graphtide.match(text, records)]
 
 
 def test_thirty_failed_logins_of_two_addresses_are_two_alerts_in_each_interval() -> None:
-    assert len(emitted(THREE_FAILURES, FAILURES)) == 2 * 6 * 455, "15 over 3, in each order"
-    distinct = emitted(f"{THREE_FAILURES} REPORT DISTINCT", FAILURES)
+    assert len(run_pattern(THREE_FAILURES, FAILURES)) == 2 * 6 * 455, "15 over 3, in each order"
+    distinct = run_pattern(f"{THREE_FAILURES} REPORT DISTINCT", FAILURES)
     assert len(distinct) == 2 * 455
     assert distinct[0] == (4_000, ["f0", "f2", "f4"])
-    assert emitted(f"{THREE_FAILURES} REPORT ONE PER a.id, h.id EVERY 10s", FAILURES) == [
+    assert run_pattern(f"{THREE_FAILURES} REPORT ONE PER a.id, h.id EVERY 10s", FAILURES) == [
         (4_000, ["f0", "f2", "f4"]),
         (5_000, ["f1", "f3", "f5"]),
         (10_000, ["f0", "f2", "f10"]),

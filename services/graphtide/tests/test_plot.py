@@ -10,7 +10,7 @@ from graphtide.plot import Axis, Chart, Kind, Series, to_svg
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(*charts: Chart) -> ET.Element:
+def draw(*charts: Chart) -> ET.Element:
     return ET.fromstring(to_svg(charts))  # noqa: S314 - our own text
 
 
@@ -24,23 +24,21 @@ def chart(*series: Series, kind: Kind = Kind.LINES, logarithmic: bool = False) -
 
 
 def test_equal_ratios_are_equal_lengths_on_logarithmic_axes_and_what_they_cannot_show_is_left_out() -> None:
-    (line,) = drawn(chart(Series("s", ((0, 5), (1, 1), (10, 0), (10, 10), (100, 100))), logarithmic=True)).iter(
-        f"{SVG}polyline"
-    )
+    (line,) = draw(chart(Series("s", ((0, 5), (1, 1), (10, 0), (10, 10), (100, 100))), logarithmic=True)).iter(f"{SVG}polyline")
     (x1, y1), (x2, y2), (x3, y3) = points(line)
     assert (x2 - x1, y1 - y2) == pytest.approx((x3 - x2, y2 - y3), abs=0.2)
 
 
 def test_stacked_areas_lie_on_each_other_up_to_their_sum() -> None:
     shares = Series("a", ((0, 0.25), (1, 0.75))), Series("b", ((0, 0.75), (1, 0.25)))
-    lower, upper = drawn(chart(*shares, kind=Kind.STACKED)).iter(f"{SVG}polygon")
+    lower, upper = draw(chart(*shares, kind=Kind.STACKED)).iter(f"{SVG}polygon")
     assert points(upper)[2:] == points(lower)[1::-1]
     tops = {y for _, y in points(upper)[:2]}
     assert len(tops) == 1
 
 
 def test_names_and_titles_are_escaped_and_charts_stand_below_each_other() -> None:
-    root = drawn(chart(Series("(a)-[x]->(b) & more", ((0, 1), (1, 2)))), chart(Series("c", ((0, 1),))))
+    root = draw(chart(Series("(a)-[x]->(b) & more", ((0, 1), (1, 2)))), chart(Series("c", ((0, 1),))))
     texts = [text.text for text in root.iter(f"{SVG}text")]
     assert {"t < 1", "(a)-[x]->(b) & more", "c"} <= set(texts)
     assert [group.attrib["transform"] for group in root.iter(f"{SVG}g")] == ["translate(0 0)", "translate(0 340)"]
@@ -49,18 +47,18 @@ def test_names_and_titles_are_escaped_and_charts_stand_below_each_other() -> Non
 @pytest.mark.parametrize("values", [(), ((5, 5),), ((0, 0), (1, 0)), ((0, -3), (1, 4)), ((0, 1e9), (1, 2e9))])
 @pytest.mark.parametrize("logarithmic", [False, True])
 def test_few_or_strange_points_are_drawn_all_the_same(values: tuple[tuple[float, float], ...], logarithmic: bool) -> None:
-    assert drawn(chart(Series("s", values), logarithmic=logarithmic)).tag == f"{SVG}svg"
+    assert draw(chart(Series("s", values), logarithmic=logarithmic)).tag == f"{SVG}svg"
 
 
 def test_what_cannot_be_stacked_is_refused() -> None:
     with pytest.raises(ValueError, match="their x differ"):
-        drawn(chart(Series("a", ((0, 1),)), Series("b", ((1, 1),)), kind=Kind.STACKED))
+        draw(chart(Series("a", ((0, 1),)), Series("b", ((1, 1),)), kind=Kind.STACKED))
     with pytest.raises(ValueError, match="stack on a linear one"):
-        drawn(chart(Series("a", ((1, 1),)), kind=Kind.STACKED, logarithmic=True))
+        draw(chart(Series("a", ((1, 1),)), kind=Kind.STACKED, logarithmic=True))
 
 
 def tick_labels(one: Chart) -> set[str]:
-    return {text.text or "" for text in drawn(one).iter(f"{SVG}text")}
+    return {text.text or "" for text in draw(one).iter(f"{SVG}text")}
 
 
 def test_a_short_logarithmic_axis_has_ticks_at_two_and_five_and_a_long_one_at_powers_alone() -> None:

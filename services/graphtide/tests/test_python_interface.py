@@ -118,17 +118,17 @@ def test_a_value_of_another_type_is_refused(values: dict[str, Any], said: str) -
     assert said in str(refused.value)
 
 
-def renamed(record: dict[str, object]) -> dict[str, object]:
+def rename(record: dict[str, object]) -> dict[str, object]:
     names = {"ts": "time", "src": "from"}
     return {names.get(name, name): value for name, value in record.items()}
 
 
 def test_columns_of_other_names_are_said_in_the_options(tmp_path: Path) -> None:
     options = MatchOptions(columns={"ts": "time", "src": "from"})
-    records = [renamed(each) for each in RECORDS]
+    records = [rename(each) for each in RECORDS]
     file = tmp_path / "p.csv"
     pd.DataFrame(records).to_csv(file, index=False)
-    later = [renamed(pays(datetime(2024, 1, 1, 0, 0, 0, ts, UTC), "ann", "bob")) for ts in (1000, 2000)]
+    later = [rename(pays(datetime(2024, 1, 1, 0, 0, 0, ts, UTC), "ann", "bob")) for ts in (1000, 2000)]
     for source in (records, iter(records), pd.DataFrame(records), pl.DataFrame(records[::-1]), file):
         assert ends(list(graphtide.match(PATTERN, source, options))) == ["cem", "dan"]
     assert len(list(graphtide.match("PATTERN q MATCH (a)-[x:pays]->(b) ON s WINDOW 1s", later, options))) == 2

@@ -31,7 +31,7 @@ SHAPE = GraphQueryShape(conditions=False, paths=False, wide_answers=False, max_w
 NEAR = "GRAPH VIEW near AS ( CONSTRUCT (x)-[:near]->(y) MATCH (x)-/<:a+>/->(y) ON s WINDOW(10ms) )"
 
 
-def expected(query: GraphQuery, edges: tuple[Edge, ...]) -> list[list[tuple[Any, ...]]]:
+def find_expected(query: GraphQuery, edges: tuple[Edge, ...]) -> list[list[tuple[Any, ...]]]:
     """Return what the oracle's results are as edges, by the record that brings them about; a deletion by its edge's time."""
     oracle, born, found = GraphQueryOracle(query), dict[tuple[str, ...], int](), list[list[tuple[Any, ...]]]()
     for edge in edges:
@@ -65,7 +65,7 @@ def test_edges_come_with_results_and_go_with_what_is_withdrawn(monkeypatch: pyte
         rng = random.Random(seed)
         query, edges = random_graph_query(rng, SHAPE), random_stream(rng, STREAM)
         found = as_reported(list(graphtide.match(query, list(edges)).edges()))
-        for said in expected(query, edges):
+        for said in find_expected(query, edges):
             assert sorted(found[: len(said)], key=repr) == sorted(said, key=repr), print_pattern(query)
             found = found[len(said) :]
         assert not found

@@ -30,37 +30,37 @@ RECORDS: list[dict[str, object]] = [
 EXPECTED = [({"x": "0", "y": "2"}, {"a": "ann", "b": "bob", "c": "dan"})]
 
 
-def found(source: object, **options: object) -> list[tuple[dict[str, object], dict[str, object]]]:
+def find(source: object, **options: object) -> list[tuple[dict[str, object], dict[str, object]]]:
     matches = graphtide.match(PATTERN, source, MatchOptions(**options))  # type: ignore[arg-type] # a test's table of options
     return [({**match.edges}, {**match.vertices}) for match in matches]
 
 
 @pytest.mark.parametrize("engine", ["auto", "timing", "sj-tree", "re-search"])
 def test_an_iterable_of_dictionaries(engine: str) -> None:
-    assert found(RECORDS, engine=engine) == EXPECTED
-    assert found(iter(RECORDS), engine=engine) == EXPECTED
+    assert find(RECORDS, engine=engine) == EXPECTED
+    assert find(iter(RECORDS), engine=engine) == EXPECTED
 
 
 def test_tables_of_three_libraries() -> None:
-    assert found(pa.Table.from_pylist(RECORDS)) == EXPECTED
-    assert found(pd.DataFrame(RECORDS)) == EXPECTED
-    assert found(pl.DataFrame(RECORDS)) == EXPECTED
+    assert find(pa.Table.from_pylist(RECORDS)) == EXPECTED
+    assert find(pd.DataFrame(RECORDS)) == EXPECTED
+    assert find(pl.DataFrame(RECORDS)) == EXPECTED
 
 
 def test_a_path(tmp_path: Path) -> None:
     path = tmp_path / "payments.csv"
     pd.DataFrame(RECORDS).to_csv(path, index=False)
-    assert found(path) == EXPECTED
-    assert found(str(path)) == EXPECTED
+    assert find(path) == EXPECTED
+    assert find(str(path)) == EXPECTED
 
 
 def test_what_is_not_a_stream_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a int is not a stream of records"):
-        found(7)
+        find(7)
     with pytest.raises(UnreadableStreamError):
-        found(tmp_path / "none.csv")
+        find(tmp_path / "none.csv")
     with pytest.raises(InvalidPatternError, match="no attribute 'amount'"):
-        found(pd.DataFrame(RECORDS).drop(columns="amount"))
+        find(pd.DataFrame(RECORDS).drop(columns="amount"))
 
 
 def test_a_session_takes_a_stream_in_pieces_and_puts_late_records_in_order() -> None:

@@ -13,7 +13,7 @@ from graphtide.cli.app import app
 from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.match import IntervalMatch
 from graphtide_core.stream_window import WindowKind
-from graphtide_testing.graph_results import expected, reported
+from graphtide_testing.graph_results import find_expected, sort_matches
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.seeds import seeds
@@ -70,7 +70,7 @@ def check(query: GraphQuery, one: tuple[Edge, ...], other: tuple[Edge, ...]) -> 
     emitted = [oracle.push(streams[name][place], name) for _, name, place in merged]
     start = 0
     for each in emitted:
-        assert reported(found[start : start + len(each)]) == expected(query, each)
+        assert sort_matches(found[start : start + len(each)]) == find_expected(query, each)
         start += len(each)
     assert start == len(found)
     return len(found)

@@ -19,7 +19,7 @@ from graphtide_core.time import EventTime
 from graphtide_planner.application.planner import Planner
 from graphtide_planner.domain.planning import PlanningPolicy
 from graphtide_query.language import parser
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.host_world import TOPICS, World
@@ -92,7 +92,7 @@ def test_python_parses_a_text_once_however_often_it_is_given(parsed: Counter[str
 def test_services_of_one_process_parse_a_text_once(parsed: Counter[str], service: str) -> None:
     name, text = fresh(service)
     world = World(StreamName("flows"), service=service)
-    key = KeySettings(name="root", hash=hashed("root"), scopes=["admin"])
+    key = KeySettings(name="root", hash=hash_key("root"), scopes=["admin"])
     settings = AdminApiSettings(prefix="test", api_keys=[key], requests_per_second=10_000, burst=10_000)
     planner = Planner(world.log, TOPICS, SystemClock(), PlanningPolicy())
     planner.open()

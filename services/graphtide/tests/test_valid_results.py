@@ -41,7 +41,7 @@ def valid(folder: Path, at: object, *options: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def expected(query: GraphQuery, edges: tuple[Edge, ...], at: int) -> set[tuple[tuple[str, ...], tuple[int, int]]]:
+def find_expected(query: GraphQuery, edges: tuple[Edge, ...], at: int) -> set[tuple[tuple[str, ...], tuple[int, int]]]:
     """Return the rows of the snapshot with their intervals, from the records up to the instant."""
     oracle = GraphQueryOracle(query)
     for edge in edges:
@@ -63,7 +63,7 @@ def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
         found = valid(tmp_path, at)
         rows = {((each["src"], each["dst"]) if "src" in each else tuple(each["bindings"].values())): each for each in found}
         assert len(rows) == len(found)
-        assert {(row, tuple(each["valid"])) for row, each in rows.items()} == expected(query, edges, at)
+        assert {(row, tuple(each["valid"])) for row, each in rows.items()} == find_expected(query, edges, at)
         for row, each in rows.items():
             assert (each["kind"], each["detected_at"], each["first_ts"]) == ("match", each["valid"][0], each["valid"][0])
             assert each["valid"][0] <= each["last_ts"] <= at

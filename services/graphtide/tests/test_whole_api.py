@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 from graphtide.dev.deployment import DevOptions, application, description
 from graphtide_admin_api import entrypoints
-from graphtide_serving.api_pages import merged, page_of
+from graphtide_serving.api_pages import merge, page_of
 from graphtide_serving.http import PROBLEM_TYPE
 from graphtide_testing.addresses import address
 from pydantic import BaseModel
@@ -162,8 +162,8 @@ def test_descriptions_that_contradict_each_other_are_not_merged() -> None:
     one = {"paths": {"/a": {}}, "components": {"schemas": {"A": {"type": "string"}}}}
     two = {"paths": {"/b": {}}, "components": {"schemas": {"A": {"type": "integer"}}}}
     with pytest.raises(ValueError, match="differ in A"):
-        merged(one, two)
-    assert set(merged(one, {"paths": {"/b": {}}})["paths"]) == {"/a", "/b"}
+        merge(one, two)
+    assert set(merge(one, {"paths": {"/b": {}}})["paths"]) == {"/a", "/b"}
 
 
 def test_a_page_shows_what_it_is_given_as_text() -> None:

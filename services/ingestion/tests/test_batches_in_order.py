@@ -44,7 +44,7 @@ def edge(number: int) -> str:
     return json.dumps({"src": f"v{number % 9}", "label": "x", "ts": ts, "dst": "b", "n": number / 4, **given})
 
 
-def sent(raw_form: Literal["batches", "text"], body: str, content_type: str = "application/x-ndjson") -> MemoryLog:
+def send(raw_form: Literal["batches", "text"], body: str, content_type: str = "application/x-ndjson") -> MemoryLog:
     """A log that has what the service makes of three requests."""
     log, clock = MemoryLog(), ManualClock()
     service = bootstrap(
@@ -100,7 +100,7 @@ def test_order_ids_and_dead_letters_do_not_depend_on_the_form(
     monkeypatch.setattr("graphtide_ingestion.bootstrap.LEAST_BATCH", 64)
     found = {}
     for raw_form in FORMS:
-        log = sent(raw_form, *BODIES[name])
+        log = send(raw_form, *BODIES[name])
         assert {raw.decode(each).is_batch for each in records_of(log, TOPICS.raw(FLOWS))} == {raw_form == "batches"}
         in_order(log, most_records)
         edges = ordered_edges(log, TOPICS, FLOWS)

@@ -12,7 +12,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_ingestion.domain.body_reading import LEAST_BATCH, BodyReader
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ordering.raw_decoding import Ahead, RawDecoder
-from graphtide_ordering.raw_groups import grouped
+from graphtide_ordering.raw_groups import group_records
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges
 from hypothesis import given
@@ -86,12 +86,12 @@ def record_of(passage: Passage, offset: int = 0) -> Record:
     return Record("in", 0, offset, NOW, None, message.value, message.headers)
 
 
-def sequenced(passages: Sequence[Passage], *, together: bool) -> list[object]:
+def sequence_passages(passages: Sequence[Passage], *, together: bool) -> list[object]:
     """What a sequencer knows of passages, which it reads one by one or as many as it may at once."""
     records = [record_of(passage, offset) for offset, passage in enumerate(passages)]
     decoder, found, ordinal = RawDecoder(AHEAD), list[object](), 3
     for held in [records] if together else [[record] for record in records]:
-        for group in grouped(held):
+        for group in group_records(held):
             decoded = decoder.decode(group, ordinal)
             assert decoded.edges is not None
             edges, row = decoded.edges.to_records(), 0
@@ -113,7 +113,7 @@ def test_a_batch_of_json_is_what_its_text_is(lines: list[bytes], end: bytes, way
     most, step, least, together = way
     text = end.join(lines)
     (batches, refused), (texts, same) = (passed_on(text, JSON_LINES, each, most, step) for each in (least, None))
-    assert (sequenced(batches, together=together), refused) == (sequenced(texts, together=False), same)
+    assert (sequence_passages(batches, together=together), refused) == (sequence_passages(texts, together=False), same)
 
 
 @given(ROWS, st.sampled_from([b"\n", b"\r\n"]), WAYS)
@@ -121,7 +121,7 @@ def test_a_batch_of_csv_is_what_its_text_is(rows: list[bytes], end: bytes, way: 
     most, step, least, together = way
     text = end.join([b"ts,src,dst,label,id,n,m", *rows])
     (batches, refused), (texts, same) = (passed_on(text, CSV, each, most, step) for each in (least, None))
-    assert (sequenced(batches, together=together), refused) == (sequenced(texts, together=False), same)
+    assert (sequence_passages(batches, together=together), refused) == (sequence_passages(texts, together=False), same)
 
 
 def line(ts: int, **attributes: object) -> bytes:

@@ -10,7 +10,7 @@ from graphtide_ingestion.domain.body_reading import BodyReader, events_as_lines
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols, take_dead_letters
 from graphtide_ordering.raw_decoding import RawDecoder
-from graphtide_ordering.raw_groups import grouped
+from graphtide_ordering.raw_groups import group_records
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges
 from hypothesis import example, given
@@ -43,14 +43,14 @@ Named = tuple[int, str, str, bool]
 """Time, source, id, and whether that was made."""
 
 
-def named(batches: Iterable[EdgeBatch]) -> list[Named]:
+def read_named(batches: Iterable[EdgeBatch]) -> list[Named]:
     return [(each["ts"], each["src"], each["id"], each["made"]) for batch in batches for each in batch.to_records()]
 
 
 def from_file(text: bytes, format: StreamFormat) -> tuple[list[Named], list[int]]:
     """The edges of a file, and the lines of those that cannot be used."""
     decoder = CsvDecoder(Symbols(), [], {}) if format is CSV else JsonLinesDecoder(Symbols(), [], {})
-    edges = named([decoder.decode(text), decoder.finish()])
+    edges = read_named([decoder.decode(text), decoder.finish()])
     return edges, [letter.line for letter in take_dead_letters(decoder)]
 
 
@@ -74,12 +74,12 @@ def from_log(passages: Iterable[Passage]) -> list[Named]:
     ordinal = 0
     for passage in passages:
         message = raw.encode("in", edges_of(passage))
-        (group,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
+        (group,) = group_records([Record("in", 0, 0, 0, None, message.value, message.headers)])
         decoded = RawDecoder().decode(group, ordinal)
         assert decoded.edges is not None
         assert [piece.refused for piece in decoded.pieces] == [()]
         assert len(decoded.edges) == passage.edges
-        found += named([decoded.edges])
+        found += read_named([decoded.edges])
         ordinal += sum(piece.ordinals for piece in decoded.pieces)
     return found
 
@@ -152,7 +152,7 @@ def test_fields_of_csv_are_in_the_log_what_the_stream_says_or_the_beginning_show
     found: list[dict[str, object]] = []
     for passage in passages:
         message = raw.encode("in", edges_of(passage))
-        (group,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
+        (group,) = group_records([Record("in", 0, 0, 0, None, message.value, message.headers)])
         decoded = RawDecoder().decode(group, 0)
         assert decoded.edges is not None
         assert [piece.refused for piece in decoded.pieces] == [()]

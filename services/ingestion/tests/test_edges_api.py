@@ -18,8 +18,8 @@ from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import RawBatchDecoder, Symbols
 from graphtide_ordering.raw_decoding import RawDecoder
-from graphtide_ordering.raw_groups import grouped
-from graphtide_serving.access.keys import hashed
+from graphtide_ordering.raw_groups import group_records
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_metrics, metrics_of
@@ -192,7 +192,7 @@ def test_events_are_taken_however_they_are_written(service: Service, headers: di
     assert (answer["accepted"], answer["rejected"]) == (1, len(service.letters()))
     (event,) = [
         record
-        for group in grouped(service.raw())
+        for group in group_records(service.raw())
         if (edges := RawDecoder().decode(group, 0).edges) is not None
         for record in edges.to_records()
     ]
@@ -461,7 +461,7 @@ def test_a_stream_is_made_by_its_first_edges_if_so_set() -> None:
 
 
 def test_only_who_may_send_edges_is_let_in_and_none_too_often() -> None:
-    keys = [KeySettings(name=name, hash=hashed(name), scopes=[name]) for name in ("edges:write", "patterns:read")]
+    keys = [KeySettings(name=name, hash=hash_key(name), scopes=[name]) for name in ("edges:write", "patterns:read")]
     with serving(insecure=False, api_keys=keys, burst=3, requests_per_second=0.001) as service:
         assert problem(service.post(edge(1))) == (401, "unauthenticated")
         assert problem(service.post(edge(1), NDJSON | {"x-api-key": "patterns:read"})) == (403, "forbidden")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-from graphtide_testing.merging_stage import TOPICS, TRACE, A, B, C, Stage, decoded, ids
+from graphtide_testing.merging_stage import TOPICS, TRACE, A, B, C, Stage, decode, ids
 
 
 def test_edges_go_out_by_time_then_by_the_name_of_the_stream_then_as_each_has_them() -> None:
@@ -210,7 +210,7 @@ def test_deletions_and_ids_stay_those_of_their_streams() -> None:
     b.send(1, id="e")
     b.send(2, id="e", op="delete")
     stage.end()
-    rows = [row for record in stage.records() for row in decoded(record)]
+    rows = [row for record in stage.records() for row in decode(record)]
     assert [(row["stream"], row["id"], row["op"]) for row in rows] == [
         ("a", "e", "insert"),
         ("b", "e", "insert"),

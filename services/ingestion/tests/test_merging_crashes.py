@@ -7,7 +7,7 @@ from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_testing.forgetful import ForgetfulLog
-from graphtide_testing.merging_stage import TOPICS, A, B, Out, Stage, decoded
+from graphtide_testing.merging_stage import TOPICS, A, B, Out, Stage, decode
 from graphtide_testing.mortal import Fuse
 
 
@@ -88,7 +88,7 @@ def test_where_positions_are_forgotten_for_good_no_edge_is_lost_and_only_those_o
     assert opened
     a.send(5)
     b.send(6)
-    found = [Out(0, row["ts"], row["stream"], row["id"]) for record in stage.end().records() for row in decoded(record)]
+    found = [Out(0, row["ts"], row["stream"], row["id"]) for record in stage.end().records() for row in decode(record)]
     again = found[len(went_out) :]
     assert found[: len(went_out)] == went_out
     assert [edge for edge in again if edge not in went_out] == [edge for edge in stage.expected() if edge not in went_out]

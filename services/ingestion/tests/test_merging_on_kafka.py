@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from graphtide_core.edge import Edge
 from graphtide_core.ids import EdgeId, StreamName, VertexId
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_core.time import EventTime
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_log.kafka import KafkaConnection, KafkaLog
@@ -49,7 +49,7 @@ def out_of(reader: LogReader) -> Iterator[tuple[int, str, str]]:
 @pytest.mark.slow
 def test_streams_are_merged_once_each_though_who_merges_them_crashes(kafka: str) -> None:
     topics, log, fuse = Topics(f"test-{uuid.uuid4().hex[:12]}"), KafkaLog(KafkaConnection(kafka)), Fuse()
-    stream = merged([A, B])
+    stream = merge([A, B])
     log.admin().ensure([*topics.of_deployment(), *(spec for name in (A, B) for spec in topics.of_stream(name))])
     seeded, writer = random.Random(7), log.writer()
     text = "PATTERN p MATCH (v)-[e:x]->(w) ON a WINDOW 1"

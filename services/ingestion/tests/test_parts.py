@@ -20,10 +20,10 @@ from graphtide_ingestion.entrypoints.sequencers import Sequencers
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import JsonLinesDecoder, Symbols
 from graphtide_ordering.ordered_records import Packing, Stretch
-from graphtide_ordering.positions import PartitionPosition, remembered
+from graphtide_ordering.positions import PartitionPosition, read_remembered
 from graphtide_ordering.progress import Progress
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, Decoded, RawDecoder
-from graphtide_ordering.raw_groups import UnreadableRecord, grouped
+from graphtide_ordering.raw_groups import UnreadableRecord, group_records
 from graphtide_ordering.stream_progress import StreamProgress
 from graphtide_ordering.tracing import Onward
 from graphtide_serving.clock import SystemClock
@@ -57,7 +57,7 @@ class TestPositions:
         for offset, newest in enumerate([5, 3, 9, None, 7]):
             place.read(offset, 2, newest)
         found = [place.position(StreamProgress(watermark=mark), 0, 0, {}) for mark in (4, 5, 8, 9)]
-        reported = [(each.offset, remembered(each).ordinal) for each in found]
+        reported = [(each.offset, read_remembered(each).ordinal) for each in found]
         assert reported == [(0, 0), (2, 4), (2, 4), (5, 10)]
 
     def test_one_edge_far_ahead_costs_no_memory_for_those_behind_it(self) -> None:
@@ -70,7 +70,7 @@ class TestPositions:
     def test_more_sources_than_there_is_room_for_leave_the_slowest(self) -> None:
         place = PartitionPosition()
         position = place.position(StreamProgress(watermark=1), 2, 2, {f"=producer {number}": number for number in range(1000)})
-        kept = remembered(position).sources
+        kept = read_remembered(position).sources
         assert len(position.metadata.encode()) <= MOST_METADATA_BYTES
         assert list(kept.values()) == list(range(len(kept)))
         assert len(kept) > 100
@@ -78,7 +78,7 @@ class TestPositions:
     @pytest.mark.parametrize("metadata", ["", "{}", "nonsense", '{"next":1,"ordinal":0,"watermark":0,"ordered":0,"form":3}'])
     def test_what_another_wrote_is_refused(self, metadata: str) -> None:
         with pytest.raises(FatalError):
-            remembered(Position(1, metadata))
+            read_remembered(Position(1, metadata))
 
 
 class TestProgress:
@@ -109,9 +109,9 @@ class TestProgress:
         assert progress.name_of("p" * 201, 1) == progress.name_of(None, 1) == progress.name_of("", 1)
 
 
-def decoded(decoder: RawDecoder, *records: Record) -> Decoded:
+def decode(decoder: RawDecoder, *records: Record) -> Decoded:
     """What comes of records that are read together."""
-    (group,) = grouped(records)
+    (group,) = group_records(records)
     return decoder.decode(group, 0)
 
 
@@ -139,7 +139,7 @@ BODIES = st.lists(
 ).flatmap(lambda parts: st.sampled_from([b"\n".join(parts), b"\n".join([*parts, b""])]))
 
 
-def known(edges: EdgeBatch) -> list[dict[str, object]]:
+def strip_unknown(edges: EdgeBatch) -> list[dict[str, object]]:
     """Records without the attributes that they lack, and without the lines that differ between records read together."""
     return [
         {
@@ -157,7 +157,7 @@ class TestRawDecoder:
         kept = 0
         for number in range(MOST_ATTRIBUTES + 50):
             edge = {"ts": 1, "src": "a", "dst": "b", "label": "x", f"a{number}": number}
-            edges = decoded(decoder, raw_record(json.dumps(edge).encode())).edges
+            edges = decode(decoder, raw_record(json.dumps(edge).encode())).edges
             assert edges is not None
             assert len(edges) == 1
             kept = len(edges.attributes)
@@ -166,7 +166,7 @@ class TestRawDecoder:
     @pytest.mark.parametrize("columns", [b"src,dst", b"", b"ts,src,dst,label\n1,a,b,x"])
     def test_a_header_of_csv_that_is_none_is_refused_as_a_whole(self, columns: bytes) -> None:
         headers = (("content-type", b"text/csv"), ("graphtide-columns", columns))
-        found = decoded(RawDecoder(), raw_record(b"ts,src,dst,label\n")._replace(headers=headers))
+        found = decode(RawDecoder(), raw_record(b"ts,src,dst,label\n")._replace(headers=headers))
         assert (found.edges, [each.raw for each in found.pieces[0].refused]) == (None, [b"ts,src,dst,label\n"])
 
     def test_types_that_a_record_declares_hold_for_its_edges(self) -> None:
@@ -175,23 +175,23 @@ class TestRawDecoder:
         typed, plain = raw_record(b"1,a,b,x,77\n")._replace(headers=csv), raw_record(b"1,a,b,x,77\n")._replace(headers=csv[:2])
         decoder = RawDecoder()
         # Neighbours that declare otherwise are not read together.
-        assert len(list(grouped([typed, plain]))) == 2
-        found = [decoded(decoder, each).edges for each in (typed, plain)]
+        assert len(list(group_records([typed, plain]))) == 2
+        found = [decode(decoder, each).edges for each in (typed, plain)]
         assert [edges.to_records()[0]["attributes"]["n"] for edges in found if edges is not None] == ["77", 77]
 
         line = b'{"ts":1,"src":"a","dst":"b","label":"x","n":7}'
-        (piece,) = decoded(decoder, raw_record(line)._replace(headers=(declared,))).pieces
+        (piece,) = decode(decoder, raw_record(line)._replace(headers=(declared,))).pieces
         assert [each.reason for each in piece.refused] == ['n "7" is not of the type string, which was declared']
 
     @pytest.mark.parametrize("declared", [b"{", b'{"n":"text"}', b'["n"]', b'{"n":"any"}'])
     def test_a_record_that_declares_no_types_is_rejected(self, declared: bytes) -> None:
-        (found,) = grouped([raw_record(b"{}")._replace(headers=(("graphtide-types", declared),))])
+        (found,) = group_records([raw_record(b"{}")._replace(headers=(("graphtide-types", declared),))])
         assert isinstance(found, UnreadableRecord)
         assert found.reason.startswith("the header graphtide-types does not declare types: ")
 
     def test_a_trace_of_any_length_does_not_travel(self) -> None:
         headers = (("traceparent", b"t" * 1_000_000),)
-        origin = decoded(RawDecoder(), raw_record(b"")._replace(headers=headers)).pieces[0].origin
+        origin = decode(RawDecoder(), raw_record(b"")._replace(headers=headers)).pieces[0].origin
         assert origin is not None
         assert origin.traceparent is None
 
@@ -201,14 +201,14 @@ class TestRawDecoder:
             (("graphtide-line", b"7"),) if columns is None else (("content-type", b"text/csv"), ("graphtide-columns", columns))
         )
         records = [raw_record(body)._replace(offset=place, headers=headers) for place, body in enumerate(bodies)]
-        together = decoded(RawDecoder(), *records)
+        together = decode(RawDecoder(), *records)
         assert together.edges is not None
         start, ordinal, alone = 0, 0, RawDecoder()
         for record, piece in zip(records, together.pieces, strict=True):
-            (group,) = grouped([record])
+            (group,) = group_records([record])
             single = alone.decode(group, ordinal)
             assert single.edges is not None
-            assert known(together.edges.part(start, piece.end)) == known(single.edges)
+            assert strip_unknown(together.edges.part(start, piece.end)) == strip_unknown(single.edges)
             assert piece._replace(end=0, line=0) == single.pieces[0]._replace(end=0, line=0)
             start, ordinal = piece.end, ordinal + piece.ordinals
 

@@ -14,7 +14,7 @@ from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
 from graphtide_ordering.progress_reports import progress_of
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_testing.sequenced import letters, ordered_edges, records_of
 from graphtide_testing.waiting import wait_until
@@ -99,7 +99,7 @@ def test_a_stream_whose_edges_are_all_late_continues_after_a_reset_also_in_anoth
 
 
 def test_a_reset_is_on_record_with_who_asked_for_it() -> None:
-    keys = [KeySettings(name="operator", hash=hashed("secret"), scopes=["patterns:write"])]
+    keys = [KeySettings(name="operator", hash=hash_key("secret"), scopes=["patterns:write"])]
     with serving(insecure=False, api_keys=keys) as service, capture_logs() as logs:
         assert service.reset(**{"x-api-key": "secret"}).status_code == 202
         assert [(each.ends, each.requested_by) for each in service.resets()] == [(0, "operator")]
@@ -109,7 +109,7 @@ def test_a_reset_is_on_record_with_who_asked_for_it() -> None:
 
 def test_only_who_may_change_patterns_may_reset() -> None:
     scopes = ("edges:write", "patterns:read", "patterns:write", "admin")
-    keys = [KeySettings(name=name, hash=hashed(name), scopes=[name]) for name in scopes]
+    keys = [KeySettings(name=name, hash=hash_key(name), scopes=[name]) for name in scopes]
     with serving(insecure=False, api_keys=keys) as service:
         assert service.reset().json()["code"] == "unauthenticated"
         assert [service.reset(**{"x-api-key": name}).status_code for name in scopes] == [403, 403, 202, 202]

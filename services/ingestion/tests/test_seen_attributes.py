@@ -14,7 +14,7 @@ from graphtide_log.memory import MemoryLog
 from graphtide_testing.wire_examples import PATTERN
 from graphtide_wire import control
 from graphtide_wire.reads_form import LookbackForm, ReadsForm
-from graphtide_wire.stream_schema import MOST_ATTRIBUTES, decode_schema, merged
+from graphtide_wire.stream_schema import MOST_ATTRIBUTES, decode_schema, merge
 from graphtide_wire.topics import Topics
 from msgspec.structs import replace
 
@@ -57,7 +57,7 @@ def body(format: StreamFormat, attributes: dict[str, Kind]) -> bytes:
     return ",".join(edge).encode() + b"\n" + ",".join(map(str, edge.values())).encode() + b"\n"
 
 
-def seen(schemas: StreamSchemas, format: StreamFormat, attributes: dict[str, Kind]) -> dict[str, Kind]:
+def read_schema(schemas: StreamSchemas, format: StreamFormat, attributes: dict[str, Kind]) -> dict[str, Kind]:
     """Return what is known of the stream after a body."""
     reader = BodyReader(format, types=schemas.of("flows"))
     reader.push(body(format, attributes))
@@ -72,7 +72,7 @@ def test_what_patterns_read_has_room_in_an_edge_with_a_thousand_invented_names(
     log: MemoryLog, schemas: StreamSchemas, format: StreamFormat
 ) -> None:
     register(log, schemas, "amount")
-    found = seen(schemas, format, {**INVENTED, "amount": "integer"})
+    found = read_schema(schemas, format, {**INVENTED, "amount": "integer"})
     assert (len(found), found["amount"]) == (MOST_ATTRIBUTES, "integer")
 
 
@@ -80,10 +80,10 @@ def test_what_patterns_read_has_room_in_an_edge_with_a_thousand_invented_names(
 def test_invented_names_make_room_for_what_a_later_pattern_reads(
     log: MemoryLog, schemas: StreamSchemas, format: StreamFormat
 ) -> None:
-    assert seen(schemas, format, INVENTED) == INVENTED
-    assert "amount" not in seen(schemas, format, {"amount": "integer"})
+    assert read_schema(schemas, format, INVENTED) == INVENTED
+    assert "amount" not in read_schema(schemas, format, {"amount": "integer"})
     register(log, schemas, "amount")
-    found = seen(schemas, format, {"amount": "integer"})
+    found = read_schema(schemas, format, {"amount": "integer"})
     assert (len(found), found["amount"]) == (MOST_ATTRIBUTES, "integer")
 
 
@@ -110,4 +110,4 @@ def test_that_names_are_left_out_is_logged_once_for_a_stream(
 
 def test_more_read_attributes_than_a_schema_has_are_bounded() -> None:
     many: dict[str, Kind] = {f"r{number}": "string" for number in range(2 * MOST_ATTRIBUTES)}
-    assert len(merged(INVENTED, many, read=many.keys())) == MOST_ATTRIBUTES
+    assert len(merge(INVENTED, many, read=many.keys())) == MOST_ATTRIBUTES

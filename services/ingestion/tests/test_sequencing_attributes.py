@@ -44,7 +44,7 @@ def send_as(stage: Stage, written: StreamFormat, *edges: dict[str, Any]) -> None
             stage.write(raw.encode(TOPICS.raw(FLOWS), RawEdges(body, written, ",".join(each)))._replace(partition=0))
 
 
-def invented(ts: int, many: int, first: int = 0) -> dict[str, Any]:
+def invent_edge(ts: int, many: int, first: int = 0) -> dict[str, Any]:
     return edge(ts, f"i{ts}", **{f"a{number}": 1 for number in range(first, first + many)})
 
 
@@ -56,13 +56,13 @@ def test_what_a_pattern_reads_is_there_among_any_invented_names(written: StreamF
     if is_first:
         register_reading(stage, "zone")
     # One edge has all names, that which is read among them the last.
-    send_as(stage, written, invented(1, many) | {"zone": 1})
+    send_as(stage, written, invent_edge(1, many) | {"zone": 1})
     stage.run()
     if not is_first:
         register_reading(stage, "zone")
         stage.clock.sleep(2)
         stage.run(2)
-    send_as(stage, written, edge(2, "e", zone=7), invented(3, many, many) | {"zone": 8})
+    send_as(stage, written, edge(2, "e", zone=7), invent_edge(3, many, many) | {"zone": 8})
     stage.run()
     found = attributes(stage, "zone")
     assert (found.pop("e"), found.pop("i3")) == (7, 8)
@@ -75,7 +75,7 @@ def test_all_that_patterns_read_is_kept_however_much_it_is() -> None:
     names = [f"r{number}" for number in range(MOST_ATTRIBUTES + 100)]
     for start in range(0, len(names), 100):
         register_reading(stage, *names[start : start + 100])
-    stage.send(lines(invented(1, 2 * MOST_ATTRIBUTES), edge(2, "e", **dict.fromkeys(names, 5))))
+    stage.send(lines(invent_edge(1, 2 * MOST_ATTRIBUTES), edge(2, "e", **dict.fromkeys(names, 5))))
     (first, last) = stage.run().ordered()
     assert {name: last["attributes"].get(name) for name in names} == dict.fromkeys(names, 5)
     assert sum(value is not None for value in first["attributes"].values()) == MOST_ATTRIBUTES
@@ -85,7 +85,7 @@ def test_names_that_are_gone_make_room_while_edges_wait(soon: int) -> None:
     stage = Stage(lateness=1_000)
     register_reading(stage, "zone")
     stage.send(lines(edge(1, "waits", zone=1)))
-    stage.send(lines(invented(2, MOST_ATTRIBUTES + 1)))
+    stage.send(lines(invent_edge(2, MOST_ATTRIBUTES + 1)))
     for ts in range(3, 3 + soon):
         stage.send(lines(edge(ts, f"p{ts}", plain=ts, zone=ts)))
     stage.run()
@@ -104,7 +104,7 @@ def test_a_sequencer_that_is_killed_sends_what_is_read_once(soon: int, calls: in
     expected = {}
     for ts in range(1, 12):
         if ts % 3 == 0:
-            stage.send(lines(invented(ts, MOST_ATTRIBUTES + 5, ts * 5_000)))
+            stage.send(lines(invent_edge(ts, MOST_ATTRIBUTES + 5, ts * 5_000)))
         else:
             stage.send(lines(edge(ts, f"e{ts}", zone=ts, plain=ts)))
             expected[f"e{ts}"] = ts
@@ -118,7 +118,7 @@ def test_the_limit_is_logged_once_and_noted_until_there_is_room(soon: int) -> No
     stage = Stage()
     with capture_logs() as logs:
         for ts in range(1, 4):
-            stage.send(lines(invented(ts, MOST_ATTRIBUTES + 7)))
+            stage.send(lines(invent_edge(ts, MOST_ATTRIBUTES + 7)))
         stage.run()
     said = [log for log in logs if log["event"] == events.ATTRIBUTES_LEFT_OUT]
     assert [(log["stream"], log["most"]) for log in said] == [("flows", MOST_ATTRIBUTES)]

@@ -11,9 +11,9 @@ import pyarrow as pa
 from graphtide_ingestion.bootstrap import Ingestion, bootstrap
 from graphtide_ingestion.settings import Settings
 from graphtide_log.memory import MemoryLog
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
-from graphtide_testing.serving import Raw, raw, served
+from graphtide_testing.serving import Raw, raw, serve
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import raw as raw_records
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 EDGE = b'{"ts":1,"src":"a","dst":"b","label":"x"}\n'
-KEYS = [KeySettings(name=name, hash=hashed(name), scopes=["edges:write"]) for name in ("ann", "bob")]
+KEYS = [KeySettings(name=name, hash=hash_key(name), scopes=["edges:write"]) for name in ("ann", "bob")]
 
 
 @contextmanager
 def serving(most_bytes: int = 64 * MIB) -> Iterator[tuple[Ingestion, str]]:
     settings = Settings(api_keys=KEYS, streams=("s",), roles=frozenset({"http"}), most_bytes_in_flight=most_bytes, burst=10_000)
     service = bootstrap(MemoryLog(), settings)
-    with served(service.app) as url:
+    with serve(service.app) as url:
         yield service, f"{url}/api/v1/streams/s/edges"
 
 

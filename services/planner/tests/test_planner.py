@@ -11,7 +11,7 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_core.plans import AGGREGATION, Derivation, EventRates, Grouping, PathEngine
 from graphtide_core.statistics import EdgeType, StatisticsSnapshot
 from graphtide_planner.domain.known import Known
-from graphtide_planner.domain.planning import planned
+from graphtide_planner.domain.planning import make_plan
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES, SERVICES, VARIANTS
 from graphtide_query.reads import reads_of
@@ -160,7 +160,7 @@ def test_a_graph_query_over_several_streams_is_planned_on_what_they_are_merged_t
 
 def test_without_its_service_a_graph_query_is_refused() -> None:
     with pytest.raises(InvalidQueryError, match="no service runs the engine 's-path'"):
-        planned(query(), Known(), replace(POLICY, shards={"matcher_timing": 1}))
+        make_plan(query(), Known(), replace(POLICY, shards={"matcher_timing": 1}))
 
 
 def test_patterns_spread_over_the_shards_of_a_service(world: World) -> None:

@@ -12,7 +12,7 @@ from graphtide_core.statistics import EdgeType
 from graphtide_planner.domain.decisions import decide
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.planning import PlanningPolicy, least_loaded, planned
+from graphtide_planner.domain.planning import PlanningPolicy, least_loaded, make_plan
 from graphtide_testing.registrations import registration
 from graphtide_wire import control
 from graphtide_wire.plans import form_of, plan_of
@@ -171,7 +171,7 @@ def test_loads_are_those_of_a_recount(changes: list[tuple[int, int, bool, float]
 
 def planned_at(name: str, shard: int, cost: float) -> control.PlanRecord:
     """A plan that runs on a shard and is estimated to cost so many nanoseconds an edge."""
-    made = planned(pattern(name), Known(), POLICY)
+    made = make_plan(pattern(name), Known(), POLICY)
     return control.PlanRecord(
         name=name,
         version=1,

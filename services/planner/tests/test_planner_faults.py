@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.errors import FencedError
 from graphtide_core.ports.log import Message
 from graphtide_planner.application.planner import Planner
-from graphtide_planner.domain.planning import PlanningPolicy, planned
+from graphtide_planner.domain.planning import PlanningPolicy, make_plan
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.planner_world import AT, FAST, POLICY, TOPICS, World, pattern, snapshot, text
@@ -140,7 +140,7 @@ def test_what_is_wrong_with_one_pattern_keeps_no_other_waiting(world: World, mon
     def fails(record: control.PatternRecord, *others: Any) -> Any:
         if record.name == "bad":
             raise ZeroDivisionError
-        return planned(record, *others)
+        return make_plan(record, *others)
 
     monkeypatch.setattr("graphtide_planner.domain.decisions.planned", fails)
     world.register(pattern("bad", text=text("bad")))

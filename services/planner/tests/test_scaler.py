@@ -170,7 +170,7 @@ def world() -> World:
     return made
 
 
-def grown(world: World) -> World:
+def grow(world: World) -> World:
     """Let there be two replicas with patterns on both."""
     world.run(100)
     world.cluster.be_ready()
@@ -193,7 +193,7 @@ def test_a_host_that_has_too_much_to_do_gets_another_beside_it_and_patterns_move
 
 
 def test_patterns_leave_a_shard_before_its_replica_goes(world: World) -> None:
-    grown(world)
+    grow(world)
     world.silent = {1}
     world.busy = {0: 0.1, 1: 0.1}
     world.run(150)
@@ -209,7 +209,7 @@ def test_patterns_leave_a_shard_before_its_replica_goes(world: World) -> None:
 
 
 def test_a_pattern_that_comes_while_a_shard_is_drained_is_not_given_to_it(world: World) -> None:
-    grown(world)
+    grow(world)
     world.silent = {1}
     world.busy = {0: 0.1, 1: 0.1}
     world.run(150)
@@ -220,7 +220,7 @@ def test_a_pattern_that_comes_while_a_shard_is_drained_is_not_given_to_it(world:
 
 
 def test_load_that_comes_back_ends_a_draining_and_patterns_come_back(world: World) -> None:
-    grown(world)
+    grow(world)
     world.silent = {1}
     world.busy = {0: 0.1, 1: 0.1}
     world.run(150)
@@ -298,7 +298,7 @@ def test_a_service_that_the_cluster_does_not_have_is_reported(world: World) -> N
 
 
 def test_a_replica_that_was_taken_away_by_hand_comes_back_so_that_patterns_can_leave(world: World) -> None:
-    grown(world)
+    grow(world)
     world.silent = {1}
     world.cluster.replicas = {SERVICE: Replicas(1, 1, "9")}
     world.run(40)

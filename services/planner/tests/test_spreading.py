@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import msgspec
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.planning import PlanningPolicy, planned
-from graphtide_planner.domain.spreading import held, uneven
+from graphtide_planner.domain.planning import PlanningPolicy, make_plan
+from graphtide_planner.domain.spreading import count_held, uneven
 from graphtide_testing.registrations import registration
 from graphtide_wire import control
 from graphtide_wire.plans import form_of
@@ -24,7 +24,7 @@ POLICY = PlanningPolicy({SERVICE: 1})
 def plan_of(name: str, shard: int, cost: float) -> control.PlanRecord:
     """A plan that runs on a shard and is estimated to cost so many nanoseconds an edge."""
     text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON s WINDOW 100"
-    made = planned(registration(text, AT), Known(), POLICY)
+    made = make_plan(registration(text, AT), Known(), POLICY)
     return control.PlanRecord(
         name=name,
         version=1,
@@ -125,6 +125,6 @@ def test_a_shard_is_held_by_plans_that_its_host_has_not_reported_as_ended() -> N
     known = known_of([(0, 1.0), (1, 1.0)])
     stopped = msgspec.structs.replace(known.plans["p1"], desired="stopped", epoch=2)
     known.take_plan("p1", stopped)
-    assert (held(known).waiting[HostId(SERVICE, 1)], held(known).running[HostId(SERVICE, 1)]) == (1, 0)
+    assert (count_held(known).waiting[HostId(SERVICE, 1)], count_held(known).running[HostId(SERVICE, 1)]) == (1, 0)
     known.take_status(control.StatusRecord("p1", 1, 2, SERVICE, 1, "stopped", AT, None, 20))
-    assert held(known).waiting[HostId(SERVICE, 1)] == 0
+    assert count_held(known).waiting[HostId(SERVICE, 1)] == 0

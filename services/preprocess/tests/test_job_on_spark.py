@@ -116,7 +116,7 @@ class SparkStage:
         self.run(**more)
 
 
-def sequenced(
+def run_sequencer(
     messages: Sequence[Message],
     topics: Topics,
     ordering: Ordering,
@@ -158,7 +158,7 @@ def spark_stage(spark: SparkSession, kafka: str, tmp_path: Path) -> Callable[...
     return make
 
 
-def registered(topics: Topics, window: str = f"{WINDOW}") -> Message:
+def register(topics: Topics, window: str = f"{WINDOW}") -> Message:
     text = f"PATTERN p MATCH (v)-[e:http]->(w) ON flows WINDOW {window}"
     return registering(topics, registration(text, ManualClock().now()))
 
@@ -175,10 +175,10 @@ def random_stream(seed: int) -> tuple[RawStream, int]:
 def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], seed: int) -> None:
     stream, lateness = random_stream(seed)
     stage = spark_stage(lateness)
-    messages = [registered(stage.topics), *stream.messages(stage.topics, FLOWS, 250)]
+    messages = [register(stage.topics), *stream.messages(stage.topics, FLOWS, 250)]
     stage.send(messages)
     stage.run_until_silent()
-    expected = sequenced(messages, stage.topics, stage.ordering)
+    expected = run_sequencer(messages, stage.topics, stage.ordering)
     found = ordered_edges(stage.log, stage.topics, FLOWS)
     assert found == ordered_edges(expected, stage.topics, FLOWS)
     assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS)
@@ -191,12 +191,12 @@ def test_a_reset_ends_an_epoch_where_it_does_in_the_built_in_sequencer(spark_sta
     stage = spark_stage(lateness)
     topic = stage.topics.raw(FLOWS)
     far = raw.encode(topic, RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
-    messages = [registered(stage.topics), *stream.messages(stage.topics, FLOWS, 200)]
+    messages = [register(stage.topics), *stream.messages(stage.topics, FLOWS, 200)]
     for place, message in ((60, far), (130, raw.encode_reset(topic, Reset(0))), (131, raw.encode_reset(topic, Reset(0)))):
         messages.insert(place, message._replace(partition=0))
     stage.send(messages)
     stage.run_until_silent()
-    expected = sequenced(messages, stage.topics, stage.ordering)
+    expected = run_sequencer(messages, stage.topics, stage.ordering)
     found = ordered_edges(stage.log, stage.topics, FLOWS)
     assert {edge.epoch for edge in found} == {0, 1}
     assert found == ordered_edges(expected, stage.topics, FLOWS)
@@ -219,7 +219,7 @@ def check_statistics(stage: SparkStage, expected: Log, window: int, unit: TimeUn
     assert replace(published.snapshot, version=1) == counted.snapshot
 
 
-def shuffled(path: Path, topic: str, seed: int, lateness: int) -> Iterator[Message]:
+def shuffle(path: Path, topic: str, seed: int, lateness: int) -> Iterator[Message]:
     """Yield a real stream as records of one edge or many: out of order within the lateness, some edges twice, bad lines."""
     chance = random.Random(seed)
     with gzip.open(path, "rt") as file:
@@ -240,13 +240,13 @@ def test_a_whole_real_stream_gives_what_the_built_in_sequencer_gives(spark_stage
     path = real_stream("mathoverflow.csv.gz")
     stage = spark_stage(3600, records_in_a_batch=700, most_pending=2**20)
     messages = [
-        registered(stage.topics, "12h"),
-        *shuffled(path, stage.topics.raw(FLOWS), seed=1, lateness=3600),
+        register(stage.topics, "12h"),
+        *shuffle(path, stage.topics.raw(FLOWS), seed=1, lateness=3600),
     ]
     stage.send(messages)
     stage.run(unit=TimeUnit.SECOND)
     stage.fall_silent(unit=TimeUnit.SECOND)
-    expected = sequenced(messages, stage.topics, stage.ordering, unit=TimeUnit.SECOND)
+    expected = run_sequencer(messages, stage.topics, stage.ordering, unit=TimeUnit.SECOND)
     found, edges = ordered_edges(stage.log, stage.topics, FLOWS), ordered_edges(expected, stage.topics, FLOWS)
     assert len(found) == 506_550
     is_same = found == edges  # A difference of half a million edges is not to be shown.
@@ -261,7 +261,7 @@ def test_several_partitions_give_the_same_edges(spark_stage: Callable[..., Any])
     stage.send(messages)
     stage.run()
     stage.fall_silent()
-    expected = sequenced(messages, stage.topics, stage.ordering, 3)
+    expected = run_sequencer(messages, stage.topics, stage.ordering, 3)
     assert sorted(ordered_edges(stage.log, stage.topics, FLOWS)) == sorted(ordered_edges(expected, stage.topics, FLOWS))
     assert sorted(letters(stage.log, stage.topics, FLOWS), key=repr) == sorted(letters(expected, stage.topics, FLOWS), key=repr)
 

@@ -88,7 +88,7 @@ def write(log: Log, messages: list[Message]) -> None:
     writer.flush(5)
 
 
-def registered(name: str = "p", text: str = "MATCH (v)-[e:http]->(w) WHERE e.bytes > 1 ON flows WINDOW 20") -> Message:
+def register(name: str = "p", text: str = "MATCH (v)-[e:http]->(w) WHERE e.bytes > 1 ON flows WINDOW 20") -> Message:
     return registering(TOPICS, registration(f"PATTERN {name} {text}", ManualClock().now()))
 
 
@@ -177,8 +177,8 @@ STREAMS = {
 @pytest.mark.parametrize("name", STREAMS)
 def test_batches_give_the_edges_letters_and_counts_of_the_built_in_sequencer(name: str, forgets: bool) -> None:
     stream, lateness = STREAMS[name]
-    counting = registered("q", "MATCH (v)-[e:http]->(w) ON flows WINDOW 30 EDGES")
-    messages = [registered(), counting, *replace(stream).messages(TOPICS, FLOWS, 120)]
+    counting = register("q", "MATCH (v)-[e:http]->(w) ON flows WINDOW 30 EDGES")
+    messages = [register(), counting, *replace(stream).messages(TOPICS, FLOWS, 120)]
     ordering = Ordering(lateness, IDLE, 1000)
     expected, found = log_with(messages), log_with(messages)
     sequence(expected, ordering)
@@ -188,14 +188,14 @@ def test_batches_give_the_edges_letters_and_counts_of_the_built_in_sequencer(nam
     assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
     published = last_statistics(found, TOPICS, FLOWS)
     assert published is not None
-    assert replace(published.snapshot, version=1) == counted(expected)
+    assert replace(published.snapshot, version=1) == count(expected)
 
 
 @pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each batch in a new process"])
 @pytest.mark.parametrize("name", STREAMS)
 def test_batches_end_epochs_where_the_built_in_sequencer_ends_them(name: str, forgets: bool) -> None:
     stream, lateness = STREAMS[name]
-    messages = [registered(), *replace(stream).messages(TOPICS, FLOWS, 120)]
+    messages = [register(), *replace(stream).messages(TOPICS, FLOWS, 120)]
     far = raw.encode(TOPICS.raw(FLOWS), RawEdges(b'{"ts": 9223372036854775807, "src": "a", "dst": "b", "label": "http"}'))
     resets = [raw.encode_reset(TOPICS.raw(FLOWS), Reset(ends)) for ends in (0, 0, 1)]
     for place, message in ((30, far), (50, resets[0]), (55, resets[1]), (90, resets[2])):
@@ -209,7 +209,7 @@ def test_batches_end_epochs_where_the_built_in_sequencer_ends_them(name: str, fo
     assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
     published = last_statistics(found, TOPICS, FLOWS)
     assert published is not None
-    assert replace(published.snapshot, version=1) == counted(expected)
+    assert replace(published.snapshot, version=1) == count(expected)
     assert progress_of(found, TOPICS, FLOWS) == progress_of(expected, TOPICS, FLOWS)
 
 
@@ -253,7 +253,7 @@ def said_by(producer: bytes, line: bytes) -> Message:
     return Message(TOPICS.raw(FLOWS), None, line, (("graphtide-producer", producer),), 0)
 
 
-def counted(log: Log) -> StatisticsSnapshot:
+def count(log: Log) -> StatisticsSnapshot:
     """Return what the statistics service counts of the ordered stream."""
     counting = ServiceCounting(FLOWS, 20, TimeUnit.MILLISECOND, deletions=True)
     for record in records_of(log, TOPICS.ordered(FLOWS)):
@@ -305,7 +305,7 @@ def test_a_topic_that_the_built_in_sequencer_wrote_is_refused() -> None:
 
 def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_widens_it() -> None:
     messages = RawStream(13, bad=0).messages(TOPICS, FLOWS, 100)
-    log = log_with([registered(), *messages])
+    log = log_with([register(), *messages])
     job = Job(log, Task(TOPICS, FLOWS, projects=True))
     job.run()
     edges = ordered_edges(log, TOPICS, FLOWS)
@@ -319,7 +319,7 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
     more = RawStream(14, bad=0).messages(TOPICS, FLOWS, 100)
     late = log_with([*messages, *more])
     records = records_of(late, TOPICS.raw(FLOWS))[len(messages) :]
-    widened = registered("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
+    widened = register("q", "MATCH (v)-[e]->(w) WHERE e.later > 1 ON flows WINDOW 20")
     job.micro_batch(Arrived(job.now, job.now, list(BlockReader().blocks(records)), [("q", widened.value)]))
     labels = {edge.label for edge in ordered_edges(log, TOPICS, FLOWS)[len(edges) :]}
     assert labels >= {"http", "tcp", "dns"}
@@ -328,7 +328,7 @@ def test_only_what_patterns_use_goes_out_where_that_is_set_and_a_new_pattern_wid
 def test_ids_are_remembered_for_as_long_as_the_longest_window() -> None:
     line = b'{"ts": %d, "src": "a", "dst": "b", "label": "x", "id": "%s"}'
     values = [line % pair for pair in ((0, b"e"), (19, b"e"), (20, b"e"), (21, b"f"))]
-    log = log_with([registered(), *(Message(TOPICS.raw(FLOWS), None, value, partition=0) for value in values)])
+    log = log_with([register(), *(Message(TOPICS.raw(FLOWS), None, value, partition=0) for value in values)])
     Job(log, Task(TOPICS, FLOWS), records_in_a_batch=1, forgets=True).run()
     assert [(edge.ts, edge.id) for edge in ordered_edges(log, TOPICS, FLOWS)] == [(0, "e"), (20, "e"), (21, "f")]
 
@@ -349,7 +349,7 @@ def test_what_a_pattern_reads_is_there_among_any_invented_names(many: int, in_a_
         return Message(TOPICS.raw(FLOWS), None, json.dumps(edge).encode(), partition=0)
 
     invented = [message(ts, **{f"a{ts}_{n}": 1 for n in range(many)}, zone=ts) for ts in (1, 2)]
-    log = log_with([registered("q", "MATCH (v)-[e]->(w) WHERE e.zone > 0 ON flows WINDOW 20"), *invented])
+    log = log_with([register("q", "MATCH (v)-[e]->(w) WHERE e.zone > 0 ON flows WINDOW 20"), *invented])
     write(log, [message(ts, zone=ts, plain=ts) for ts in (3, 4, 5)])
     Job(log, Task(TOPICS, FLOWS, ordering=Ordering(2, IDLE)), forgets, in_a_batch, reads=("zone",)).run()
     edges = [(edge.id, dict(edge.attributes)) for edge in ordered_edges(log, TOPICS, FLOWS)]

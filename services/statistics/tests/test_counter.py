@@ -36,7 +36,7 @@ AT = datetime(2024, 1, 1, tzinfo=UTC)
 FAST = CounterSettings(Duration(1000, "s"), publish_seconds=0.0, linger_seconds=0.0)
 
 
-def registered(name: str, window: str, stream: str = "s", streams: tuple[str, ...] = ()) -> Message:
+def register(name: str, window: str, stream: str = "s", streams: tuple[str, ...] = ()) -> Message:
     """Register a pattern on a stream; one that reads other streams than that, if they are given."""
     text = f"PATTERN {name} MATCH (a)-[x:k]->(b) ON {stream} WINDOW {window}"
     changes = {"reads": ReadsForm(streams, LookbackForm(window), None, ())} if streams else {}
@@ -58,7 +58,7 @@ class World:
         return Counter(self.log, TOPICS, SystemClock(), FAST)
 
     def register(self, name: str, window: str, *streams: str) -> None:
-        self.writer.write([registered(name, window, streams=streams)])
+        self.writer.write([register(name, window, streams=streams)])
 
     def send(
         self, *edges: tuple[int, str], deletes: str | None = None, stream: StreamName = S, attribute: str | None = None
@@ -211,7 +211,7 @@ def test_other_streams_are_counted_once_where_one_is_counted_anew(world: World, 
     stream = StreamName(other)
     world.log.admin().ensure(TOPICS.of_stream(stream))
     world.register("p", "50")
-    world.writer.write([registered("q", "50", other)])
+    world.writer.write([register("q", "50", other)])
     world.counter.open()
     world.send((60, "k"), (70, "l"))
     world.send((80, "k"), stream=stream)
@@ -235,7 +235,7 @@ def test_a_pattern_with_a_longer_window_makes_the_past_count(world: World) -> No
 
 
 def test_a_stream_that_is_not_there_yet_is_counted_when_it_is(world: World) -> None:
-    world.writer.write([registered("later", "10", "t")])
+    world.writer.write([register("later", "10", "t")])
     world.counter.open()
     world.count()
     assert world.published() == []

@@ -28,7 +28,7 @@ from graphtide_testing.adversary import ADVERSARY, edges, ordinary
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire import control
 from graphtide_wire.topics import Topics
-from hosts import planned
+from hosts import make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def measure(texts: Sequence[str], engine: str, policy: str, rate: int, seconds: 
     log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(STREAM)])
     writer = log.writer()
     limits = control.LimitsForm(policy=policy)  # type: ignore[arg-type]  # one of the three
-    writer.write([planned(TOPICS, text, engine, limits=limits) for text in texts])
+    writer.write([make_plan(TOPICS, text, engine, limits=limits) for text in texts])
     settings = HostSettings(linger_seconds=0.01)
     host = MatcherHost(log, MemoryCheckpoints(), HostRecords(TOPICS, "matcher_timing", 0, clock), clock, settings)
     host.open()
@@ -92,11 +92,11 @@ def measure(texts: Sequence[str], engine: str, policy: str, rate: int, seconds: 
         "p50_ms": round(statistics.median(passed) * 1000, 1),
         "p99_ms": round(passed[int(len(passed) * 0.99)] * 1000, 1),
         "greatest_ms": round(passed[-1] * 1000, 1),
-        "adversary": _said(log),
+        "adversary": _read_log(log),
     }
 
 
-def _said(log: MemoryLog) -> str | None:
+def _read_log(log: MemoryLog) -> str | None:
     reader = log.reader(None)
     reader.assign({TopicPartition(TOPICS.status, 0): 0})
     said = [control.decode_status(record.value) for record in reader.poll(0, 10**6) if record.value]

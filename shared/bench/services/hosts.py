@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphtide_wire.topics import Topics
 
 
-def planned(topics: Topics, text: str, engine: str, **more: object) -> Message:
+def make_plan(topics: Topics, text: str, engine: str, **more: object) -> Message:
     """Return the plan of a pattern as the planner writes it, for shard 0 of `matcher_timing` if not asked otherwise."""
     (pattern,) = parse_subgraphs(text)
     own = {"version": 1, "epoch": 1, "service": SERVICE, "shard": 0, "desired": "running"}
@@ -57,7 +57,7 @@ class Filled(NamedTuple):
 
 
 @contextmanager
-def filled(patterns: int, window: int, edges: int, together: int) -> Iterator[Filled]:
+def fill_window(patterns: int, window: int, edges: int, together: int) -> Iterator[Filled]:
     """Start Kafka and Redis, register patterns, and fill the ordered topic; end all of it afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         deployment = Deployment(Path(folder))

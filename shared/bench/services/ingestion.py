@@ -23,7 +23,7 @@ import uvicorn
 from graphtide_bench.frame.runs import Spread
 from graphtide_bench.frame.script import Row, Script
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_core.ports.log import TopicPartition
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
@@ -173,7 +173,7 @@ def merging(log: Log, edges_in_a_record: int) -> Taken:
     text = "PATTERN p MATCH (v)-[e]->(w) ON one WINDOW 1"
     writer.write([registering(topics, registration(text, datetime.now(UTC), reads=reads))])
     writer.flush(60)
-    worker = MergingWorker(log, topics, merged(streams), SystemClock(), Merging())
+    worker = MergingWorker(log, topics, merge(streams), SystemClock(), Merging())
     watch = Stopwatch()
     worker.open()
     # Of the last time, the first stream may have more.

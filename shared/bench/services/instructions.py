@@ -49,7 +49,7 @@ def main() -> None:
     checked = f"{len(found)} cases, {sum(found.values()):,} instructions."
     if asked.before is not None:
         before = {row["case"]: row["instructions"] for row in read(asked.before).of_kind(ROWS)}
-        checked = f"{checked} {compared(before, found)}"
+        checked = f"{checked} {compare(before, found)}"
     script.hand_out(checked)
 
 
@@ -64,7 +64,7 @@ def count(stream: Path, plans: Path, folder: Path) -> dict[str, int]:
     return {name: sum(next(sums) for _ in range(int(calls))) for name, calls, _, _ in cases}
 
 
-def compared(before: dict[str, int], after: dict[str, int]) -> str:
+def compare(before: dict[str, int], after: dict[str, int]) -> str:
     """Return how many more instructions there are, in a sentence: in geometric mean, and the case with most."""
     ratios = {name: after[name] / before[name] for name in before}
     most = max(ratios, key=lambda name: ratios[name])

@@ -37,12 +37,12 @@ def main() -> None:
     script.option("--times", type=int, default=20)
     asked = script.arguments()
     for engine, threads in [*((engine, 1) for engine in FAMILIES["isomorphism"].names), ("timing", 2)]:
-        took = [1_000 * _measured(engine, threads, random.Random(seed)) for seed in range(asked.times)]
+        took = [1_000 * _measure(engine, threads, random.Random(seed)) for seed in range(asked.times)]
         script.add({"engine": engine, "threads": threads, "times": asked.times, "ms": Spread.of(took).rounded(1)})
     script.hand_out()
 
 
-def _measured(engine: str, threads: int, chance: random.Random) -> float:
+def _measure(engine: str, threads: int, chance: random.Random) -> float:
     """Return the seconds from a signal to the end of a search."""
     (pattern,) = parse_subgraphs(star("adversary", "10m"))
     symbols = Symbols()

@@ -86,11 +86,11 @@ def main() -> None:
     asked = script.arguments()
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
-        stream, pattern = generated(folder, int(asked.minutes * 60 * asked.rate))
+        stream, pattern = generate(folder, int(asked.minutes * 60 * asked.rate))
         whole = Whole(folder / "deployment", {"statistics": {"PUBLISH_SECONDS": "2.0"}})
         try:
             whole.start()
-            wrong = loaded(script, whole, stream, pattern, rate=asked.rate, seconds=asked.minutes * 60)
+            wrong = load(script, whole, stream, pattern, rate=asked.rate, seconds=asked.minutes * 60)
         finally:
             whole.end()
     script.hand_out("; ".join(wrong) or "Matches checked: those of the command line, each once; no process grew.")
@@ -98,7 +98,7 @@ def main() -> None:
         raise SystemExit("\n".join(wrong))
 
 
-def generated(folder: Path, records: int) -> tuple[Path, Path]:
+def generate(folder: Path, records: int) -> tuple[Path, Path]:
     """Return a stream of flows, and the pattern that was planted in it."""
     stream, pattern = folder / "flows.jsonl", folder / "planted.gtp"
     command = [sys.executable, "-m", "graphtide", "generate", "network", "--records", str(records), "--planted", "100"]
@@ -106,7 +106,7 @@ def generated(folder: Path, records: int) -> tuple[Path, Path]:
     return stream, pattern
 
 
-def loaded(script: Script, whole: Whole, stream: Path, pattern: Path, *, rate: int, seconds: float) -> list[str]:
+def load(script: Script, whole: Whole, stream: Path, pattern: Path, *, rate: int, seconds: float) -> list[str]:
     """Run and print; return what is wrong."""
     whole.register(pattern.read_text())
     usage = [whole.usage()]
@@ -127,7 +127,7 @@ def loaded(script: Script, whole: Whole, stream: Path, pattern: Path, *, rate: i
     usage.append(whole.usage())
     found = Counter(json.loads(record)["match_id"] for record in whole.matches())
     report(script, usage, took)
-    return [*grown(usage), *mismatches(found, guests, stream, pattern)]
+    return [*find_growth(usage), *mismatches(found, guests, stream, pattern)]
 
 
 def batches(stream: Path, size: int) -> Iterator[list[bytes]]:
@@ -174,7 +174,7 @@ def is_required(guest: Guest | None, last_ts: int) -> bool:
     return guest is None or (guest.since < last_ts and (guest.until is None or last_ts <= guest.until))
 
 
-def grown(usage: list[dict[str, Usage]]) -> list[str]:
+def find_growth(usage: list[dict[str, Usage]]) -> list[str]:
     """Return which processes grew too much."""
     _, warm, end = usage
     return [

@@ -32,7 +32,7 @@ from graphtide_testing.ordered_records import ordered_records
 from graphtide_testing.watched import WatchedLog
 from graphtide_wire import control
 from graphtide_wire.topics import Topics
-from hosts import planned
+from hosts import make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ class Moved:
         self.epoch += 1
         limits = control.LimitsForm(partial_matches=10_000_000, state_bytes=8 << 30)
         asked = {"epoch": self.epoch, "service": service, "limits": limits} | more
-        self.writer.write([planned(self.topics, _TEXT.format(name, self.edges), "timing", **asked)])
+        self.writer.write([make_plan(self.topics, _TEXT.format(name, self.edges), "timing", **asked)])
         self.writer.flush(10)
 
     def measured(self, way: str) -> dict[str, object]:

@@ -29,7 +29,7 @@ from graphtide_matcher_host.records import HostRecords
 from graphtide_serving.clock import SystemClock
 from graphtide_testing.ordered_records import ordered_records
 from graphtide_wire.topics import Topics
-from hosts import planned
+from hosts import make_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +88,7 @@ class Measured:
     def register(self, number: int) -> None:
         """Write the plan of a pattern, as the planner would."""
         text = _TEXT.format(number, number if self.alike == "nothing" else 0, 1000 + number * (self.alike == "label"))
-        self.writer.write([planned(TOPICS, text, self.engine)])
+        self.writer.write([make_plan(TOPICS, text, self.engine)])
 
     def reported(self, records: int) -> dict[str, object]:
         """Measure, and return what was measured."""

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from graphtide.options import MatchOptions
 from graphtide.readers import ReaderOptions
 from graphtide.run import prepare
-from graphtide_bench.frame.runs import repeated
+from graphtide_bench.frame.runs import repeat
 from graphtide_bench.frame.script import Script
 from graphtide_native.allocator import keep_pages
 from graphtide_query import parse_subgraphs
@@ -57,8 +57,8 @@ def main() -> None:
     asked = script.arguments()
     keep_pages()
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        paths = list(written(Path(folder), asked.edges))
-        found = repeated([partial(once, path) for path in paths], asked.repeats, warm=1)
+        paths = list(write(Path(folder), asked.edges))
+        found = repeat([partial(once, path) for path in paths], asked.repeats, warm=1)
     csv, *_ = found
     for path, runs in zip(paths, found, strict=True):
         script.add({"stream": path.name, **runs.columns(), "times_csv": round(csv.wall.median / runs.wall.median, 2)})
@@ -72,7 +72,7 @@ def once(path: Path) -> None:
     assert summary.outcome == "done", summary
 
 
-def written(folder: Path, edges: int) -> Iterable[Path]:
+def write(folder: Path, edges: int) -> Iterable[Path]:
     """Yield the stream in each format, CSV first."""
     chance = Random(5)
     names = pa.array([f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}" for number in range(ADDRESSES)])

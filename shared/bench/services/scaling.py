@@ -178,7 +178,7 @@ def main() -> None:
         whole = Whole(Path(folder), names=("ingestion", "admin_api", "statistics"))
         try:
             whole.start()
-            found = scaled(whole, Path(folder), asked.rate, asked.patterns)
+            found = run_scaling(whole, Path(folder), asked.rate, asked.patterns)
         finally:
             whole.end()
     if asked.record is not None:
@@ -189,7 +189,7 @@ def main() -> None:
     script.hand_out()
 
 
-def scaled(whole: Whole, folder: Path, rate: float, patterns: int) -> dict[str, Any]:
+def run_scaling(whole: Whole, folder: Path, rate: float, patterns: int) -> dict[str, Any]:
     """Let load come and go; return what was decided."""
     (folder / "kubernetes").mkdir()
     server, recorder = KubernetesServer(KubernetesApi(), folder / "kubernetes"), Recorder()

@@ -12,7 +12,7 @@ import time
 from typing import NamedTuple
 
 from graphtide_bench.frame.script import Script
-from hosts import filled
+from hosts import fill_window
 from redis import Redis
 
 TOGETHER = 4096
@@ -61,7 +61,7 @@ def main() -> None:
 
 def sizes(case: Case, edges: int) -> Sizes:
     """Run one deployment."""
-    with filled(case.patterns, case.window, edges, TOGETHER) as stream:
+    with fill_window(case.patterns, case.window, edges, TOGETHER) as stream:
         stream.matcher.start()
         while (at := stream.committed) is None or at < stream.end:
             time.sleep(0.1)

@@ -47,7 +47,7 @@ def blocks(kind: str) -> list[Block]:
     return found
 
 
-def added(engine: str, kind: str) -> int:
+def add(engine: str, kind: str) -> int:
     """Return the bytes that an edge adds to this process."""
     given = blocks(kind)
     matching = SliceMatching(Task(parse_subgraphs(_PATTERN), engine), Slice(0, 0, _EDGES), deletions=False)
@@ -64,7 +64,7 @@ def main() -> None:
     script.option("--vertices", choices=_KINDS)
     asked = script.arguments()
     if asked.engine and asked.vertices:
-        script.add({"engine": asked.engine, "vertices": asked.vertices, "bytes an edge": added(asked.engine, asked.vertices)})
+        script.add({"engine": asked.engine, "vertices": asked.vertices, "bytes an edge": add(asked.engine, asked.vertices)})
     else:
         for engine, kind in product(FAMILIES["isomorphism"].names, _KINDS):
             for row in script.apart("--engine", engine, "--vertices", kind):

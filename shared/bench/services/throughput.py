@@ -12,7 +12,7 @@ import time
 
 from graphtide_bench.frame.script import Script
 from graphtide_core.ports.log import TopicPartition
-from hosts import Filled, filled
+from hosts import Filled, fill_window
 
 WINDOW = 20_000
 """Milliseconds; each has an edge."""
@@ -25,7 +25,7 @@ def main() -> None:
     script.option("--edges", type=int, default=1_000_000)
     script.option("--together", type=int, default=4096, help="edges in a record")
     asked = script.arguments()
-    with filled(asked.patterns, WINDOW, asked.edges, asked.together) as stream:
+    with fill_window(asked.patterns, WINDOW, asked.edges, asked.together) as stream:
         found = measure(stream, asked.edges)
     script.add({"patterns": asked.patterns, "together": asked.together, **found})
     script.hand_out()

@@ -31,15 +31,15 @@ def stream(tmp_path: Path) -> Path:
     return path
 
 
-def named(name: str) -> set[str]:
+def find_named(name: str) -> set[str]:
     asked = query(name, LABELS, "1h", "5m")
     return {found for found, _ in plans(asked, PLANS, PathEngine.S_PATH, StatisticsSnapshot(), TimeUnit.SECOND)}
 
 
 def test_queries_have_the_plans_that_the_paper_compares() -> None:
-    assert named("Q2") == named("Q3") == {"canonical", "path", "searched"}
-    assert named("Q4") == {"canonical", "P1", "P2", "P3", "searched"}
-    assert named("Q6") == {"canonical", "searched"}
+    assert find_named("Q2") == find_named("Q3") == {"canonical", "path", "searched"}
+    assert find_named("Q4") == {"canonical", "P1", "P2", "P3", "searched"}
+    assert find_named("Q6") == {"canonical", "searched"}
 
 
 def test_the_command_measures_all_queries_and_checks_their_results(stream: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from graphtide.readers import ReaderOptions
 from graphtide.readers.memory import from_edges
 from graphtide_bench.cli import app
 from graphtide_bench.frame.report import read
-from graphtide_bench.planning.selectivity import counted
+from graphtide_bench.planning.selectivity import count
 from graphtide_bench.simulation import queries, tables
 from graphtide_bench.simulation import runs as measure
 from graphtide_bench.simulation.experiments import BY_NAME, EXPERIMENTS, STREAMS, edges_of
@@ -128,9 +128,9 @@ def test_the_matches_are_the_oracles() -> None:
 
 
 def test_ways_that_find_different_matches_fail() -> None:
-    assert measure._compared(((0, 64), (0, 3)), ((0, 64, 192), (0, 3, 5)), "p") == ((0, 64, 192), (0, 3, 5))  # noqa: SLF001
+    assert measure._compare(((0, 64), (0, 3)), ((0, 64, 192), (0, 3, 5)), "p") == ((0, 64, 192), (0, 3, 5))  # noqa: SLF001
     with pytest.raises(FatalError, match="p: "):
-        measure._compared(((0, 64), (0, 3)), ((0, 64, 192), (0, 4, 5)), "p")  # noqa: SLF001
+        measure._compare(((0, 64), (0, 3)), ((0, 64, 192), (0, 4, 5)), "p")  # noqa: SLF001
 
 
 def test_a_row_says_what_a_way_did() -> None:
@@ -171,7 +171,7 @@ def test_the_planner_chooses_what_is_least_work_in_clear_cases(experiment: str, 
     options = ReaderOptions()
     batches = tuple(from_edges(edges, options).batches())
     (pattern,) = parse_subgraphs(case.text)
-    assert plan(pattern, "auto", statistics=counted(batches, options.symbols)).engine == best
+    assert plan(pattern, "auto", statistics=count(batches, options.symbols)).engine == best
 
 
 def _work(run: SimulationRun) -> float:
@@ -184,6 +184,6 @@ def test_no_engine_is_estimated_cheaper_than_taking_its_edges() -> None:
     options = ReaderOptions()
     batches = tuple(from_edges(edges_of("calls", 5_000), options).batches())
     (pattern,) = parse_subgraphs(queries.community(8, "48h"))
-    considered = plan(pattern, "auto", statistics=counted(batches, options.symbols)).considered
+    considered = plan(pattern, "auto", statistics=count(batches, options.symbols)).considered
     assert {type(each.physical) for each in considered} == {BaselinePlan, SignaturePlan, ColoringPlan}
     assert all(each.nanoseconds > 0 for each in considered)

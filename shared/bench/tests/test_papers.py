@@ -57,9 +57,9 @@ def test_rates_of_a_stretch_come_from_the_median_and_compare_with_the_best_fixed
 
 def test_plans_are_described_by_what_they_join() -> None:
     (pattern,) = parse_subgraphs(adaptation.path("p", (0, 1, 2), 10))
-    assert adaptation.described(plan(pattern, "timing")).startswith("timing e")
-    assert adaptation.described(plan(pattern, "sj-tree")).split()[0] in {"single-lazy", "path-lazy"}
-    assert adaptation.described(plan(pattern, "filtering")) == "filtering"
+    assert adaptation.describe(plan(pattern, "timing")).startswith("timing e")
+    assert adaptation.describe(plan(pattern, "sj-tree")).split()[0] in {"single-lazy", "path-lazy"}
+    assert adaptation.describe(plan(pattern, "filtering")) == "filtering"
 
 
 def test_strategies_are_compared_and_drawn(cache: Path, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_drawn_patterns_have_paths_that_occur_and_spread_over_selectivities(cach
     assert workload in (FLOWS, TYPED)
     chosen = FLOWS if workload is FLOWS else TYPED
     stream = load(chosen.of_length(3_000), cache)
-    known = selectivity.counted(stream.batches, stream.symbols)
+    known = selectivity.count(stream.batches, stream.symbols)
     group = draw_group(known, shape, 4, 1_000, drawn=30, taken=3, seed=1)
     assert group == draw_group(known, shape, 4, 1_000, drawn=30, taken=3, seed=1)
     assert [len(each.pattern.edges) for each in group] == [4] * len(group)

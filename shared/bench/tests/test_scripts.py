@@ -13,7 +13,7 @@ from graphtide_bench.frame import script
 from graphtide_bench.frame.compare import compare
 from graphtide_bench.frame.kinds import KINDS, Kind
 from graphtide_bench.frame.report import Report, read
-from graphtide_bench.frame.runs import Spread, repeated
+from graphtide_bench.frame.runs import Spread, repeat
 from graphtide_core.errors import FatalError
 
 ROOT = Path(__file__).parents[1]
@@ -131,7 +131,7 @@ def test_a_kind_of_results_has_a_tag_of_its_own(tmp_path: Path) -> None:
 
 def test_cases_alternate_and_the_first_passes_do_not_count() -> None:
     order: list[str] = []
-    found = repeated([lambda: order.append("a"), lambda: order.append("b")], 2, warm=1)
+    found = repeat([lambda: order.append("a"), lambda: order.append("b")], 2, warm=1)
     assert order == ["a", "b"] * 3
     assert len(found) == 2
     assert all(each.wall.least <= each.wall.median <= each.wall.greatest for each in found)

@@ -66,7 +66,9 @@ SNAPSHOTS = st.builds(
 )
 
 
-def known(types: dict[str, int], ticks: int = 100, paths: dict[tuple[str, str], int] | None = None) -> StatisticsSnapshot:
+def make_statistics(
+    types: dict[str, int], ticks: int = 100, paths: dict[tuple[str, str], int] | None = None
+) -> StatisticsSnapshot:
     ends = {label: EdgeEnd(EdgeType(None, label, None), OUT) for label in "abcdefgh"}
     return StatisticsSnapshot(
         window=TimeRange(EventTime(0), EventTime(ticks)),
@@ -198,7 +200,7 @@ def test_json_gives_back_the_snapshot(snapshot: StatisticsSnapshot) -> None:
     ],
 )
 def test_json_of_another_form_is_refused(change: dict[str, object], reason: str) -> None:
-    record = {**json.loads(to_json(known({"a": 1}))), **change}
+    record = {**json.loads(to_json(make_statistics({"a": 1}))), **change}
     with pytest.raises(PoisonRecordError, match=reason):
         from_json(json.dumps(record))
 
@@ -210,54 +212,54 @@ def test_what_is_no_snapshot_is_refused(text: str) -> None:
 
 
 def test_a_stream_that_stays_the_same_does_not_drift() -> None:
-    then = known({"a": 800, "b": 200}, paths={("a", "a"): 900, ("a", "b"): 100})
+    then = make_statistics({"a": 800, "b": 200}, paths={("a", "a"): 900, ("a", "b"): 100})
     assert drift(then, then) == Drift(0.0, 0.0, 0.0)
-    assert drift(then, known({"a": 1600, "b": 400}, ticks=200)) == Drift(0.0, 0.0, 0.0)
+    assert drift(then, make_statistics({"a": 1600, "b": 400}, ticks=200)) == Drift(0.0, 0.0, 0.0)
 
 
 def test_a_reversed_order_is_all_the_drift_there_can_be() -> None:
-    then = known({"a": 800, "b": 200}, paths={("a", "a"): 900, ("a", "b"): 100})
-    now = known({"a": 200, "b": 800}, paths={("a", "a"): 100, ("a", "b"): 900})
+    then = make_statistics({"a": 800, "b": 200}, paths={("a", "a"): 900, ("a", "b"): 100})
+    now = make_statistics({"a": 200, "b": 800}, paths={("a", "a"): 100, ("a", "b"): 900})
     assert drift(then, now) == drift(now, then) == Drift(1.0, 1.0, 0.0)
-    assert drift(known({"a": 1000}), known({"b": 1000})).order == 1.0
+    assert drift(make_statistics({"a": 1000}), make_statistics({"b": 1000})).order == 1.0
 
 
 def test_rare_types_and_unclear_orders_hardly_count() -> None:
-    then = known({"a": 10_000, "b": 10, "c": 100})
-    assert 0 < drift(then, known({"a": 10_000, "b": 100, "c": 10})).order < 0.01
+    then = make_statistics({"a": 10_000, "b": 10, "c": 100})
+    assert 0 < drift(then, make_statistics({"a": 10_000, "b": 100, "c": 10})).order < 0.01
     # Nearly equal before; too few to decide after.
-    assert drift(known({"a": 1000, "b": 900}), known({"a": 900, "b": 1000})).order == 0.0
-    assert drift(known({"a": 6, "b": 3}), known({"a": 3, "b": 6})).order == 0.0
+    assert drift(make_statistics({"a": 1000, "b": 900}), make_statistics({"a": 900, "b": 1000})).order == 0.0
+    assert drift(make_statistics({"a": 6, "b": 3}), make_statistics({"a": 3, "b": 6})).order == 0.0
 
 
 def test_the_rate_drifts_by_doublings() -> None:
-    then = known({"a": 1000}, ticks=100)
-    assert drift(then, known({"a": 4000}, ticks=100)).rate == 2.0
-    assert drift(then, known({"a": 1000}, ticks=400)).rate == 2.0
-    assert drift(then, known({})).rate == 0.0
+    then = make_statistics({"a": 1000}, ticks=100)
+    assert drift(then, make_statistics({"a": 4000}, ticks=100)).rate == 2.0
+    assert drift(then, make_statistics({"a": 1000}, ticks=400)).rate == 2.0
+    assert drift(then, make_statistics({})).rate == 0.0
 
 
 @pytest.mark.parametrize(
     ("now", "due"),
     [
-        (known({"a": 8000, "b": 2000}), False),
-        (known({"a": 2000, "b": 8000}), True),
-        (known({"a": 20, "b": 80}), False),
-        (known({"a": 8000, "b": 2000}, ticks=10), True),
-        (known({"a": 8000, "b": 2000}, paths={("a", "a"): 10, ("a", "b"): 990}), True),
-        (known({}), False),
+        (make_statistics({"a": 8000, "b": 2000}), False),
+        (make_statistics({"a": 2000, "b": 8000}), True),
+        (make_statistics({"a": 20, "b": 80}), False),
+        (make_statistics({"a": 8000, "b": 2000}, ticks=10), True),
+        (make_statistics({"a": 8000, "b": 2000}, paths={("a", "a"): 10, ("a", "b"): 990}), True),
+        (make_statistics({}), False),
     ],
 )
 def test_a_new_plan_is_due_when_enough_edges_show_enough_drift(now: StatisticsSnapshot, due: bool) -> None:
-    then = known({"a": 8000, "b": 2000}, paths={("a", "a"): 990, ("a", "b"): 10})
+    then = make_statistics({"a": 8000, "b": 2000}, paths={("a", "a"): 990, ("a", "b"): 10})
     assert should_replan(then, now, DriftPolicy()) is due
 
 
 def test_plans_made_with_nothing_known_are_due_once_something_is() -> None:
-    now = known({"a": 1000})
+    now = make_statistics({"a": 1000})
     assert should_replan(StatisticsSnapshot(), now, DriftPolicy())
     assert not should_replan(StatisticsSnapshot(), now, DriftPolicy(fewest_edges=1001))
-    assert not should_replan(StatisticsSnapshot(), known({}), DriftPolicy(fewest_edges=0))
+    assert not should_replan(StatisticsSnapshot(), make_statistics({}), DriftPolicy(fewest_edges=0))
 
 
 def pairs_that_changed(then: dict[str, int], now: dict[str, int]) -> float:
@@ -283,4 +285,4 @@ LABEL_COUNTS = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 300),
 
 @given(LABEL_COUNTS, LABEL_COUNTS)
 def test_drift_of_the_order_is_the_share_of_pairs_that_changed_places(then: dict[str, int], now: dict[str, int]) -> None:
-    assert drift(known(then), known(now)).order == pytest.approx(min(1.0, pairs_that_changed(then, now)))
+    assert drift(make_statistics(then), make_statistics(now)).order == pytest.approx(min(1.0, pairs_that_changed(then, now)))

@@ -10,7 +10,7 @@ from graphtide_core.time import EventTime
 from graphtide_core.valid_results import ValidResults
 
 
-def emitted(
+def make_match(
     kind: MatchKind, at: int, since: int, until: int | None, target: str = "v", *, path: tuple[PathStep, ...] | None = None
 ) -> IntervalMatch:
     now, bindings = EventTime(at), {"src": VertexId("u"), "dst": VertexId(target)}
@@ -38,17 +38,17 @@ def valid(at: int, *reports: IntervalMatch) -> list[tuple[str, str, int, int, in
     return [(each.kind.value, each.target, each.detected_at, *each.valid, each.path is not None) for each in results.results()]
 
 
-MATCH = emitted(MatchKind.MATCH, 1, 1, 11)
-EXTEND = emitted(MatchKind.EXTEND, 5, 5, 15)
-SHORTEN = emitted(MatchKind.RETRACT, 6, 12, 15)
-WITHDRAW = emitted(MatchKind.RETRACT, 8, 8, 12)
+MATCH = make_match(MatchKind.MATCH, 1, 1, 11)
+EXTEND = make_match(MatchKind.EXTEND, 5, 5, 15)
+SHORTEN = make_match(MatchKind.RETRACT, 6, 12, 15)
+WITHDRAW = make_match(MatchKind.RETRACT, 8, 8, 12)
 
 
 def test_a_result_is_its_last_report_since_its_match() -> None:
     assert valid(5, MATCH, EXTEND, SHORTEN) == [("match", "v", 1, 1, 15, False)]
     assert valid(7, MATCH, EXTEND, SHORTEN, WITHDRAW) == [("match", "v", 1, 1, 12, False)]
     assert valid(8, MATCH, EXTEND, SHORTEN, WITHDRAW) == []
-    again = emitted(MatchKind.MATCH, 8, 8, 18)
+    again = make_match(MatchKind.MATCH, 8, 8, 18)
     assert valid(9, MATCH, EXTEND, SHORTEN, WITHDRAW, again) == [("match", "v", 8, 8, 18, False)]
 
 
@@ -60,7 +60,7 @@ def test_what_began_before_anything_was_taken_is_an_extension() -> None:
 
 
 def test_a_path_holds_until_something_shortens_its_reported_interval() -> None:
-    path = emitted(MatchKind.MATCH, 1, 1, 15, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
+    path = make_match(MatchKind.MATCH, 1, 1, 15, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
     assert [found[-1] for found in valid(5, path)] == [True]
     assert [found[-1] for found in valid(7, path, SHORTEN)] == [False]
 
@@ -68,14 +68,14 @@ def test_a_path_holds_until_something_shortens_its_reported_interval() -> None:
 def test_results_that_have_ended_are_not_kept() -> None:
     results = ValidResults(EventTime(20_000))
     for at in range(20_000):
-        results.take(emitted(MatchKind.MATCH, at, at, at + 2, f"v{at}"))
-    results.take(emitted(MatchKind.MATCH, 19_999, 19_999, None, "w"))
+        results.take(make_match(MatchKind.MATCH, at, at, at + 2, f"v{at}"))
+    results.take(make_match(MatchKind.MATCH, 19_999, 19_999, None, "w"))
     assert [each.target for each in results.results()] == ["v19999", "w"]
     assert len(results._known) < 5_000  # noqa: SLF001 - what memory it takes is seen nowhere else
 
 
 def test_the_record_of_a_result_says_all_of_it() -> None:
-    found = emitted(MatchKind.MATCH, 1, 1, None, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
+    found = make_match(MatchKind.MATCH, 1, 1, None, path=(DerivedEdge("RL", VertexId("u"), VertexId("v")),))
     path = [{"label": "RL", "src": "u", "dst": "v"}]
     assert json.loads(found.to_json()) == {
         "match_id": found.match_id, "query": "q", "kind": "match", "detected_at": 1, "first_ts": 1, "last_ts": 1,

@@ -25,7 +25,7 @@ from graphtide_core.predicate import (
     Literal,
     aggregates,
     plain_attributes,
-    renamed,
+    rename,
     variables,
 )
 from graphtide_core.returns import Field, Returns
@@ -269,7 +269,7 @@ def test_an_aggregate_is_renamed_and_read_like_what_it_computes_over() -> None:
     assert variables(expression) == {"m", "a"}
     assert list(aggregates(expression)) == [total("m")]
     assert list(plain_attributes(expression)) == [read("a")]
-    assert renamed(expression, {"m": "n", "a": "b"}) == less(total("n"), read("b"))
+    assert rename(expression, {"m": "n", "a": "b"}) == less(total("n"), read("b"))
 
 
 def test_edges_are_not_computed_over() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import is_merged, merged, sources
+from graphtide_core.merged_streams import is_merged, merge, sources
 from graphtide_core.reads import Lookback, Reads
 from graphtide_core.time import Duration
 
@@ -11,13 +11,13 @@ A, B = StreamName("a"), StreamName("b")
 
 
 def test_a_merged_stream_is_called_by_its_streams_in_their_order() -> None:
-    assert merged([B, A, B]) == "a.b"
-    assert sources(merged([B, A])) == (A, B)
-    assert is_merged(merged([B, A]))
+    assert merge([B, A, B]) == "a.b"
+    assert sources(merge([B, A])) == (A, B)
+    assert is_merged(merge([B, A]))
 
 
 def test_one_stream_alone_is_itself() -> None:
-    assert merged([A, A]) == A
+    assert merge([A, A]) == A
     assert sources(A) == (A,)
     assert not is_merged(A)
 

@@ -16,16 +16,16 @@ from graphtide_core.path_expression import (
     Plus,
     Star,
     Symbol,
-    alternated,
-    concatenated,
     from_start,
     is_nested_too_deep,
     is_nullable,
+    make_alternation,
+    make_concatenation,
     renamed_symbols,
     reversed_expression,
-    spelled,
     symbols,
     without_empty,
+    write_expression,
 )
 
 if TYPE_CHECKING:
@@ -69,20 +69,20 @@ def words(expression: PathExpression) -> frozenset[Word]:
             return words(operand) | {()}
 
 
-def grown(rng: Random, size: int) -> PathExpression:
+def grow(rng: Random, size: int) -> PathExpression:
     if size == 1:
         plain: PathExpression = Symbol(rng.choice("abc"), rng.random() < 0.3)
     else:
         left = rng.randrange(1, size)
-        parts = (grown(rng, left), grown(rng, size - left))
+        parts = (grow(rng, left), grow(rng, size - left))
         plain = Concatenation(parts) if rng.random() < 0.5 else Alternation(parts)
     return rng.choice([plain, plain, Star(plain), Plus(plain), Maybe(plain)])
 
 
-EXPRESSIONS = [grown(Random(seed), 1 + seed % 5) for seed in range(300)]
+EXPRESSIONS = [grow(Random(seed), 1 + seed % 5) for seed in range(300)]
 
 
-def marked(symbol: Symbol) -> Symbol:
+def mark(symbol: Symbol) -> Symbol:
     return Symbol(f"{symbol.predicate}!", symbol.is_inverse)
 
 
@@ -92,7 +92,7 @@ def test_rewriting_keeps_or_changes_the_words_as_it_says(seed: int) -> None:
         plain = words(expression)
         assert is_nullable(expression) == (() in plain)
         assert words(without_empty(expression)) - {()} == plain - {()}
-        assert words(from_start(expression, marked)) == {(marked(word[0]), *word[1:]) for word in plain if word}
+        assert words(from_start(expression, mark)) == {(mark(word[0]), *word[1:]) for word in plain if word}
         turned = {tuple(Symbol(each.predicate, not each.is_inverse) for each in reversed(word)) for word in plain}
         assert words(reversed_expression(expression)) == turned
         assert reversed_expression(reversed_expression(expression)) == expression
@@ -119,10 +119,10 @@ def test_outer_stars_lose_the_empty_word(expression: PathExpression, expected: P
 
 
 def test_parts_of_parts_are_parts() -> None:
-    assert concatenated([A]) == A
-    assert concatenated([Concatenation((A, B)), C]) == Concatenation((A, B, C))
-    assert alternated([Alternation((A, B)), C, A]) == Alternation((A, B, C))
-    assert alternated([A, A]) == A
+    assert make_concatenation([A]) == A
+    assert make_concatenation([Concatenation((A, B)), C]) == Concatenation((A, B, C))
+    assert make_alternation([Alternation((A, B)), C, A]) == Alternation((A, B, C))
+    assert make_alternation([A, A]) == A
 
 
 def test_nesting_is_counted_without_recursion() -> None:
@@ -151,4 +151,4 @@ def test_nesting_is_counted_without_recursion() -> None:
     ],
 )
 def test_expressions_are_spelled_as_they_are_written(expression: PathExpression, text: str) -> None:
-    assert spelled(expression) == text
+    assert write_expression(expression) == text

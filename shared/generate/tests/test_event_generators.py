@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 RECIPE = Recipe(seed=1, records=300, planted=4, decoys=12)
 
 
-def reduced(kind: str, seed: int) -> GeneratedEvents:
+def reduce(kind: str, seed: int) -> GeneratedEvents:
     """Return a small, dense stream of that kind: few users, so that everything meets everything."""
     recipe = replace(RECIPE, seed=seed)
     if kind == "logins":
@@ -53,25 +53,25 @@ def found_by_the_oracle(stream: GeneratedEvents, events: Iterable[Event]) -> lis
     return sorted(reported.events for part in parts.values() for reported in EventOracle(pattern).run(part))
 
 
-def listed(events: Named) -> Found:
+def list_events(events: Named) -> Found:
     return tuple((name, own if isinstance(own, tuple) else (own,)) for name, own in events.items())
 
 
 def ids_of(events: Named) -> list[str]:
-    return [identity for _, own in listed(events) for identity in own]
+    return [identity for _, own in list_events(events) for identity in own]
 
 
 @pytest.mark.parametrize("kind", EVENTS)
 @pytest.mark.parametrize("seed", range(5))
 def test_the_oracle_finds_exactly_what_is_planted(kind: str, seed: int) -> None:
-    stream = reduced(kind, seed)
+    stream = reduce(kind, seed)
     assert len(stream.planted) == RECIPE.planted
-    assert found_by_the_oracle(stream, stream.events) == sorted(listed(one.events) for one in stream.planted)
+    assert found_by_the_oracle(stream, stream.events) == sorted(list_events(one.events) for one in stream.planted)
 
 
 @pytest.mark.parametrize("kind", EVENTS)
 def test_no_decoy_matches_alone_and_all_flaws_occur(kind: str) -> None:
-    stream = reduced(kind, 6)
+    stream = reduce(kind, 6)
     by_id = {str(event.id): event for event in stream.events}
     flaws = {"logins": logins, "deposits": deposits}[kind].FLAWS
     assert [decoy.flaw for decoy in stream.decoys] == [flaws[number % len(flaws)] for number in range(RECIPE.decoys)]
@@ -82,7 +82,7 @@ def test_no_decoy_matches_alone_and_all_flaws_occur(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", EVENTS)
 def test_the_planted_events_alone_match(kind: str) -> None:
-    stream = reduced(kind, 7)
+    stream = reduce(kind, 7)
     planted = {identity for one in stream.planted for identity in ids_of(one.events)}
     assert len(found_by_the_oracle(stream, [event for event in stream.events if event.id in planted])) == RECIPE.planted
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from graphtide_generate import GENERATORS, network, payments, social, traffic
-from graphtide_generate.frequencies import swapped
+from graphtide_generate.frequencies import swap_ranks
 from graphtide_generate.schedule import HOUR, MIDNIGHT
 from graphtide_generate.stream import Recipe
 
@@ -107,4 +107,4 @@ def test_frequencies_of_labels_swap_half_way_where_asked(kind: str, ranks: tuple
 
 def test_swapped_weights_turn_ranks_around_and_keep_shares_within_a_label() -> None:
     weights = {"a1": 6.0, "a2": 2.0, "b": 3.0, "c": 1.0}
-    assert swapped(weights, {"a1": "a", "a2": "a", "b": "b", "c": "c"}) == {"a1": 0.75, "a2": 0.25, "b": 3.0, "c": 8.0}
+    assert swap_ranks(weights, {"a1": "a", "a2": "a", "b": "b", "c": "c"}) == {"a1": 0.75, "a2": 0.25, "b": 3.0, "c": 8.0}

@@ -40,7 +40,7 @@ def read(path: Path) -> list[dict[str, object]]:
     return rows
 
 
-def given(edges: Sequence[Edge]) -> list[dict[str, object]]:
+def read_edges(edges: Sequence[Edge]) -> list[dict[str, object]]:
     return [json.loads(line) for line in to_json_lines(edges).splitlines()]
 
 
@@ -48,7 +48,7 @@ def given(edges: Sequence[Edge]) -> list[dict[str, object]]:
 def test_json_lines_hold_every_record(tmp_path: Path, edges: Sequence[Edge]) -> None:
     path = tmp_path / "stream.jsonl"
     write_stream(path, edges)
-    assert [json.loads(line) for line in path.read_bytes().splitlines()] == given(edges)
+    assert [json.loads(line) for line in path.read_bytes().splitlines()] == read_edges(edges)
 
 
 def test_csv_has_a_column_for_operations_only_where_something_is_deleted(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_columnar_formats_hold_every_record_with_nulls_where_a_value_is_missing(
     path = tmp_path / f"stream.{suffix}"
     write_stream(path, edges)
     rows = [{name: value for name, value in row.items() if value is not None} for row in read(path)]
-    assert rows == given(edges)
+    assert rows == read_edges(edges)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "arrow"])

@@ -86,7 +86,7 @@ class Shard:
         return [record.value or b"" for record in reader.poll(0, 10**6)]
 
 
-def expected(texts: Sequence[str]) -> list[Found]:
+def find_expected(texts: Sequence[str]) -> list[Found]:
     """Return what is to be found of patterns; the oracle is slow, so each has the edges of its own labels alone."""
     found: list[Found] = []
     for text in texts:
@@ -105,7 +105,7 @@ def test_an_adversary_is_limited_and_the_others_stay_exact(engine: str, policy: 
     shard.register(ADVERSARY, engine, control.LimitsForm(policy=policy))  # type: ignore[arg-type]  # one of the three
     # Undisturbed the search takes longer than anyone lives.
     shard.run(EDGES, seconds=3.0)
-    assert shard.matches() == expected(ordinary())
+    assert shard.matches() == find_expected(ordinary())
     said = shard.said("adversary")
     assert said.state == {"fail": "failed", "pause": "paused", "shed": "running"}[policy]
     assert said.reason is not None
@@ -122,7 +122,7 @@ def test_a_heavy_pattern_that_ends_is_not_limited(engine: str) -> None:
     for text in texts:
         shard.register(text, engine)
     shard.run(EDGES, seconds=3.0)
-    assert shard.matches() == expected(texts)
+    assert shard.matches() == find_expected(texts)
     assert (shard.said("heavy").state, shard.said("heavy").reason) == ("running", None)
     assert work_of(shard, "heavy") > 10 * max(work_of(shard, f"p{number}") for number in range(20))
 

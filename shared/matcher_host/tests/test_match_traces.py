@@ -49,7 +49,7 @@ def match(*ids: str) -> EncodedMatch:
     return EncodedMatch(PATTERN, MatchKind.MATCH, "m" + "".join(ids), 0, json.dumps({"edges": edges, "query": "p"}).encode())
 
 
-def carried(of: Record, matches: Iterable[EncodedMatch]) -> list[str | None]:
+def read_traceparents(of: Record, matches: Iterable[EncodedMatch]) -> list[str | None]:
     header = ordered.header(of.headers)
     with matching(of, header, StreamName("s")):
         return list(traceparents(of, header, list(matches), "matches"))
@@ -57,14 +57,14 @@ def carried(of: Record, matches: Iterable[EncodedMatch]) -> list[str | None]:
 
 def test_the_last_edge_decides_also_where_an_earlier_one_is_traced() -> None:
     traced = (ordered.TracedRows(0, 1, BATCH), ordered.TracedRows(2, 2, OTHER))
-    found = carried(record("abcd", *traced), [match("z", "a"), match("a", "b"), match("d", "b"), match("z")])
+    found = read_traceparents(record("abcd", *traced), [match("z", "a"), match("a", "b"), match("d", "b"), match("z")])
     assert [each and each.split("-")[1] for each in found] == [BATCH[3:35], None, OTHER[3:35], None]
 
 
 def test_a_match_goes_on_from_its_record_where_both_are_in_one_trace_and_is_linked_to_it_elsewhere() -> None:
     traced = (ordered.TracedRows(0, 1, BATCH), ordered.TracedRows(1, 1, OTHER))
     with spans_in_memory() as spans:
-        found = carried(record("ab", *traced), [match("z", "a"), match("a", "b")])
+        found = read_traceparents(record("ab", *traced), [match("z", "a"), match("a", "b")])
         same, other, around = spans.ended()
     assert (around.name, around.parent_id) == ("match ordered", BATCH[36:52])
     assert (same.parent_id, same.links) == (around.span_id, ())
@@ -75,12 +75,12 @@ def test_a_match_goes_on_from_its_record_where_both_are_in_one_trace_and_is_link
 
 def test_a_burst_of_matches_makes_no_burst_of_spans_and_all_carry_the_trace() -> None:
     with spans_in_memory() as spans:
-        found = carried(record("a", ordered.TracedRows(0, 1, OTHER)), [match("z", "a")] * (MOST_SPANS + 5))
+        found = read_traceparents(record("a", ordered.TracedRows(0, 1, OTHER)), [match("z", "a")] * (MOST_SPANS + 5))
         assert len(spans.ended()) == MOST_SPANS + 1
     assert found[MOST_SPANS:] == [OTHER] * 5
 
 
 def test_a_record_without_traces_makes_no_span() -> None:
     with spans_in_memory() as spans:
-        assert carried(record("ab"), [match("a", "b")]) == [None]
+        assert read_traceparents(record("ab"), [match("a", "b")]) == [None]
         assert spans.ended() == []

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_core.edge import Edge
-from graphtide_testing.host_records import edge_pattern, k, named, path, stopped_at
+from graphtide_testing.host_records import edge_pattern, k, path, rename_pattern, stopped_at
 
 
 def is_in_the_language(pattern: SubgraphPattern) -> bool:
@@ -46,7 +46,7 @@ CHOICES = st.randoms(use_true_random=False)
 def test_every_match_is_reported_once_whenever_the_host_is_killed(
     edges: tuple[Edge, ...], first: SubgraphPattern, second: SubgraphPattern, rng: Any
 ) -> None:
-    first, second = named(first, "one"), replace(named(second, "two"), version=3)
+    first, second = rename_pattern(first, "one"), replace(rename_pattern(second, "two"), version=3)
     world = World(first.stream)
     starts: dict[str, int] = {}
     rest = list(edges)
@@ -136,7 +136,7 @@ def come_and_go(rng: Random, family: str, *, deletions: bool) -> None:
 def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_killed(
     epochs: list[tuple[Edge, ...]], first: SubgraphPattern, second: SubgraphPattern, rng: Any
 ) -> None:
-    first, second = named(first, "one"), named(second, "two")
+    first, second = rename_pattern(first, "one"), rename_pattern(second, "two")
     world = World(first.stream)
     world.plan(first, rng.choice(FAMILIES["isomorphism"].names), start=0)
     start = None
@@ -189,7 +189,7 @@ def test_components_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_
 def test_a_pattern_that_moves_to_another_host_is_matched_without_a_gap(
     edges: tuple[Edge, ...], pattern: SubgraphPattern, rng: Any
 ) -> None:
-    pattern = named(pattern, "one")
+    pattern = rename_pattern(pattern, "one")
     world = World(pattern.stream)
     cut = rng.randint(0, len(edges))
     world.plan(pattern, "timing", start=0)
@@ -219,13 +219,13 @@ def test_a_plan_that_reads_its_past_keeps_nobody_waiting(monkeypatch: pytest.Mon
     for number in range(20):
         world.send([path(number)])
     world.settle()
-    world.plan(named(edge_pattern(), "two"), "timing", start=0)
+    world.plan(rename_pattern(edge_pattern(), "two"), "timing", start=0)
     world.send([path(20)])
     world.live(2)
     assert world.matches("one") == world.expected(edge_pattern(), 0)
     assert "two" not in world.said()
     world.settle()
-    assert world.matches("two") == world.expected(named(edge_pattern(), "two"), 0)
+    assert world.matches("two") == world.expected(rename_pattern(edge_pattern(), "two"), 0)
 
 
 def test_a_plan_that_goes_before_it_has_read_its_past_was_never_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +236,7 @@ def test_a_plan_that_goes_before_it_has_read_its_past_was_never_there(monkeypatc
     for number in range(20):
         world.send([path(number)])
     world.settle()
-    others = [named(edge_pattern(), name) for name in ("two", "three")]
+    others = [rename_pattern(edge_pattern(), name) for name in ("two", "three")]
     for other in others:
         world.plan(other, "timing", start=0)
     world.live(2)

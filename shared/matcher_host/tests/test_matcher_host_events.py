@@ -23,7 +23,7 @@ from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_matcher_host import host, joining, regrouping
 from graphtide_query import print_pattern
 from graphtide_query.families.events import regrouping as units
-from graphtide_testing.host_world import World, planned
+from graphtide_testing.host_world import World, plan
 from graphtide_testing.parsing import parse_matched
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
@@ -50,7 +50,7 @@ def is_in_the_language(pattern: EventPattern) -> bool:
 PATTERNS = event_patterns(EventPatternShape(stream=STREAM, max_events=3)).filter(is_in_the_language)
 
 
-def named(pattern: EventPattern, name: str) -> EventPattern:
+def rename_pattern(pattern: EventPattern, name: str) -> EventPattern:
     return replace(pattern, name=PatternName(name), stream=StreamName("s"))
 
 
@@ -73,7 +73,7 @@ def test_event_patterns_come_and_go_and_each_reports_its_own_whenever_the_host_i
         patch.object(host, "JOIN_SECONDS", 0 if is_slow else 0.02),
         at_once() if regroups else nullcontext(),
     ):
-        come_and_go(stream, [named(pattern, f"p{place}") for place, pattern in enumerate(generated)], rng)
+        come_and_go(stream, [rename_pattern(pattern, f"p{place}") for place, pattern in enumerate(generated)], rng)
 
 
 @contextmanager
@@ -258,7 +258,7 @@ EVENTS = "PATTERN one SEQ(a:A, b:B) ON s WITHIN 10ms"
 def test_a_plan_for_another_family_is_refused_with_the_reason(text: str, other: str, engine: str) -> None:
     (pattern,), (of_other_family,) = parse_matched(text), parse_matched(other)
     world = world_of_events()
-    world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(planned(of_other_family, engine)))
+    world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(plan(of_other_family, engine)))
     world.settle()
     said = world.said()["one"]
     assert said.state == "failed"

@@ -163,7 +163,7 @@ def test_where_traces_fail_the_matches_go_out_without(monkeypatch: pytest.Monkey
     def fail(*_: object) -> None:
         raise NotImplementedError
 
-    monkeypatch.setattr(tracing, "_reported", fail)
+    monkeypatch.setattr(tracing, "_start_span", fail)
     for number in range(6):
         world.send([edge(number)], TRACE)
     assert live(world) == []

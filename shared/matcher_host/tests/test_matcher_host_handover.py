@@ -208,7 +208,7 @@ def move_to_and_fro(rng: Random, family: str, *, deletions: bool) -> None:
     moves.check()
 
 
-def moved(edges: int, *others: str) -> Moves:
+def move_plan(edges: int, *others: str) -> Moves:
     """Return hosts after a plan has left the first host for the second; some services have another plan."""
     moves = Moves()
     moves.begin(PATTERN, TIMING, 0)
@@ -225,7 +225,7 @@ def moved(edges: int, *others: str) -> Moves:
 @pytest.mark.parametrize("others", [(), (TIMING,), (SJ_TREE,), (TIMING, SJ_TREE)])
 @pytest.mark.usefixtures("one_at_a_time")
 def test_what_the_first_host_has_saved_is_not_read_in_the_log(others: tuple[str, ...]) -> None:
-    moves = moved(20, *others)
+    moves = move_plan(20, *others)
     with Given() as given:
         moves.settle()
     assert moves.watched.read == []
@@ -238,7 +238,7 @@ def test_what_the_first_host_has_saved_is_not_read_in_the_log(others: tuple[str,
 
 @pytest.mark.usefixtures("one_at_a_time")
 def test_what_came_after_the_checkpoint_is_read_in_the_log() -> None:
-    moves = moved(20, TIMING, SJ_TREE)
+    moves = move_plan(20, TIMING, SJ_TREE)
     moves.settle()
     # The checkpoint stays as it is for a while.
     for number in range(20, 30):
@@ -293,7 +293,7 @@ def silent(_: str, store: MemoryCheckpoints) -> None:
 def test_where_the_checkpoint_does_not_serve_the_log_is_read(
     others: tuple[str, ...], spoil: Callable[[str, MemoryCheckpoints], None]
 ) -> None:
-    moves = moved(20, *others)
+    moves = move_plan(20, *others)
     spoil(moves.key, moves.world.checkpoints)
     moves.settle()
     assert sorted(set(moves.watched.read)) == list(range(20))
@@ -304,7 +304,7 @@ def test_where_the_checkpoint_does_not_serve_the_log_is_read(
 
 @pytest.mark.usefixtures("one_at_a_time")
 def test_where_the_checkpoint_is_replaced_while_it_is_read_the_rest_is_read_in_the_log() -> None:
-    moves = moved(20, TIMING, SJ_TREE)
+    moves = move_plan(20, TIMING, SJ_TREE)
     with Given() as given:
         while given["one"] < 5:
             moves.worlds[SJ_TREE].live(1)
@@ -318,7 +318,7 @@ def test_where_the_checkpoint_is_replaced_while_it_is_read_the_rest_is_read_in_t
 
 @pytest.mark.usefixtures("one_at_a_time")
 def test_a_plan_that_takes_its_edges_over_keeps_nobody_waiting() -> None:
-    moves = moved(20, TIMING, SJ_TREE)
+    moves = move_plan(20, TIMING, SJ_TREE)
     for number in range(20, 25):
         moves.world.send([path(number)])
         moves.worlds[SJ_TREE].live(1)
@@ -330,7 +330,7 @@ def test_a_plan_that_takes_its_edges_over_keeps_nobody_waiting() -> None:
 
 @pytest.mark.parametrize("others", [(), (TIMING, SJ_TREE)])
 def test_the_second_host_retracts_what_the_first_reported(others: tuple[str, ...]) -> None:
-    moves = moved(8, *others)
+    moves = move_plan(8, *others)
     moves.world.send([replace(path(7), id=EdgeId("e5"), ts=EventTime(9), operation=Operation.DELETE)])
     moves.settle()
     moves.check()

@@ -13,7 +13,7 @@ from graphtide_core.ports.log import Message, Position
 from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_matcher_host import host
 from graphtide_testing.forgetful import ForgetfulLog
-from graphtide_testing.host_records import edge_pattern, k, named, path, stopped_at
+from graphtide_testing.host_records import edge_pattern, k, path, rename_pattern, stopped_at
 from graphtide_testing.host_world import TOPICS, World
 from graphtide_testing.lagging import LaggingLog
 from graphtide_wire import control
@@ -22,7 +22,7 @@ from graphtide_wire import control
 def lagging() -> World:
     """A host that was down since the first of eight records gets a plan that another has reported up to the sixth."""
     world = World(edge_pattern().stream)
-    world.plan(named(edge_pattern(), "other"), "timing", start=0)
+    world.plan(rename_pattern(edge_pattern(), "other"), "timing", start=0)
     world.live(1)
     for number in range(8):
         world.send([path(number)])
@@ -72,7 +72,7 @@ def test_a_host_that_lags_does_not_repeat_what_another_reported_when_it_is_opene
 def test_a_host_that_lags_does_not_repeat_what_another_reported_when_another_plan_changes() -> None:
     world = lagging()
     world.live(2)
-    world.forget(named(edge_pattern(), "other"))
+    world.forget(rename_pattern(edge_pattern(), "other"))
     world.settle()
     assert world.matches("one") == world.expected(edge_pattern(), 6)
 
@@ -89,7 +89,7 @@ def test_a_host_that_lags_and_is_asked_to_stop_says_where_others_have_reported_t
 def test_a_plan_that_is_to_stop_below_its_start_stops_at_its_start() -> None:
     world = World(edge_pattern().stream)
     world.send([path(0)])
-    world.plan(named(edge_pattern(), "other"), "timing", start=0)
+    world.plan(rename_pattern(edge_pattern(), "other"), "timing", start=0)
     world.live(1)
     world.plan(edge_pattern(), "timing", start=20)
     world.live(1)

@@ -18,7 +18,7 @@ from graphtide_core.time import EventTime
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_matcher_host import host, joining
 from graphtide_query import parse, print_pattern
-from graphtide_testing.host_world import TOPICS, World, planned
+from graphtide_testing.host_world import TOPICS, World, plan
 from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
 from graphtide_wire.control import LimitsForm
 from graphtide_wire.plans import form_of
@@ -36,11 +36,11 @@ KINDS = (WindowKind.EXTERNAL, WindowKind.EXTERNAL, WindowKind.INTERNAL, WindowKi
 QUERIES = graph_queries(GraphQueryShape(streams=("s",), kinds=KINDS))
 
 
-def named(query: GraphQuery, name: str) -> GraphQuery:
+def rename_query(query: GraphQuery, name: str) -> GraphQuery:
     return replace(query, name=PatternName(name))
 
 
-def asked(text: str) -> GraphQuery:
+def ask(text: str) -> GraphQuery:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
     return query
@@ -75,7 +75,7 @@ def test_queries_come_and_go_and_change_plans_and_each_emits_its_own_whenever_th
         patch.object(joining, "MOST_RECORDS", 1 if is_slow else 16),
         patch.object(host, "JOIN_SECONDS", 0 if is_slow else 0.02),
     ):
-        come_and_go(stream, [named(query, f"q{place}") for place, query in enumerate(generated)], rng)
+        come_and_go(stream, [rename_query(query, f"q{place}") for place, query in enumerate(generated)], rng)
 
 
 def come_and_go(stream: Sequence[Edge], waiting: list[GraphQuery], rng: random.Random) -> None:
@@ -141,7 +141,7 @@ LOOKBACKS = "QUERY one Answer(x, y) <- a+(x, y). ON s WINDOW(5)"
 def test_what_ends_just_now_is_extended_by_a_host_that_came_meanwhile(
     window: str, engine: str, *, loses_checkpoint: bool
 ) -> None:
-    query = asked(f"QUERY one Answer(x, y) <- a+(x, y). ON s {window}")
+    query = ask(f"QUERY one Answer(x, y) <- a+(x, y). ON s {window}")
     ends = {"WINDOW(NOW)": 11, "WINDOW(5) SLIDE(2)": 15}.get(window, 15)
     world = world_of_queries()
     world.plan(query, engine, service=SERVICE, start=0)
@@ -158,7 +158,7 @@ def test_what_ends_just_now_is_extended_by_a_host_that_came_meanwhile(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_results_of_a_query_that_moves_are_emitted_and_retracted_by_the_next_host(engine: str) -> None:
-    query = asked(LOOKBACKS)
+    query = ask(LOOKBACKS)
     world = world_of_queries()
     world.plan(query, engine, service=SERVICE, start=0)
     world.send([edge(0, 1, "v", "w"), edge(1, 2, "w", "u")])
@@ -179,7 +179,7 @@ def test_results_of_a_query_that_moves_are_emitted_and_retracted_by_the_next_hos
 
 def test_another_plan_takes_the_place_of_one_while_the_others_go_on() -> None:
     """The stream continues meanwhile: neither this query nor the other emits anything twice, or misses anything."""
-    query, other = asked(LOOKBACKS), asked("QUERY other Answer(x, z) <- a(x, y), b(y, z). ON s WINDOW(4)")
+    query, other = ask(LOOKBACKS), ask("QUERY other Answer(x, z) <- a(x, y), b(y, z). ON s WINDOW(4)")
     world = world_of_queries()
     for each in (query, other):
         world.plan(each, "s-path", service=SERVICE, start=0)
@@ -202,8 +202,8 @@ def test_another_plan_takes_the_place_of_one_while_the_others_go_on() -> None:
 def test_a_query_that_comes_later_has_the_edges_that_a_limit_kept_another_from_taking(policy: str) -> None:
     """Both ask for the same edges: what a checkpoint holds of them must not depend on what one of them could hold."""
     bounded, other = (
-        asked("QUERY one Answer(x, y) <- a+(x, y). ON s WINDOW(50)"),
-        asked("QUERY other Answer(x, z) <- a(x, y), a(y, z). ON s WINDOW(50)"),
+        ask("QUERY one Answer(x, y) <- a+(x, y). ON s WINDOW(50)"),
+        ask("QUERY other Answer(x, z) <- a(x, y), a(y, z). ON s WINDOW(50)"),
     )
     world = world_of_queries()
     limits = LimitsForm(partial_matches=1, policy=policy)  # type: ignore[arg-type]  # one of the policies
@@ -223,7 +223,7 @@ def test_a_query_that_comes_later_has_the_edges_that_a_limit_kept_another_from_t
 
 def test_every_event_about_a_result_has_an_id_of_its_own() -> None:
     world = world_of_queries()
-    world.plan(asked(LOOKBACKS), "s-path", service=SERVICE, start=0)
+    world.plan(ask(LOOKBACKS), "s-path", service=SERVICE, start=0)
     # Extended twice, withdrawn, and derived again.
     world.send([edge(0, 1, "v", "w"), edge(1, 2, "v", "w"), edge(2, 4, "v", "w")])
     world.send([deletion(0, 5), deletion(1, 5), deletion(2, 5), edge(3, 6, "v", "w")])
@@ -257,10 +257,10 @@ REFUSED = {
 @pytest.mark.parametrize("reason", REFUSED)
 def test_a_plan_that_is_damaged_or_cannot_run_is_refused_with_a_reason_and_the_others_run(reason: str) -> None:
     text, derivation = REFUSED[reason]
-    other = named(asked(LOOKBACKS), "other")
+    other = rename_query(ask(LOOKBACKS), "other")
     world = world_of_queries()
     world.plan(other, "s-path", service=SERVICE, start=0)
-    world.plan(asked(text), "s-path", service=SERVICE, start=0, plan=form_of(derivation))
+    world.plan(ask(text), "s-path", service=SERVICE, start=0, plan=form_of(derivation))
     world.send([edge(0, 1, "v", "w")])
     world.settle()
     said = world.said()
@@ -276,7 +276,7 @@ EDGES = "PATTERN one MATCH (a)-[x:k]->(b) ON s WINDOW 10"
 def test_a_plan_for_another_family_is_refused_with_the_reason(text: str, other: str, engine: str) -> None:
     (pattern,), (of_other_family,) = parse(text), parse(other)
     world = world_of_queries()
-    world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(planned(of_other_family, engine)))
+    world.plan(pattern, engine, service=SERVICE, start=0, plan=form_of(plan(of_other_family, engine)))
     world.settle()
     said = world.said()["one"]
     assert said.state == "failed"

@@ -44,7 +44,7 @@ def view_of(query: GraphQuery) -> GraphQuery:
     return replace(query, name=PatternName(VIEW), is_view=True)
 
 
-def written(world: World) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
+def read_view(world: World) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
     """Return the records of the view's stream: what headers say, and the edges; no heartbeats."""
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.ordered(VIEW), 0): 0})
@@ -53,7 +53,7 @@ def written(world: World) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
     return [(header, edges) for header, edges in found if edges]
 
 
-def emitted(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
+def list_matches(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
     """Return what the stream of a view that runs from an offset on has, by records that brought it about, each in no order."""
     expected: list[list[tuple[Any, ...]]] = []
     for epoch in range(world.stream_epoch + 1):
@@ -81,7 +81,7 @@ def edges_of(world: World) -> list[tuple[Any, ...]]:
     """Return the edges and deletions of the view's stream, a deletion with the time of the edge that it names."""
     times: dict[str, int] = {}
     found: list[tuple[Any, ...]] = []
-    for _, edges in written(world):
+    for _, edges in read_view(world):
         for edge in edges:
             if edge.get("op") == "delete":
                 found.append(("delete", edge["ts"], times[edge["id"]]))
@@ -93,13 +93,13 @@ def edges_of(world: World) -> list[tuple[Any, ...]]:
 
 def check(world: World, query: GraphQuery, start: int) -> None:
     found = edges_of(world)
-    for said in emitted(world, query, start):
+    for said in list_matches(world, query, start):
         assert sorted(found[: len(said)], key=repr) == sorted(said, key=repr)
         found = found[len(said) :]
     assert not found
     ordinal = number = 0
     last = (0, -1)
-    for header, edges in written(world):
+    for header, edges in read_view(world):
         assert (header.ordinal, header.number, header.records) == (ordinal, number, len(edges))
         assert last <= (header.epoch, header.first_ts)
         last = (header.epoch, header.last_ts)
@@ -139,7 +139,7 @@ def deletion(of: Edge, ts: int) -> Edge:
     return replace(of, ts=EventTime(ts), operation=Operation.DELETE)
 
 
-def asked(text: str) -> GraphQuery:
+def ask(text: str) -> GraphQuery:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
     return query
@@ -150,7 +150,7 @@ NEAR = f"GRAPH VIEW {VIEW} AS ( CONSTRUCT (x)-[:near]->(y) MATCH (x)-/<:a+>/->(y
 
 def world_of(text: str, stream: list[Edge]) -> World:
     world = World(StreamName("s"), service=SERVICE)
-    world.plan(asked(text), "s-path", service=SERVICE, start=0)
+    world.plan(ask(text), "s-path", service=SERVICE, start=0)
     for each in stream:
         world.send([each])
     world.settle()
@@ -182,7 +182,7 @@ def bodies(world: World, name: str) -> list[bytes]:
 
 def test_a_result_that_comes_back_is_another_edge_and_one_that_lasts_longer_is_none() -> None:
     world = world_of(NEAR, [edge(0, 1, "u", "v"), edge(1, 5, "u", "v"), edge(2, 40, "u", "v"), edge(3, 40, "x", "x", "b")])
-    ((first,), (second,)) = ([each["id"] for each in edges] for _, edges in written(world))
+    ((first,), (second,)) = ([each["id"] for each in edges] for _, edges in read_view(world))
     assert (first[:32], first[32:], second[32:]) == (second[:32], "-1", "-40")
 
 
@@ -194,7 +194,7 @@ def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_s
     world.host = None
     world.send([edge(2, 3, "v", "w")])
     world.settle()
-    assert [(header.epoch, header.source_epoch, int(header.first_ts)) for header, _ in written(world)] == [
+    assert [(header.epoch, header.source_epoch, int(header.first_ts)) for header, _ in read_view(world)] == [
         (0, 0, 100),
         (1, 1, 2),
         (1, 1, 3),
@@ -202,12 +202,12 @@ def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_s
     # The view now reads a stream whose times are behind.
     other = World(StreamName("t"), world.log, world.checkpoints, service=SERVICE)
     other.epoch = world.epoch
-    other.plan(replace(asked(NEAR.replace("ON s", "ON t")), version=2), "s-path", service=SERVICE, start=0)
+    other.plan(replace(ask(NEAR.replace("ON s", "ON t")), version=2), "s-path", service=SERVICE, start=0)
     other.send([edge(3, 1, "a", "b")])
     other.settle()
     other.send([edge(4, 2, "b", "c")])
     other.settle()
-    assert [(header.epoch, int(header.first_ts)) for header, _ in written(world)][3:] == [(2, 1), (2, 2)]
+    assert [(header.epoch, int(header.first_ts)) for header, _ in read_view(world)][3:] == [(2, 1), (2, 2)]
 
 
 def test_records_of_a_views_stream_that_nobody_can_read_are_passed_over() -> None:
@@ -242,7 +242,7 @@ def test_readers_of_a_view_learn_that_time_has_passed() -> None:
 def test_an_edge_that_no_record_takes_is_rejected_and_the_rest_continues() -> None:
     with patch.object(view_stream, "Packing", lambda topic, unit, **more: Packing(topic, unit, most_bytes=3_000, **more)):
         world = world_of(NEAR, [edge(0, 1, "u", "v" * 4_000), edge(1, 2, "x", "y")])
-    assert [[each["src"] for each in edges] for _, edges in written(world)] == [["x"]]
+    assert [[each["src"] for each in edges] for _, edges in read_view(world)] == [["x"]]
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.dead_letters(VIEW), 0): 0})
     (letter,) = (dead_letters.decode(record) for record in reader.poll(0, 10))

@@ -41,7 +41,7 @@ def looks_like(text: str) -> Any:
     return float(text) if PLAIN_FLOAT.fullmatch(text) else text
 
 
-def typed(text: str, kind: str) -> Any:
+def convert(text: str, kind: str) -> Any:
     """Return the value, or raise ValueError if it is not of the type."""
     if text == "":
         return None
@@ -61,7 +61,7 @@ def typed(text: str, kind: str) -> Any:
     raise ValueError(text)
 
 
-def decoded(decoder: CsvDecoder | JsonLinesDecoder, data: bytes) -> tuple[list[list[Any]], list[tuple[int, str]]]:
+def decode(decoder: CsvDecoder | JsonLinesDecoder, data: bytes) -> tuple[list[list[Any]], list[tuple[int, str]]]:
     records = [*decoder.decode(data).to_records(), *decoder.finish().to_records()]
     values = [[record["attributes"].get(name) for name in ("one", "two")] for record in records]
     return values, [(line, reason) for line, reason, _ in decoder.take_dead_letters()]
@@ -82,7 +82,7 @@ def test_a_column_holds_what_was_declared_or_texts_if_the_beginning_has_one(
 ) -> None:
     declared = {name: kind for name, kind in (("one", one), ("two", two)) if kind != "any"}
     decoder = CsvDecoder(Symbols(), read, {}, types=declared, settle=settle)
-    values, dead = decoded(decoder, csv(rows))
+    values, dead = decode(decoder, csv(rows))
 
     shown = {}
     for place, name in enumerate(("one", "two")):
@@ -98,7 +98,7 @@ def test_a_column_holds_what_was_declared_or_texts_if_the_beginning_has_one(
     bad = []
     for line, row in enumerate(rows, 2):
         try:
-            all_of_them = dict(zip(("one", "two"), map(typed, row, actual), strict=True))
+            all_of_them = dict(zip(("one", "two"), map(convert, row, actual), strict=True))
             wanted.append([all_of_them[name] if name in read else None for name in ("one", "two")])
         except ValueError:
             bad.append(line)
@@ -111,7 +111,7 @@ def test_a_column_holds_what_was_declared_or_texts_if_the_beginning_has_one(
 
 def test_the_reason_names_attribute_value_and_type() -> None:
     decoder = CsvDecoder(Symbols(), ["one", "two"], {}, types={"one": "integer"})
-    _, dead = decoded(decoder, csv([("x", "y"), ("1", "y"), ("1.5", "y")]))
+    _, dead = decode(decoder, csv([("x", "y"), ("1", "y"), ("1.5", "y")]))
     assert dead == [
         (2, 'one "x" is not of the type integer, which was declared'),
         (4, 'one "1.5" is not of the type integer, which was declared'),
@@ -130,7 +130,7 @@ def test_what_the_first_block_cuts_is_not_looked_at() -> None:
 def test_a_text_after_the_beginning_of_a_stream_stays_a_text_and_the_numbers_before_it_numbers() -> None:
     rows = [("1", "")] * 30_000
     decoder = CsvDecoder(Symbols(), ["one", "two"], {}, settle=True)
-    values, dead = decoded(decoder, csv([*rows, ("x", "")]))
+    values, dead = decode(decoder, csv([*rows, ("x", "")]))
     assert (values[0], values[-1], dead, decoder.settled()) == ([1, None], ["x", None], [], [])
 
 
@@ -151,7 +151,7 @@ def is_of(value: object, kind: str) -> bool:
 def test_a_json_value_of_another_type_rejects_its_record(values: list[object], kind: str, is_read: bool) -> None:
     lines = [json.dumps({"ts": 1, "src": "a", "dst": "b", "label": "x", "one": value}) for value in values]
     decoder = JsonLinesDecoder(Symbols(), ["two", *["one"] * is_read], {}, types={} if kind == "any" else {"one": kind})
-    found, dead = decoded(decoder, "\n".join([*lines, ""]).encode())
+    found, dead = decode(decoder, "\n".join([*lines, ""]).encode())
     assert [row[0] for row in found] == [value if is_read else None for value in values if is_of(value, kind)]
     assert [line for line, _ in dead] == [line for line, value in enumerate(values, 1) if not is_of(value, kind)]
     assert all(f"is not of the type {kind}, which was declared" in reason for _, reason in dead)

@@ -67,7 +67,7 @@ def circles(source: Path) -> set[frozenset[str]]:
     """Return the files of a crate that import each other, the file of the crate itself called `lib`."""
     files = {_module(path.relative_to(source)): path for path in source.rglob("*.rs")}
     imports = {module: set(_imports(module, path.read_text(), files)) for module, path in files.items()}
-    reached = {module: _reached(module, imports) for module in files}
+    reached = {module: _find_reachable(module, imports) for module in files}
     found = {frozenset(other for other in reached[module] if module in reached[other]) for module in files}
     return {frozenset("::".join(each) or "lib" for each in circle) for circle in found if len(circle) > 1}
 
@@ -77,7 +77,7 @@ def _module(path: Path) -> Module:
     return parts[:-1] if parts[-1] in {"mod", "lib"} else parts
 
 
-def _reached(module: Module, imports: Mapping[Module, set[Module]]) -> set[Module]:
+def _find_reachable(module: Module, imports: Mapping[Module, set[Module]]) -> set[Module]:
     reached: set[Module] = set()
     waiting = [module]
     while waiting:

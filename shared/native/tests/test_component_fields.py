@@ -31,7 +31,7 @@ RETURN x.n, y.dst AS ends, b.id AS between, count(x) AS many, count(b) AS apart,
 """
 
 
-def wanted(match: ComponentMatch, edges: Mapping[str, Edge]) -> dict[str, FieldValue]:
+def find_wanted(match: ComponentMatch, edges: Mapping[str, Edge]) -> dict[str, FieldValue]:
     def values(name: str, attribute: str) -> list[Value]:
         return [edge_attribute(edges[id], attribute) for id in match.edges[name]]
 
@@ -66,7 +66,7 @@ def test_the_fields_of_a_component_are_those_of_its_edges(report: str, seed: int
     by_id = {record["id"]: edges[place] for place, record in enumerate(batch.to_records()) if record["op"] == "insert"}
     for found in (match for part in (*matcher.push(batch), *matcher.finish()) for match in part):
         assert isinstance(found, ComponentMatch)
-        named = {**wanted(found, by_id)}
+        named = {**find_wanted(found, by_id)}
         # An id that was made is known by the place of its record alone.
         named["oldest"] = next(iter(found.edges["x"]), None)
         assert found.fields == named

@@ -51,7 +51,7 @@ def as_ipc(records: list[dict[str, Any]]) -> bytes:
     return sink.getvalue()
 
 
-def emitted(records: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+def read_records(records: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     names = ("ordinal", "ts", "op", "src", "dst", "label", "src_label", "dst_label", "id", "made")
     return [(*(record[name] for name in names), record["attributes"]) for record in records]
 
@@ -70,7 +70,7 @@ def test_events_are_the_same_in_every_format(records: list[dict[str, Any]]) -> N
     arrow = ArrowDecoder(Symbols(), ["speed"], {}).decode(as_ipc(records))
     reader = CsvDecoder(Symbols(), ["speed"], {})
     of_csv = reader.decode(as_csv(records)).followed_by([reader.finish()])
-    assert [emitted(batch.to_records()) for batch in (json_lines, arrow, of_csv)] == [expected] * 3
+    assert [read_records(batch.to_records()) for batch in (json_lines, arrow, of_csv)] == [expected] * 3
 
 
 @given(st.lists(event | edge, max_size=8))
@@ -84,7 +84,7 @@ def test_events_among_edges_are_written_and_read_back(records: list[dict[str, An
         for record in found:
             # An attribute whose name is a column's is left out of what is written.
             record["attributes"].pop("src_label")
-        return emitted(found)
+        return read_records(found)
 
     assert without_shadowed(read) == without_shadowed(mixed)
     assert mixed.edges == read.edges == sum("src" in record for record in records)
@@ -109,13 +109,13 @@ def test_a_record_that_is_not_an_event_is_rejected(record: dict[str, Any], reaso
 
 def test_a_row_without_a_type_is_rejected() -> None:
     decoder = CsvDecoder(Symbols(), [], {})
-    assert emitted(decoder.decode(b"ts,type\n1,\n2,a\n").to_records())[0][:6] == (1, 2, "insert", "", "", "a")
+    assert read_records(decoder.decode(b"ts,type\n1,\n2,a\n").to_records())[0][:6] == (1, 2, "insert", "", "", "a")
     assert [letter.reason for letter in take_dead_letters(decoder)] == ["type is empty"]
 
 
 def test_a_type_may_be_called_otherwise() -> None:
     batch = CsvDecoder(Symbols(), ["type"], {"type": "kind"}).decode(b"ts,kind,type\n1,a,b\n")
-    assert emitted(batch.to_records())[0][5:] == ("a", "", "", "0", True, {"type": "b"})
+    assert read_records(batch.to_records())[0][5:] == ("a", "", "", "0", True, {"type": "b"})
 
 
 def test_a_header_that_names_ends_otherwise_is_no_header_of_events() -> None:
@@ -135,5 +135,5 @@ def test_a_type_is_discovered_as_an_attribute_of_edges_alone(where: str) -> None
 
 def test_an_event_is_deleted_by_its_id() -> None:
     batch = CsvDecoder(Symbols(), [], {}).decode(b"ts,type,id,op\n1,a,e,\n2,,e,delete\n")
-    assert [record[2] for record in emitted(batch.to_records())] == ["insert", "delete"]
+    assert [record[2] for record in read_records(batch.to_records())] == ["insert", "delete"]
     assert batch.edges == 0

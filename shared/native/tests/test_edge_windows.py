@@ -43,7 +43,7 @@ TIES = StreamShape(gaps=(0,), duplicates=False)
 SEEDS = st.integers(0, 2**32)
 
 
-def simulated(found: Found) -> tuple[object, ...]:
+def describe(found: Found) -> tuple[object, ...]:
     return found.kind, found.detected_at, sorted(set(found.edges)), found.component, found.former
 
 
@@ -51,16 +51,16 @@ def component(emitted: Component) -> tuple[object, ...]:
     return emitted.kind.value, emitted.detected_at, sorted(emitted.pairs), emitted.component or "", emitted.former
 
 
-def expected(oracle: SubgraphOracle | SimulationOracle, edge: Edge) -> list[tuple[object, ...]]:
-    """Return what an oracle reports for a record, sorted, so that it compares with `emitted`."""
+def list_expected(oracle: SubgraphOracle | SimulationOracle, edge: Edge) -> list[tuple[object, ...]]:
+    """Return what an oracle reports for a record, sorted, so that it compares with `list_emitted`."""
     if isinstance(oracle, SubgraphOracle):
         return [repr(found) for found in sorted(oracle.push(edge))]  # type: ignore[misc]
     return sorted(component(each) for each in oracle.push(edge))
 
 
-def emitted(feed: Feed, edge: Edge, *, mapping: bool) -> list[tuple[object, ...]]:
+def list_emitted(feed: Feed, edge: Edge, *, mapping: bool) -> list[tuple[object, ...]]:
     found = feed.push(edge)
-    return [repr(each) for each in found] if mapping else sorted(map(simulated, found))  # type: ignore[misc]
+    return [repr(each) for each in found] if mapping else sorted(map(describe, found))  # type: ignore[misc]
 
 
 def oracle_of(pattern: SubgraphPattern) -> SubgraphOracle | SimulationOracle:
@@ -70,11 +70,11 @@ def oracle_of(pattern: SubgraphPattern) -> SubgraphOracle | SimulationOracle:
 def check(pattern: SubgraphPattern, edges: Sequence[Edge]) -> int:
     """Compare every engine with the oracle after each record; return the number of reports."""
     oracle = oracle_of(pattern)
-    stories = [expected(oracle, edge) for edge in edges]
+    stories = [list_expected(oracle, edge) for edge in edges]
     for planned in every_plan(pattern):
         feed = Feed(planned)
         for edge, story in zip(edges, stories, strict=True):
-            assert emitted(feed, edge, mapping=pattern.morphism.is_mapping) == story, planned.physical
+            assert list_emitted(feed, edge, mapping=pattern.morphism.is_mapping) == story, planned.physical
         assert feed.finish() == [], "no edge comes any more, so none leaves"
     return sum(map(len, stories))
 
@@ -191,8 +191,8 @@ def test_changing_the_engine_of_dual_simulation_changes_nothing(report: Report) 
         for edge in random_stream(rng, StreamShape()):
             if rng.random() < 0.3:
                 assert feed.matcher.replan(0, rng.choice(every_plan(pattern)))
-            story = expected(oracle, edge)
-            assert emitted(feed, edge, mapping=False) == story, seed
+            story = list_expected(oracle, edge)
+            assert list_emitted(feed, edge, mapping=False) == story, seed
             found += len(story)
     assert found > 50, "the cases must have matches"
 

@@ -27,10 +27,10 @@ from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.families.events.builders import aggregate
 from graphtide_query.planner import plan
 from graphtide_testing.components import by_text
-from graphtide_testing.components import expected as expected_component
-from graphtide_testing.components import reported as reported_component
+from graphtide_testing.components import make_expected as expected_component
+from graphtide_testing.components import read_report as reported_component
 from graphtide_testing.feeding import Feed
-from graphtide_testing.graph_results import as_one_path, check_path, expected, reported
+from graphtide_testing.graph_results import as_one_path, check_path, find_expected, sort_matches
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.oracles.simulation import SimulationOracle
@@ -78,7 +78,7 @@ def check_graph_query(query: GraphQuery, engine: PathEngine, edges: tuple[Edge, 
         oracle, feed = GraphQueryOracle(query), Feed(each)
         for edge in edges:
             wanted, found = oracle.push(edge), feed.matches(edge)
-            assert reported(found) == expected(query, wanted)
+            assert sort_matches(found) == find_expected(query, wanted)
             emitted += len(found)
             if query.outputs[0].path is not None and len(known) == len(edges):
                 for match in found:

@@ -12,7 +12,7 @@ from graphtide_native.spec import Concurrency
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
-from graphtide_testing.planner_options import planner_options_of, said
+from graphtide_testing.planner_options import describe, planner_options_of
 from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns, random_pattern, random_stream
 from hypothesis import given
@@ -29,7 +29,7 @@ PLANNER_OPTIONS = [
 CONCURRENT = [Concurrency(2), Concurrency(3), Concurrency(4, "all")]
 
 
-@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=said)
+@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=describe)
 @given(pattern=patterns(), edges=edge_streams())
 def test_reports_what_the_oracle_reports_after_every_record(
     planner_options: PlannerOptions, pattern: SubgraphPattern, edges: tuple[Edge, ...]
@@ -48,7 +48,7 @@ def test_several_threads_report_what_the_oracle_reports(
     assert feed.push(*edges) == sorted(SubgraphOracle(pattern).run(edges))
 
 
-@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=said)
+@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=describe)
 def test_dense_streams_without_deletions(planner_options: PlannerOptions) -> None:
     """Many matches: few vertices, few labels, long streams."""
     shape = PatternShape(max_edges=4)
@@ -74,7 +74,9 @@ def test_long_random_run(first: int) -> None:
         oracle = SubgraphOracle(pattern)
         expected = [sorted(oracle.push(edge)) for edge in edges]
         for planner_options in PLANNER_OPTIONS:
-            assert Feed(plan(pattern, planner_options)).one_by_one(edges) == expected, f"seed {seed}, {said(planner_options)}"
+            assert Feed(plan(pattern, planner_options)).one_by_one(edges) == expected, (
+                f"seed {seed}, {describe(planner_options)}"
+            )
 
 
 @given(pattern=patterns(), edges=edge_streams())

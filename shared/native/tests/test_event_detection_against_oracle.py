@@ -109,11 +109,11 @@ class Side:
         return () if is_counted else (tuple(sorted(events)), tuple(fields))
 
 
-def named(patterns: Iterable[EventPattern]) -> dict[str, EventPattern]:
+def name_patterns(patterns: Iterable[EventPattern]) -> dict[str, EventPattern]:
     return {f"p{number}": replace(pattern, name=PatternName(f"p{number}")) for number, pattern in enumerate(patterns)}
 
 
-def parsed(text: str) -> EventPattern:
+def parse(text: str) -> EventPattern:
     (pattern,) = parse_matched(f"PATTERN p {text}")
     assert isinstance(pattern, EventPattern)
     return pattern
@@ -133,12 +133,12 @@ def assert_equal_after_every_record(side: Side, records: Iterable[Event]) -> lis
 
 @given(pattern=event_patterns(PLAIN), records=event_streams(PLAIN.stream))
 def test_sequences_and_conjunctions_with_a_not_at_any_place(pattern: EventPattern, records: tuple[Event, ...]) -> None:
-    assert_equal_after_every_record(Side(named([pattern])), records)
+    assert_equal_after_every_record(Side(name_patterns([pattern])), records)
 
 
 @given(pattern=event_patterns(ALL), records=event_streams(ALL.stream))
 def test_patterns_of_every_kind(pattern: EventPattern, records: tuple[Event, ...]) -> None:
-    assert_equal_after_every_record(Side(named([pattern])), records)
+    assert_equal_after_every_record(Side(name_patterns([pattern])), records)
 
 
 DENSE: Final = EventStreamShape(max_records=9, types=("A",), gaps=(0, 0, 1))
@@ -146,7 +146,7 @@ DENSE: Final = EventStreamShape(max_records=9, types=("A",), gaps=(0, 0, 1))
 
 @given(pattern=event_patterns(replace(SMALL, stream=DENSE)), records=event_streams(DENSE))
 def test_many_events_of_a_type_and_a_time(pattern: EventPattern, records: tuple[Event, ...]) -> None:
-    assert_equal_after_every_record(Side(named([pattern])), records)
+    assert_equal_after_every_record(Side(name_patterns([pattern])), records)
 
 
 @given(
@@ -155,7 +155,7 @@ def test_many_events_of_a_type_and_a_time(pattern: EventPattern, records: tuple[
     chance=st.randoms(use_true_random=False),
 )
 def test_time_that_goes_on_without_records(pattern: EventPattern, records: tuple[Event, ...], chance: Random) -> None:
-    side = Side(named([pattern]))
+    side = Side(name_patterns([pattern]))
     for place, record in enumerate(records):
         found, wanted = side.push(record)
         assert found == wanted
@@ -168,7 +168,7 @@ def test_time_that_goes_on_without_records(pattern: EventPattern, records: tuple
 
 @given(pattern=event_patterns(ALL), records=event_streams(ALL.stream), sizes=st.lists(st.integers(0, 5), min_size=16))
 def test_a_batch_of_any_size_reports_the_same(pattern: EventPattern, records: tuple[Event, ...], sizes: list[int]) -> None:
-    side, place = Side(named([pattern])), 0
+    side, place = Side(name_patterns([pattern])), 0
     for size in [*sizes, len(records)]:
         found, wanted = side.push(*records[place : place + size])
         assert found == wanted
@@ -200,7 +200,7 @@ def with_deletions(records: Iterable[Event], deleted: Iterable[int]) -> list[Eve
     return all_of_them
 
 
-def timed(pattern: EventPattern) -> EventPattern:
+def add_timeouts(pattern: EventPattern) -> EventPattern:
     """Return a pattern with timeouts, where it may have them."""
     try:
         return replace(pattern, emits_timeouts=True)
@@ -209,7 +209,7 @@ def timed(pattern: EventPattern) -> EventPattern:
 
 
 @given(
-    pattern=event_patterns(UNDONE).map(timed),
+    pattern=event_patterns(UNDONE).map(add_timeouts),
     records=event_streams(UNDONE.stream, min_records=6),
     deleted=st.lists(st.integers(0, 3), min_size=16, max_size=16),
     changes=st.lists(st.booleans(), min_size=16, max_size=16),
@@ -217,7 +217,7 @@ def timed(pattern: EventPattern) -> EventPattern:
 def test_what_began_a_match_that_was_retracted_has_no_timeout_whenever_the_plan_changes(
     pattern: EventPattern, records: tuple[Event, ...], deleted: list[int], changes: list[bool]
 ) -> None:
-    side = Side(named([pattern]), may_change=True)
+    side = Side(name_patterns([pattern]), may_change=True)
     for record, is_changed in zip(with_deletions(records, deleted), [*changes, *changes], strict=False):
         found, wanted = side.push(record)
         assert found == wanted
@@ -252,8 +252,8 @@ RUNS: Final = (
 def test_a_run_that_lost_an_event_while_it_waited_began_no_match(
     text: str, within: int, records: tuple[Event, ...], deleted: list[int]
 ) -> None:
-    pattern = parsed(f"{text} SKIP TILL NEXT ON s WITHIN {within}ms ON TIMEOUT")
-    assert_equal_after_every_record(Side(named([pattern])), with_deletions(records, deleted))
+    pattern = parse(f"{text} SKIP TILL NEXT ON s WITHIN {within}ms ON TIMEOUT")
+    assert_equal_after_every_record(Side(name_patterns([pattern])), with_deletions(records, deleted))
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_a_run_that_lost_an_event_while_it_waited_began_no_match(
     ],
 )
 def test_what_a_run_took_when_it_was_complete_says_whether_it_began_a_match(text: str, deleted: str, kinds: list[str]) -> None:
-    pattern = parsed(f"{text} SKIP TILL NEXT ON s WITHIN 2ms ON TIMEOUT")
-    side = Side(named([pattern]))
+    pattern = parse(f"{text} SKIP TILL NEXT ON s WITHIN 2ms ON TIMEOUT")
+    side = Side(name_patterns([pattern]))
     records = [Event(EdgeId(f"e{number}"), EventTime(number), "A", {"n": n}) for number, n in enumerate((0, 1, 5))]
     if deleted:
         records.append(Event(EdgeId(deleted), EventTime(2), "", {}, Operation.DELETE))
@@ -295,8 +295,8 @@ COUNTED: Final = (
 def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported(
     text: str, within: int, records: tuple[Event, ...], deleted: list[int]
 ) -> None:
-    pattern = parsed(f"{text} REPORT EXISTS ON s WITHIN {within}ms")
-    assert_equal_after_every_record(Side(named([pattern])), with_deletions(records, deleted))
+    pattern = parse(f"{text} REPORT EXISTS ON s WITHIN {within}ms")
+    assert_equal_after_every_record(Side(name_patterns([pattern])), with_deletions(records, deleted))
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_a_count_has_no_match_that_lost_an_event_before_it_was_reported(
 def test_a_count_has_what_was_not_deleted_within_the_lookback(within: int, deleted: str, at: int, counts: list[int]) -> None:
     root = Seq((QueryEvent("a", "A", Repeat(1)), QueryEvent("b", "A"), Not((QueryEvent("c", "A"),))))
     pattern = EventPattern(PatternName("p"), root, Duration(within, "ms"), StreamName("s"), report=Report.EXISTS)
-    side = Side(named([pattern]))
+    side = Side(name_patterns([pattern]))
     records = [Event(EdgeId(f"e{number}"), EventTime(ts), "A", {}) for number, ts in enumerate((0, 1, 1, 1, 1, 2, 3))]
     records.append(Event(EdgeId(deleted), EventTime(at), "", {}, Operation.DELETE))
     reported = assert_equal_after_every_record(side, sorted(records, key=lambda record: record.ts))
@@ -319,7 +319,7 @@ def test_what_began_a_match_that_was_retracted_has_no_timeout(report: Report, pl
     parts = (QueryEvent("a", "A"), QueryEvent("b", "B"))
     within, stream = Duration(5, "ms"), StreamName("s")
     pattern = EventPattern(PatternName("p"), Seq(parts), within, stream, report=report, emits_timeouts=True)
-    side = Side(named([pattern]), may_change=True)
+    side = Side(name_patterns([pattern]), may_change=True)
     a, b = (Event(EdgeId(kind), EventTime(ts), kind, {}) for ts, kind in enumerate("AB"))
     kinds = []
     for number, record in enumerate((a, b, replace(b, ts=EventTime(2), operation=Operation.DELETE))):
@@ -339,7 +339,7 @@ def test_what_began_a_match_that_was_retracted_has_no_timeout(report: Report, pl
 @pytest.mark.parametrize("builder", SHARING)
 @given(patterns=families(SMALL), records=event_streams(SMALL.stream))
 def test_patterns_that_share_sub_patterns(builder: str, patterns: list[EventPattern], records: tuple[Event, ...]) -> None:
-    assert_equal_after_every_record(Side(named(patterns), builder), records)
+    assert_equal_after_every_record(Side(name_patterns(patterns), builder), records)
 
 
 # Ids that are used again do not identify which of two events completed a match.
@@ -357,7 +357,7 @@ def test_a_change_of_plan_neither_loses_nor_repeats_a_match(
 ) -> None:
     # Of one reach, so that what a new pattern asks for is as far back as what is kept.
     patterns = [replace(each, within=Duration(5, "ms")) for each in patterns]
-    side = Side(named(patterns), builder, may_change=True)
+    side = Side(name_patterns(patterns), builder, may_change=True)
     since = dict.fromkeys(side.patterns, -1)
     places: dict[str, int] = {}
     for place, record in enumerate(records):

@@ -16,7 +16,7 @@ from graphtide_query.families import FAMILIES, PlannerOptions
 from graphtide_query.planner import plan
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.subgraph import SubgraphOracle
-from graphtide_testing.planner_options import planner_options_of, said
+from graphtide_testing.planner_options import describe, planner_options_of
 from graphtide_testing.strategies import PatternShape, StreamShape, edge_streams, patterns
 from hypothesis import given
 
@@ -44,7 +44,7 @@ def deletion(ts: int, of: str) -> Edge:
     return Edge(EdgeId(of), EventTime(ts), VertexId(""), VertexId(""), "", operation=Operation.DELETE)
 
 
-def emitted(text: str, planner_options: PlannerOptions, *records: Edge, misses: int = 3) -> Funnel:
+def measure_funnel(text: str, planner_options: PlannerOptions, *records: Edge, misses: int = 3) -> Funnel:
     (pattern,) = parse_subgraphs(text)
     feed = Feed(plan(pattern, planner_options), traced=misses)
     feed.push(*records)
@@ -94,7 +94,7 @@ def last_passed(funnel: Funnel, used: Plan) -> int | None:
     return sum(step.passed for (node, _, _), step in funnel.steps.items() if node in ends)
 
 
-@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=said)
+@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=describe)
 @given(pattern=patterns(PatternShape(stream=STREAM)), edges=edge_streams(STREAM))
 def test_a_traced_engine_reports_the_same_matches_and_its_funnel_adds_up(
     planner_options: PlannerOptions, pattern: SubgraphPattern, edges: tuple[Edge, ...]
@@ -107,7 +107,7 @@ def test_a_traced_engine_reports_the_same_matches_and_its_funnel_adds_up(
     assert_adds_up(funnel, report, used)
 
 
-@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=said)
+@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=describe)
 @given(pattern=patterns(PatternShape(min_edges=2, stream=UNIQUE)), edges=edge_streams(UNIQUE))
 def test_a_near_miss_expired_is_in_no_match_and_in_no_other(
     planner_options: PlannerOptions, pattern: SubgraphPattern, edges: tuple[Edge, ...]
@@ -133,7 +133,7 @@ def test_a_near_miss_expired_is_in_no_match_and_in_no_other(
             assert (ts, *at) == (data.ts, data.source, data.target)
 
 
-@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=said)
+@pytest.mark.parametrize("planner_options", PLANNER_OPTIONS, ids=describe)
 @given(pattern=patterns(PatternShape(stream=STREAM)), edges=edge_streams(STREAM))
 def test_the_counts_do_not_depend_on_the_batches(
     planner_options: PlannerOptions, pattern: SubgraphPattern, edges: tuple[Edge, ...]
@@ -197,9 +197,9 @@ RECORDS = (
 )
 
 
-@pytest.mark.parametrize("planner_options", ENGINES, ids=said)
+@pytest.mark.parametrize("planner_options", ENGINES, ids=describe)
 def test_why_a_record_could_not_be_a_query_edge(planner_options: PlannerOptions) -> None:
-    funnel = emitted(PATH, planner_options, *RECORDS)
+    funnel = measure_funnel(PATH, planner_options, *RECORDS)
     assert funnel.edges == {
         "x": Step(9, {Reason.LABEL: 7}, 2),
         "y": Step(9, {Reason.LABEL: 5, Reason.ENDS: 1, Reason.PREDICATE: 1}, 2),
@@ -208,7 +208,7 @@ def test_why_a_record_could_not_be_a_query_edge(planner_options: PlannerOptions)
 
 
 def test_what_each_step_of_timing_refused() -> None:
-    funnel = emitted(PATH, PlannerOptions("timing"), *RECORDS)
+    funnel = measure_funnel(PATH, PlannerOptions("timing"), *RECORDS)
     assert whole(funnel, "L1.1") == Step(2, {}, 2)
     assert whole(funnel, "L1.2") == Step(2, {Reason.DISTINCT: 1}, 1)
     assert whole(funnel, "L1.3") == Step(3, {Reason.PREDICATE: 1, Reason.DISTINCT: 1}, 1)
@@ -241,18 +241,18 @@ def test_what_each_step_of_the_searches_refused() -> None:
 
 
 def test_filtering_says_what_it_does_not_keep_and_does_not_search() -> None:
-    funnel = emitted(PATH, PlannerOptions("filtering"), edge(1, "b", "l", "c", n=1), edge(2, "c", "m", "d", n=1))
+    funnel = measure_funnel(PATH, PlannerOptions("filtering"), edge(1, "b", "l", "c", n=1), edge(2, "c", "m", "d", n=1))
     assert whole(funnel, "y.kept") == Step(1, {Reason.PARTNER: 1}, 0)
     assert funnel.steps["z.1", Part.ARRIVAL, "z"] == Step(1, {Reason.PARTNER: 1}, 0)
 
 
-@pytest.mark.parametrize("planner_options", ENGINES, ids=said)
+@pytest.mark.parametrize("planner_options", ENGINES, ids=describe)
 def test_the_order_the_window_and_deletions_refuse(planner_options: PlannerOptions) -> None:
     text = "PATTERN p MATCH (a)-[x:k]->(b)-[y:l]->(c) ORDER x < y ON s WINDOW 10"
-    tie = emitted(
+    tie = measure_funnel(
         text, planner_options, edge(1, "a", "k", "b"), Edge(EdgeId("t"), EventTime(1), VertexId("b"), VertexId("c"), "l")
     )
-    gone = emitted(text, planner_options, edge(1, "a", "k", "b"), deletion(2, "e1"), edge(3, "b", "l", "c"))
+    gone = measure_funnel(text, planner_options, edge(1, "a", "k", "b"), deletion(2, "e1"), edge(3, "b", "l", "c"))
     reasons = [{reason for step in funnel.steps.values() for reason in step.refused} for funnel in (tie, gone)]
     assert reasons == [{Reason.ORDER}, {Reason.DELETED}]
     for store in gone.stores.values():
@@ -263,9 +263,9 @@ NEAR = (edge(20, "a", "k", "b", n=5), edge(22, "b", "l", "c", n=1), edge(24, "c"
 """A match but for the predicate over x and z."""
 
 
-@pytest.mark.parametrize("planner_options", STORING, ids=said)
+@pytest.mark.parametrize("planner_options", STORING, ids=describe)
 def test_the_stored_partial_match_that_came_furthest_is_named_with_what_it_waited_for(planner_options: PlannerOptions) -> None:
-    funnel = emitted(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
+    funnel = measure_funnel(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
     (miss,) = funnel.misses
     assert dict(miss.edges) == {"x": ("e20", 20), "y": ("e22", 22)}
     assert dict(miss.vertices) == {"a": "a", "b": "b", "c": "c"}
@@ -273,9 +273,9 @@ def test_the_stored_partial_match_that_came_furthest_is_named_with_what_it_waite
     assert miss.refused == {Reason.PREDICATE: 1}
 
 
-@pytest.mark.parametrize("planner_options", SEARCHING, ids=said)
+@pytest.mark.parametrize("planner_options", SEARCHING, ids=describe)
 def test_the_search_that_came_furthest_is_named_with_what_it_did_not_find(planner_options: PlannerOptions) -> None:
-    funnel = emitted(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
+    funnel = measure_funnel(PATH, planner_options, edge(1, "o", "k", "p"), *NEAR, edge(50, "q", "k", "r"), misses=1)
     (miss,) = funnel.misses
     assert dict(miss.edges) == {"y": ("e22", 22), "z": ("e24", 24)}
     assert dict(miss.vertices) == {"b": "b", "c": "c", "d": "d"}
@@ -283,14 +283,14 @@ def test_the_search_that_came_furthest_is_named_with_what_it_did_not_find(planne
     assert miss.refused == {Reason.PREDICATE: 1}
 
 
-@pytest.mark.parametrize("planner_options", ENGINES, ids=said)
+@pytest.mark.parametrize("planner_options", ENGINES, ids=describe)
 def test_a_near_miss_is_named_though_the_store_let_its_edges_go_long_ago(planner_options: PlannerOptions) -> None:
     noise = [edge(ts, "n", "other", "n") for ts in range(40, 10_000)]
-    (late,) = emitted(PATH, planner_options, *NEAR, *noise, misses=1).misses
-    (soon,) = emitted(PATH, planner_options, *NEAR, noise[0], misses=1).misses
+    (late,) = measure_funnel(PATH, planner_options, *NEAR, *noise, misses=1).misses
+    (soon,) = measure_funnel(PATH, planner_options, *NEAR, noise[0], misses=1).misses
     assert late == soon
 
 
 def test_a_partial_match_with_a_deleted_edge_is_no_near_miss() -> None:
-    funnel = emitted(PATH, PlannerOptions("timing"), edge(1, "a", "k", "b"), deletion(2, "e1"), edge(50, "q", "k", "r"))
+    funnel = measure_funnel(PATH, PlannerOptions("timing"), edge(1, "a", "k", "b"), deletion(2, "e1"), edge(50, "q", "k", "r"))
     assert funnel.misses == ()

@@ -19,9 +19,9 @@ from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, r
 from graphtide_query.families.algebra.rules import RULES, name_of
 from graphtide_query.families.algebra.search import orders
 from graphtide_query.families.algebra.translation import canonical
-from graphtide_testing.algebra_text import written
+from graphtide_testing.algebra_text import write_text
 from graphtide_testing.feeding import Feed
-from graphtide_testing.graph_results import check_path, expected, reported
+from graphtide_testing.graph_results import check_path, find_expected, sort_matches
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, edge_streams, random_stream
@@ -58,12 +58,12 @@ PLANS_OF_Q4 = {
 }
 
 
-def asked(text: str, window: str = "WINDOW(10)") -> GraphQuery:
+def ask(text: str, window: str = "WINDOW(10)") -> GraphQuery:
     (query,) = parse(f"QUERY q {text} ON s {window}")
     return query  # type: ignore[return-value]  # the text is of a graph query
 
 
-def reached(query: GraphQuery, most: int) -> dict[Plan, tuple[str, ...]]:
+def list_plans(query: GraphQuery, most: int) -> dict[Plan, tuple[str, ...]]:
     """Return the plans that rules lead to, up to so many, and how; the nearest first, the canonical before all."""
     logical = canonical(query)
     fixed = fixed_parts(query, logical)
@@ -80,7 +80,7 @@ def reached(query: GraphQuery, most: int) -> dict[Plan, tuple[str, ...]]:
     return found
 
 
-def walked(query: GraphQuery, rng: random.Random, steps: int) -> Iterator[tuple[tuple[str, ...], Plan]]:
+def walk(query: GraphQuery, rng: random.Random, steps: int) -> Iterator[tuple[tuple[str, ...], Plan]]:
     """Yield plans on a random way over rules."""
     logical = canonical(query)
     fixed = fixed_parts(query, logical)
@@ -102,10 +102,10 @@ def compare(query: GraphQuery, plans: Iterable[tuple[tuple[str, ...], Plan]], ed
     known, count = {str(edge.id): edge for edge in edges}, 0
     for edge in edges:
         emitted = oracle.push(edge)
-        right = expected(query, emitted)
+        right = find_expected(query, emitted)
         for way, plan, feed in feeds:
             found = feed.matches(edge)
-            assert reported(found) == right, (way, [written(each) for each in plan])
+            assert sort_matches(found) == right, (way, [write_text(each) for each in plan])
             for each in found if paths else ():
                 if isinstance(each, IntervalMatch) and each.path and each.kind is not MatchKind.RETRACT:
                     check_path(query, each, oracle, known)
@@ -124,7 +124,7 @@ def test_random_ways_over_rules_keep_the_reports() -> None:
             labels=("a", "b", "c"), vertices=4, max_records=30, deletions=not plain, duplicates=not plain, nameless=not plain
         )
         edges = random_stream(rng, shape)
-        plans = dict(plan_and_way[::-1] for plan_and_way in walked(query, rng, 6))
+        plans = dict(plan_and_way[::-1] for plan_and_way in walk(query, rng, 6))
         used |= {name for way in plans.values() for name in way}
         emitted += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=plain)
     assert emitted > 750, "the cases must have results"
@@ -137,14 +137,14 @@ def test_each_step_from_random_canonical_plans_keeps_the_reports() -> None:
         rng = random.Random(seed)
         query = random_graph_query(rng, GraphQueryShape(kinds=KINDS))
         edges = random_stream(rng, StreamShape(labels=("a", "b", "c"), vertices=3, max_records=24))
-        plans = reached(query, 12)
+        plans = list_plans(query, 12)
         emitted += compare(query, [(way, plan) for plan, way in plans.items()], edges, paths=False)
     assert emitted > 100, "the cases must have results"
 
 
 def test_the_path_of_a_predicate_that_is_a_join_and_only_renamed() -> None:
     """Its ends were once looked up among the variables of that join, of which one may be called the same."""
-    query = asked("h(z, x) <- a(x, y), a+(x, z). Answer(x, y) <- h(x, y) as P.", "WINDOW(6)")
+    query = ask("h(z, x) <- a(x, y), a+(x, z). Answer(x, y) <- h(x, y) as P.", "WINDOW(6)")
     query = replace(query, outputs=(replace(query.outputs[0], path="P"),))
     edges = random_stream(
         random.Random(1), StreamShape(labels=("a",), vertices=4, deletions=False, duplicates=False, nameless=False)
@@ -165,9 +165,9 @@ def test_searched_plans_and_any_order_of_joins_keep_the_reports() -> None:
         shuffled = {each: rng.choice(tree) for each in patterns if (tree := orders(each))}
         feeds = [Feed(chosen), Feed(GraphPlan(query, compile_plan(query, logical, steps=shuffled)))]
         for edge in edges:
-            right = expected(query, oracle.push(edge))
+            right = find_expected(query, oracle.push(edge))
             for feed in feeds:
-                assert reported(feed.matches(edge)) == right, (seed, chosen.physical.rules, shuffled)
+                assert sort_matches(feed.matches(edge)) == right, (seed, chosen.physical.rules, shuffled)
             emitted += len(right)
     assert emitted > 100, "the cases must have results"
 
@@ -175,22 +175,22 @@ def test_searched_plans_and_any_order_of_joins_keep_the_reports() -> None:
 @pytest.mark.parametrize("name", TABLE_1)
 @given(edges=edge_streams(STREAM))
 def test_the_searched_plans_of_table_1(name: str, edges: tuple[Edge, ...]) -> None:
-    query = asked(TABLE_1[name], "WINDOW(7) SLIDE(5)")
+    query = ask(TABLE_1[name], "WINDOW(7) SLIDE(5)")
     plan = plan_graph_query(query, PlannerOptions())
     oracle, feed = GraphQueryOracle(query), Feed(plan)
     for edge in edges:
-        assert reported(feed.matches(edge)) == expected(query, oracle.push(edge))
+        assert sort_matches(feed.matches(edge)) == find_expected(query, oracle.push(edge))
 
 
 @pytest.mark.parametrize("text", [Q2, Q3, Q4], ids=["Q2", "Q3", "Q4"])
 @given(edges=edge_streams(STREAM))
 def test_every_plan_of_the_paths_of_table_1(text: str, edges: tuple[Edge, ...]) -> None:
-    query = asked(text, "WINDOW(6) SLIDE(3)")
-    compare(query, [(way, plan) for plan, way in reached(query, 40).items()], edges, paths=False)
+    query = ask(text, "WINDOW(6) SLIDE(3)")
+    compare(query, [(way, plan) for plan, way in list_plans(query, 40).items()], edges, paths=False)
 
 
 def test_the_plans_of_section_7_4_are_reached() -> None:
-    found = {written(plan[0]): way for plan, way in reached(asked(Q4), 1_000).items()}
+    found = {write_text(plan[0]): way for plan, way in list_plans(ask(Q4), 1_000).items()}
     assert PLANS_OF_Q4.items() == {name: text for name, text in PLANS_OF_Q4.items() if text in found}.items()
     assert found[PLANS_OF_Q4["P1"]] == ("inline concatenation",)
     assert found[PLANS_OF_Q4["P2"]][-1] in {"cache concatenation", "inline concatenation"}
@@ -198,7 +198,7 @@ def test_the_plans_of_section_7_4_are_reached() -> None:
 
 @pytest.mark.parametrize(("text", "path"), [(Q2, "PATH[:a :b*](a, b)"), (Q3, "PATH[:a :b* :c*](a, b, c)")], ids=["Q2", "Q3"])
 def test_one_path_is_reached(text: str, path: str) -> None:
-    found = reached(asked(text), 3_000)
-    one = next(plan for plan in found if written(plan[0]) == path)
+    found = list_plans(ask(text), 3_000)
+    one = next(plan for plan in found if write_text(plan[0]) == path)
     assert isinstance(one[0], Path)
     assert "fold alternation" in found[one]

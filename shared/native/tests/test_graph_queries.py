@@ -16,7 +16,7 @@ from graphtide_query import parse
 from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.feeding import Feed
-from graphtide_testing.graph_results import as_one_path, check_path, expected, reported
+from graphtide_testing.graph_results import as_one_path, check_path, find_expected, sort_matches
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies import StreamShape, edge_streams, random_stream
@@ -40,7 +40,7 @@ TABLE_1 = {
 }
 
 
-def asked(name: str, window: str) -> GraphQuery:
+def ask(name: str, window: str) -> GraphQuery:
     """Return a query of Table 1 over a window."""
     (query,) = parse(f"QUERY {name} {TABLE_1[name]} ON s {window}")
     return query  # type: ignore[return-value]  # the text is of a graph query
@@ -52,7 +52,7 @@ def check(plan: GraphPlan, edges: tuple[Edge, ...]) -> int:
     known = {str(edge.id): edge for edge in edges if edge.source}
     for edge in edges:
         emitted, found = oracle.push(edge), feed.matches(edge)
-        assert reported(found) == expected(plan.query, emitted)
+        assert sort_matches(found) == find_expected(plan.query, emitted)
         if plan.query.outputs[0].path is not None and len(known) == len(edges):
             for each in found:
                 if isinstance(each, IntervalMatch) and each.kind is not MatchKind.RETRACT:
@@ -82,7 +82,7 @@ def test_any_query_is_answered_as_the_oracle_does(engine: PathEngine, query: Gra
     edges=edge_streams(STREAM), window=st.sampled_from(("WINDOW(1)", "WINDOW(7)", "WINDOW(6) SLIDE(3)", "WINDOW(7) SLIDE(5)"))
 )
 def test_the_queries_of_table_1(name: str, engine: PathEngine, edges: tuple[Edge, ...], window: str) -> None:
-    for plan in plans(asked(name, window), engine):
+    for plan in plans(ask(name, window), engine):
         check(plan, edges)
 
 
@@ -94,7 +94,7 @@ def test_reports_follow_from_the_records_of_one_lookback(
     engine: PathEngine, query: GraphQuery, edges: tuple[Edge, ...], place: int
 ) -> None:
     """A matcher that begins with the records of the longest window reports the same as one that took all."""
-    known = unrepeated(edges)
+    known = drop_repeated(edges)
     place = min(place, len(known))
     since = int(known[place - 1].ts) - query.lookback(TimeUnit.MILLISECOND) if known else 0
     past = [edge for edge in known[:place] if edge.ts > since]
@@ -103,10 +103,10 @@ def test_reports_follow_from_the_records_of_one_lookback(
         whole.matches(*known[:place])
         late.matches(*past)
         for edge in known[place:]:
-            assert reported(late.matches(edge)) == reported(whole.matches(edge))
+            assert sort_matches(late.matches(edge)) == sort_matches(whole.matches(edge))
 
 
-def unrepeated(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
+def drop_repeated(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
     """Return the records without those whose id is another's, which were left out before anybody could begin in between."""
     ids: set[str] = set()
     kept: list[Edge] = []

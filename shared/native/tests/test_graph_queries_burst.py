@@ -40,7 +40,7 @@ QUERIES: Final = {
 """Each with about `SIDE` times `SIDE` results that one edge completes."""
 
 
-def planned(name: str, engine: PathEngine) -> GraphPlan:
+def plan(name: str, engine: PathEngine) -> GraphPlan:
     emitted = " RETURN p" if name == "path reported" else ""
     (query,) = parse(f"QUERY q {QUERIES[name]} ON s WINDOW(100000){emitted}")
     assert isinstance(query, GraphQuery)
@@ -80,14 +80,14 @@ class Pass:
 def test_bytes_of_state_are_bounded_within_a_record(name: str, engine: PathEngine) -> None:
     """What a record adds counts as it comes: there is no room for all of its results, and the state stays near the bound."""
     before, last, other = fan(name)
-    free = Pass(planned(name, engine))
+    free = Pass(plan(name, engine))
     free.results(before)
     held = free.matcher.patterns()[0].state_bytes
     everything = free.results([last])
     assert everything >= SIDE * SIDE
     grown = free.matcher.patterns()[0].state_bytes - held
     bound = held + grown // 8
-    bounded = Pass(planned(name, engine), Limits(state_bytes=bound, policy="shed"))
+    bounded = Pass(plan(name, engine), Limits(state_bytes=bound, policy="shed"))
     assert not any(
         each.completeness is Completeness.SHED for part in bounded.matcher.push(bounded.batch(before)) for each in part
     )
@@ -99,7 +99,7 @@ def test_bytes_of_state_are_bounded_within_a_record(name: str, engine: PathEngin
     # Tables grow in steps of their size.
     assert report.state_bytes <= 2 * bound
     assert bounded.results([other]) <= 1
-    failing = Pass(planned(name, engine), Limits(state_bytes=bound))
+    failing = Pass(plan(name, engine), Limits(state_bytes=bound))
     with pytest.raises(LimitExceededError, match="bytes of state"):
         failing.results([*before, last, other])
 
@@ -109,10 +109,10 @@ def test_bytes_of_state_are_bounded_within_a_record(name: str, engine: PathEngin
 def test_results_within_the_limits_are_reported_whole(name: str, engine: PathEngine) -> None:
     """What is noted while a record is taken counts, but no list of its results is made."""
     before, last, _ = fan(name)
-    free = Pass(planned(name, engine))
+    free = Pass(plan(name, engine))
     everything = free.results([*before, last])
     bound = 3 * free.matcher.patterns()[0].state_bytes
-    bounded = Pass(planned(name, engine), Limits(state_bytes=bound))
+    bounded = Pass(plan(name, engine), Limits(state_bytes=bound))
     assert bounded.results([*before, last]) == everything
     assert bounded.matcher.patterns()[0].limited == 0
 
@@ -122,11 +122,11 @@ def test_results_within_the_limits_are_reported_whole(name: str, engine: PathEng
 def test_a_record_is_ended_within_its_work(name: str, engine: PathEngine) -> None:
     """Each slice is as short as possible, so work ends at the next pause: what follows is a small share of the whole."""
     before, last, _ = fan(name)
-    whole = Pass(planned(name, engine))
+    whole = Pass(plan(name, engine))
     whole.results(before)
     found = whole.results([last])
     for after in (0, 3, 10):
-        own = Pass(planned(name, engine), slice_seconds=0.0)
+        own = Pass(plan(name, engine), slice_seconds=0.0)
         own.results(before)
         looks = iter(range(10**9))
         last_batch, emitted = own.batch([last]), list[MatchBatch]()

@@ -22,7 +22,7 @@ from graphtide_query import parse
 from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, rewritings
 from graphtide_query.families.algebra.translation import canonical
-from graphtide_testing.graph_results import check_path, expected, reported
+from graphtide_testing.graph_results import check_path, find_expected, sort_matches
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.seeds import seeds
@@ -97,7 +97,7 @@ def check(queries: Sequence[GraphQuery], edges: Sequence[Edge], rng: random.Rand
         found = own.push(edge)
         for query, oracle in zip(queries, oracles, strict=True):
             its = [each for each in found if each.query == query.name]
-            assert reported(its) == expected(query, oracle.push(edge))
+            assert sort_matches(its) == find_expected(query, oracle.push(edge))
             if query.outputs[0].path is not None and len(known) == len(edges):
                 for each in its:
                     if isinstance(each, IntervalMatch) and each.kind is not MatchKind.RETRACT:
@@ -155,12 +155,12 @@ def test_queries_come_and_go_between_changes_of_plans() -> None:
                 query, wanted = (first, second, late)[number], oracle.push(edge)
                 if number in numbers:
                     its = [each for each in found if each.query == query.name]
-                    assert reported(its) == expected(query, wanted)
+                    assert sort_matches(its) == find_expected(query, wanted)
                     emitted += len(its)
     assert emitted > 500
 
 
-def planned(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
+def plan(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
     return GraphPlan(query, compile_plan(query, canonical(query), engine))
@@ -178,31 +178,31 @@ NEAR = "QUERY near Answer(x, y) <- a+(x, y). ON s WINDOW(1000)"
 def test_a_plan_that_would_hold_more_than_it_may_is_refused_and_the_old_one_goes_on() -> None:
     """What the new operators hold counts: those of the old plan have room, those of delta trees would not."""
     limits = Limits(partial_matches=150)
-    own, alone = Pass([planned(NEAR)], limits=limits), Pass([planned(NEAR)])
+    own, alone = Pass([plan(NEAR)], limits=limits), Pass([plan(NEAR)])
     edges = line(20)
     for each in edges[:-1]:
-        assert reported(own.push(each)) == reported(alone.push(each))
+        assert sort_matches(own.push(each)) == sort_matches(alone.push(each))
     before = own.matcher.patterns()[0]
-    assert own.replan({0: planned(NEAR, PathEngine.DELTA_TREE)}, 18) == set()
+    assert own.replan({0: plan(NEAR, PathEngine.DELTA_TREE)}, 18) == set()
     after = own.matcher.patterns()[0]
     assert (before.partial_matches, before.limited) == (after.partial_matches, after.limited) == (before.partial_matches, 0)
     assert own.matcher.plan(0).engine == "s-path"
-    assert reported(own.push(edges[-1])) == reported(alone.push(edges[-1]))
+    assert sort_matches(own.push(edges[-1])) == sort_matches(alone.push(edges[-1]))
 
 
 def test_a_query_whose_results_may_be_missing_keeps_its_plan() -> None:
-    own = Pass([planned(NEAR)], limits=Limits(partial_matches=10, policy="shed"))
+    own = Pass([plan(NEAR)], limits=Limits(partial_matches=10, policy="shed"))
     for each in line(20):
         own.push(each)
     assert own.matcher.patterns()[0].limited > 0
-    assert own.replan({0: planned(NEAR, PathEngine.DELTA_TREE)}, 19) == set()
+    assert own.replan({0: plan(NEAR, PathEngine.DELTA_TREE)}, 19) == set()
 
 
 def test_counts_continue_and_a_deletion_after_the_change_retracts_earlier_reports() -> None:
-    own = Pass([planned(NEAR)])
+    own = Pass([plan(NEAR)])
     edges = line(3)
     emitted = [each for edge in edges for each in own.push(edge)]
-    assert own.replan({0: planned(NEAR, PathEngine.DELTA_TREE)}, 2) == {0}
+    assert own.replan({0: plan(NEAR, PathEngine.DELTA_TREE)}, 2) == {0}
     gone = own.push(Edge(EdgeId("e1"), EventTime(5), VertexId(""), VertexId(""), "", operation=Operation.DELETE))
     assert len(emitted) == 6
     assert [each.kind for each in gone] == [MatchKind.RETRACT] * 4
@@ -211,7 +211,7 @@ def test_counts_continue_and_a_deletion_after_the_change_retracts_earlier_report
 
 
 def test_a_query_keeps_its_plan_where_its_records_were_not_kept() -> None:
-    own, other = Pass([planned(NEAR)]), planned(NEAR, PathEngine.DELTA_TREE)
+    own, other = Pass([plan(NEAR)]), plan(NEAR, PathEngine.DELTA_TREE)
     assert own.matcher.exchange({0: other}) == set()
     assert own.matcher.plan(0).engine == "s-path"
     assert own.matcher.exchange({0: other}, past=[]) == {0}
@@ -219,7 +219,7 @@ def test_a_query_keeps_its_plan_where_its_records_were_not_kept() -> None:
 
 
 def test_there_is_no_query_of_a_number() -> None:
-    own = Pass([planned(NEAR)])
+    own = Pass([plan(NEAR)])
     own.matcher.remove(0)
     with pytest.raises(ValueError, match="no graph query of its number"):
-        own.replan({0: planned(NEAR)}, 0)
+        own.replan({0: plan(NEAR)}, 0)

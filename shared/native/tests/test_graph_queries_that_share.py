@@ -23,7 +23,7 @@ from graphtide_query import parse
 from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.feeding import Feed
-from graphtide_testing.graph_results import check_path, expected, reported
+from graphtide_testing.graph_results import check_path, find_expected, sort_matches
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.records import to_json_lines
 from graphtide_testing.seeds import seeds
@@ -40,7 +40,7 @@ KINDS = (WindowKind.EXTERNAL, WindowKind.EXTERNAL, WindowKind.INTERNAL, WindowKi
 SHAPE = GraphQueryShape(kinds=KINDS, unlabelled=False, conditions=False)
 
 
-def planned(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
+def plan(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
     """Return the canonical plan of a query, in which what is called by a name is an operator."""
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
@@ -50,7 +50,7 @@ def planned(text: str, engine: PathEngine = PathEngine.S_PATH) -> GraphPlan:
 def beside(*rules: str, engine: PathEngine = PathEngine.S_PATH) -> list[GraphPlan]:
     """Return queries that read the closure of `a`, each by rules of its own."""
     near = "near(x, y) <- a+(x, y)."
-    return [planned(f"QUERY q{number} {near} {own} ON s WINDOW(1000)", engine) for number, own in enumerate(rules)]
+    return [plan(f"QUERY q{number} {near} {own} ON s WINDOW(1000)", engine) for number, own in enumerate(rules)]
 
 
 def circle(size: int, label: str = "a", since: int = 0) -> list[Edge]:
@@ -112,7 +112,7 @@ class Pass:
             assert {each.query for each in found} <= self.oracles.keys()
             for name, oracle in self.oracles.items():
                 query, own = self.queries[name], of(name, found)
-                assert reported(own) == expected(query, oracle.push(edge))
+                assert sort_matches(own) == find_expected(query, oracle.push(edge))
                 self.emitted += len(own)
                 if query.outputs[0].path is not None and not self._deletions:
                     self._check_paths(query, own, oracle, known)
@@ -182,7 +182,7 @@ def test_what_is_equal_is_done_and_kept_once(engine: PathEngine) -> None:
 
 def test_queries_that_share_scans_alone_or_have_other_limits_are_not_bound_together() -> None:
     texts = ("Answer(x, y) <- a(x, z), b(z, y).", "Answer(x, y) <- a(x, z), c(z, y).")
-    apart = [planned(f"QUERY q{number} {text} ON s WINDOW(1000)") for number, text in enumerate(texts)]
+    apart = [plan(f"QUERY q{number} {text} ON s WINDOW(1000)") for number, text in enumerate(texts)]
     feed = Feed(*apart, limits=Limits(partial_matches=20, policy="pause"))
     feed.matches(*circle(30, "b"))
     assert [each.paused for each in feed.matcher.patterns()] == [True, False]
@@ -265,7 +265,7 @@ def test_a_query_that_goes_takes_along_what_no_other_needs(engine: PathEngine) -
     steps = []
     for feed, members in ((alone, 1), (left, 2)):
         before = feed.matcher.patterns()[0].work * members
-        emitted = reported(feed.matches(*more))
+        emitted = sort_matches(feed.matches(*more))
         steps.append((feed.matcher.patterns()[0].work * members - before, emitted))
     assert steps[0][1] == steps[1][1]
     assert abs(steps[0][0] - steps[1][0]) <= 2, "a share is rounded up"

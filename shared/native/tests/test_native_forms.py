@@ -50,17 +50,17 @@ class Beside:
         return self.native.pattern
 
 
-def decoded(*edges: Edge) -> EdgeBatch:
+def decode(*edges: Edge) -> EdgeBatch:
     return JsonLinesDecoder(Symbols(), [], {}).decode(to_json_lines(edges))
 
 
-def planned(kind: str) -> NativePlan:
+def make_plan(kind: str) -> NativePlan:
     return plan_all(parse(TEXTS[kind]), PlannerOptions())[0].native
 
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_its_matches_are_those_of_the_native_form(kind: str) -> None:
-    own = planned(kind)
+    own = make_plan(kind)
     found = Feed(Beside(own)).matches(*STREAM)
     assert found
     assert found == Feed(own).matches(*STREAM)
@@ -68,19 +68,19 @@ def test_its_matches_are_those_of_the_native_form(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_it_is_kept_when_it_joins_and_when_plans_are_exchanged(kind: str) -> None:
-    fed, plan = Feed(planned(kind), adaptive=True), Beside(planned(kind))
+    fed, plan = Feed(make_plan(kind), adaptive=True), Beside(make_plan(kind))
     number = fed.matcher.add(plan, Limits(), unreported=[], reported=[])
     assert fed.matcher.plan(number) is plan
     fed.push(*STREAM[:2])
-    other = Beside(planned(kind), "other")
-    assert fed.matcher.exchange({number: other}, [decoded(*STREAM[:2])]) == {number}
+    other = Beside(make_plan(kind), "other")
+    assert fed.matcher.exchange({number: other}, [decode(*STREAM[:2])]) == {number}
     assert fed.matcher.plan(number) is other
     assert {match.query for match in fed.matches(*STREAM[2:])} == {"p"}
 
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_records_name_its_pattern(kind: str) -> None:
-    plan = Beside(planned(kind))
+    plan = Beside(make_plan(kind))
     matcher = Matcher([plan], symbols := Symbols())
     batch = JsonLinesDecoder(symbols, [], {}).decode(to_json_lines(STREAM))
     records = [record for matches in matcher.push(batch) for record in matches.records()]
@@ -90,4 +90,4 @@ def test_records_name_its_pattern(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_what_a_matcher_would_refuse_is_asked_of_the_native_form(kind: str) -> None:
-    assert flaw(Beside(planned(kind)), TimeUnit.MILLISECOND, Limits()) is None
+    assert flaw(Beside(make_plan(kind)), TimeUnit.MILLISECOND, Limits()) is None

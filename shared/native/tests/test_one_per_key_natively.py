@@ -17,7 +17,7 @@ from graphtide_native.spec import Limits, columns
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import FAMILIES, PlannerOptions
 from graphtide_query.planner import plan, plan_all
-from graphtide_testing.members import Members, chained
+from graphtide_testing.members import Members, make_chain
 
 if TYPE_CHECKING:
     from graphtide_core.match import Match
@@ -44,7 +44,7 @@ class Stream:
         return [match for matches in self.matcher.push(batch) for match in matches]
 
 
-def colocated(count: int, minute: int = 0) -> list[dict[str, Any]]:
+def make_edges(count: int, minute: int = 0) -> list[dict[str, Any]]:
     """Return edges of so many sources, two of each, one after the other."""
     return [
         {"ts": 60_000 * minute + place, "src": f"a{place // 2}", "dst": f"b{place}", "label": "k"} for place in range(2 * count)
@@ -55,7 +55,7 @@ def colocated(count: int, minute: int = 0) -> list[dict[str, Any]]:
 def test_as_many_keys_as_the_limit_allows_are_distinguished_in_each_interval(text: str) -> None:
     stream = Stream(text, "fail")
     for minute in range(3):
-        assert len(stream.push(*colocated(KEYS, minute))) == KEYS
+        assert len(stream.push(*make_edges(KEYS, minute))) == KEYS
     (report,) = stream.matcher.patterns()
     assert (report.suppressed, report.limit) == (3 * KEYS, "")
 
@@ -63,38 +63,38 @@ def test_as_many_keys_as_the_limit_allows_are_distinguished_in_each_interval(tex
 @EACH
 def test_under_shed_the_matches_of_more_keys_are_emitted_and_marked(text: str) -> None:
     stream = Stream(text, "shed")
-    assert {each.completeness for each in stream.push(*colocated(KEYS))} == {Completeness.EXACT}
-    found = stream.push(*colocated(KEYS + 10))
+    assert {each.completeness for each in stream.push(*make_edges(KEYS))} == {Completeness.EXACT}
+    found = stream.push(*make_edges(KEYS + 10))
     assert len(found) == 2 * 10
     assert {each.completeness for each in found} == {Completeness.SHED}
     assert stream.matcher.patterns()[0].limit == "2000 keys of ONE PER in an interval"
-    assert len(stream.push(*colocated(KEYS, 1))) == KEYS, "in the next interval there is room again"
+    assert len(stream.push(*make_edges(KEYS, 1))) == KEYS, "in the next interval there is room again"
 
 
 @EACH
 def test_more_keys_than_the_limit_allows_end_the_run(text: str) -> None:
     with pytest.raises(LimitExceededError, match="2000 keys of ONE PER in an interval"):
-        Stream(text, "fail").push(*colocated(KEYS + 1))
+        Stream(text, "fail").push(*make_edges(KEYS + 1))
 
 
 @EACH
 def test_a_pattern_that_is_paused_at_its_keys_emits_nothing_after(text: str) -> None:
     stream = Stream(text, "pause")
-    assert len(stream.push(*colocated(KEYS + 1))) == KEYS + 2
+    assert len(stream.push(*make_edges(KEYS + 1))) == KEYS + 2
     (report,) = stream.matcher.patterns()
     assert (report.paused, report.limit) == (True, "2000 keys of ONE PER in an interval")
-    assert stream.push(*colocated(3, 1)) == []
+    assert stream.push(*make_edges(3, 1)) == []
 
 
 @EACH
 @pytest.mark.parametrize("deletions", [False, True])
 def test_keys_are_bytes_of_state_until_their_interval_is_over(text: str, *, deletions: bool) -> None:
     stream = Stream(text, "fail", 100_000, deletions=deletions)
-    stream.push(*colocated(1))
+    stream.push(*make_edges(1))
     before = stream.matcher.patterns()[0].state_bytes
-    stream.push(*colocated(5_000))
+    stream.push(*make_edges(5_000))
     assert stream.matcher.patterns()[0].state_bytes - before > 17 * 5_000
-    stream.push({"ts": 120_000, "src": "a", "dst": "b", "label": "other"}, *colocated(1, 3))
+    stream.push({"ts": 120_000, "src": "a", "dst": "b", "label": "other"}, *make_edges(1, 3))
     assert stream.matcher.patterns()[0].state_bytes < before + 5_000
 
 
@@ -142,7 +142,7 @@ def test_edges_that_nobody_wanted_when_they_came_are_different_edges(engine: str
 @EACH
 def test_keys_of_a_pattern_that_goes_are_no_state(text: str) -> None:
     (pattern,) = parse(text)
-    members = Members(chained(KEYS), plan(pattern, "auto"), deletions=False)
+    members = Members(make_chain(KEYS), plan(pattern, "auto"), deletions=False)
     members.push(KEYS)
     assert members.matcher.totals().state_bytes > 17 * KEYS
     members.matcher.remove(0)

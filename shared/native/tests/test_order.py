@@ -21,7 +21,7 @@ def batches(rows: list[str], step: int, *, keep_raw: bool = True) -> Iterator[Ed
         yield decoder.decode("".join(row + "\n" for row in rows[start : start + step]).encode())
 
 
-def sequenced(times: list[int], lateness: int, max_pending: int) -> tuple[list[int], list[int]]:
+def sequence_times(times: list[int], lateness: int, max_pending: int) -> tuple[list[int], list[int]]:
     """Return the ordinals in the order of their release, and those that are late."""
     waiting: list[tuple[int, int]] = []
     released: list[int] = []
@@ -54,7 +54,7 @@ def test_random_disorder_with_ties_comes_out_in_order(times: list[int], lateness
     last = sequencer.finish()
     released += last.to_records() if last else []
 
-    expected, late = sequenced(times, lateness, max_pending)
+    expected, late = sequence_times(times, lateness, max_pending)
     assert [(r["ordinal"], r["attributes"]["n"]) for r in released] == [(place, place) for place in expected]
     assert [r["ts"] for r in released] == sorted(r["ts"] for r in released)
     assert [letter.line - 2 for letter in take_dead_letters(sequencer)] == late

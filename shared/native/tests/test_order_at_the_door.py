@@ -98,7 +98,7 @@ def test_a_record_before_a_time_that_has_passed_is_refused() -> None:
         assert own.matcher.totals().unordered == 1
 
 
-def shifted(match: dict[str, object], by: int) -> dict[str, object]:
+def shift(match: dict[str, object], by: int) -> dict[str, object]:
     """Return a match whose times are others by so much."""
     times = {name: value + by for name, value in match.items() if name.endswith(("_at", "_ts")) and isinstance(value, int)}
     valid = match.get("valid")
@@ -118,7 +118,7 @@ def test_a_stream_at_an_end_of_all_times_gives_what_it_gives_elsewhere(seed: int
     edges = [record(rng, ts) | {"id": f"i{place}"} for place, ts in enumerate(times)]
     for text in PATTERNS:
         here, there = Pass(text), Pass(text)
-        expected = [shifted(match, by) for each in edges for match in here.push([each])]
+        expected = [shift(match, by) for each in edges for match in here.push([each])]
         found = [match for each in edges for match in there.push([each | {"ts": int(str(each["ts"])) + by}])]
         assert [without_id(match) for match in found] == [without_id(match) for match in expected], text
 
@@ -136,7 +136,7 @@ def test_a_stream_that_ends_with_the_greatest_time_gives_what_it_gives_elsewhere
     for text in (*(text.replace("SLIDE(3ms)", "SLIDE(5ms)") for text in PATTERNS), EMITTED):
         here, there = Pass(text), Pass(text)
         by = GREATEST - last
-        expected = seen_to_the_last([shifted(match, by) for each in edges for match in here.push([each])])
+        expected = seen_to_the_last([shift(match, by) for each in edges for match in here.push([each])])
         found = [match for each in edges for match in there.push([each | {"ts": int(str(each["ts"])) + by}])]
         # Any one of the paths with equal ends is reported, and records whose changes are not seen are not counted.
         any_of = {"nth": 0, "path": None}

@@ -20,7 +20,7 @@ from graphtide_query import parse
 from graphtide_query.families.algebra.physical import compile_plan
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_testing.feeding import Feed
-from graphtide_testing.graph_results import expected, reported
+from graphtide_testing.graph_results import find_expected, sort_matches
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 
 ENGINES = tuple(PathEngine)
@@ -46,7 +46,7 @@ def stream(*rows: tuple[int, str, str, str]) -> list[Edge]:
     ]
 
 
-def asked(text: str) -> GraphQuery:
+def ask(text: str) -> GraphQuery:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
     return query
@@ -54,12 +54,12 @@ def asked(text: str) -> GraphQuery:
 
 def answers(text: str, edges: list[Edge], engine: PathEngine) -> list[IntervalMatch]:
     """Return the reports of a query, checked against the oracle after each record."""
-    query = asked(text)
+    query = ask(text)
     oracle, feed = GraphQueryOracle(query), Feed(GraphPlan(query, compile_plan(query, canonical(query), engine)))
     found: list[IntervalMatch] = []
     for edge in edges:
         emitted = feed.matches(edge)
-        assert reported(emitted) == expected(query, oracle.push(edge))
+        assert sort_matches(emitted) == find_expected(query, oracle.push(edge))
         found += (each for each in emitted if isinstance(each, IntervalMatch))
     return found
 

@@ -15,7 +15,7 @@ from graphtide_core.time import EventTime
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
-from graphtide_testing.components import by_text, expected, reported
+from graphtide_testing.components import by_text, make_expected, read_report
 from graphtide_testing.feeding import Feed
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.seeds import seeds
@@ -35,10 +35,10 @@ def check(pattern: SubgraphPattern, edges: tuple[Edge, ...], engine: str) -> int
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, engine))
     count = 0
     for edge in edges:
-        emitted = [expected(each) for each in oracle.push(edge)]
-        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(emitted), engine
+        emitted = [make_expected(each) for each in oracle.push(edge)]
+        assert by_text([read_report(each) for each in feed.push(edge)]) == by_text(emitted), engine
         count += len(emitted)
-    assert by_text([reported(each) for each in feed.finish()]) == by_text([expected(each) for each in oracle.finish()])
+    assert by_text([read_report(each) for each in feed.finish()]) == by_text([make_expected(each) for each in oracle.finish()])
     return count
 
 
@@ -81,7 +81,7 @@ def test_an_edge_of_the_query_from_a_vertex_to_itself_has_two_ends_in_the_data(e
 def test_changing_the_engine_between_any_two_records_changes_nothing(
     pattern: SubgraphPattern, edges: tuple[Edge, ...], seed: int
 ) -> None:
-    replanned(pattern, edges, random.Random(seed))
+    compare_replanned(pattern, edges, random.Random(seed))
 
 
 @pytest.mark.parametrize("report", OF_SIMULATION)
@@ -90,19 +90,19 @@ def test_many_changes_of_the_engine(report: Report) -> None:
     for seed in seeds(50):
         rng = random.Random(seed)
         pattern = random_pattern(rng, PatternShape(max_edges=3, report=report))
-        emitted += replanned(pattern, random_stream(rng, StreamShape()), rng)
+        emitted += compare_replanned(pattern, random_stream(rng, StreamShape()), rng)
     assert emitted > 50, "the cases must have matches"
 
 
-def replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Random) -> int:
+def compare_replanned(pattern: SubgraphPattern, edges: tuple[Edge, ...], rng: random.Random) -> int:
     """Compare after each record, between changes of the plan; return the number of reports."""
     oracle, feed = SimulationOracle(pattern), Feed(plan(pattern, rng.choice(ENGINES)), adaptive=True)
     count = 0
     for edge in edges:
         if rng.random() < 0.3:
             assert feed.matcher.replan(0, plan(pattern, rng.choice(ENGINES)))
-        emitted = [expected(each) for each in oracle.push(edge)]
-        assert by_text([reported(each) for each in feed.push(edge)]) == by_text(emitted)
+        emitted = [make_expected(each) for each in oracle.push(edge)]
+        assert by_text([read_report(each) for each in feed.push(edge)]) == by_text(emitted)
         count += len(emitted)
     return count
 
@@ -116,15 +116,15 @@ def test_changes_by_time_are_reported_once_it_has_passed_and_are_the_same(report
         oracle, live = SimulationOracle(pattern), Feed(plan(pattern, rng.choice(ENGINES)), adaptive=True)
         emitted: list[Emitted] = []
         for edge, following in zip(edges, [*edges[1:], edges[-1]], strict=True):
-            emitted += map(reported, live.push(edge))
+            emitted += map(read_report, live.push(edge))
             passed = [] if rng.random() < 0.3 else live.pass_time(rng.randint(edge.ts, following.ts))
             early += len(passed)
-            emitted += map(reported, passed)
+            emitted += map(read_report, passed)
             if rng.random() < 0.2:
                 assert live.matcher.replan(0, plan(pattern, rng.choice(ENGINES)))
-        emitted += map(reported, live.finish())
+        emitted += map(read_report, live.finish())
         known = [found for edge in edges for found in oracle.push(edge)] + oracle.finish()
-        assert by_text(emitted) == by_text([expected(each) for each in known])
+        assert by_text(emitted) == by_text([make_expected(each) for each in known])
     assert (early > 0) == (report is Report.CHANGES)
 
 

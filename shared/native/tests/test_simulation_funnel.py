@@ -55,7 +55,7 @@ RECORDS = (
 )
 
 
-def emitted(engine: str, *records: Edge, report: str = "", limits: Limits | None = None) -> Funnel:
+def measure_funnel(engine: str, *records: Edge, report: str = "", limits: Limits | None = None) -> Funnel:
     (pattern,) = parse_subgraphs(CALLS.format(report=report))
     feed = Feed(plan(pattern, engine), traced=3, limits=limits)
     feed.push(*records)
@@ -124,7 +124,7 @@ def test_the_funnels_of_many_random_streams_add_up(report: Report) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_each_query_edge_took_and_what_became_of_it(engine: str) -> None:
-    funnel = emitted(engine, *RECORDS)
+    funnel = measure_funnel(engine, *RECORDS)
     assert funnel.edges["pays"] == Step(7, {Reason.LABEL: 4, Reason.PREDICATE: 1}, 2)
     assert funnel.steps["calls_1.kept", Part.WHOLE, None] == Step(4, {}, 4)
     assert funnel.steps["pays.kept", Part.WHOLE, None] == Step(2, {}, 2)
@@ -132,7 +132,7 @@ def test_what_each_query_edge_took_and_what_became_of_it(engine: str) -> None:
 
 
 def test_coloring_verifies_where_the_ends_of_an_edge_have_all() -> None:
-    funnel = emitted("ddst-coloring", *RECORDS)
+    funnel = measure_funnel("ddst-coloring", *RECORDS)
     # The deletion asks for the component of its edge, too.
     assert funnel.steps["filter", Part.WHOLE, None] == Step(7, {Reason.ENDS: 5, Reason.ORDER: 1}, 1)
     assert funnel.steps["verify", Part.WHOLE, None] == Step(1, {}, 1)
@@ -141,28 +141,28 @@ def test_coloring_verifies_where_the_ends_of_an_edge_have_all() -> None:
 
 
 def test_signature_verifies_where_the_window_has_all_factors_too() -> None:
-    funnel = emitted("ddst-signature", *RECORDS)
+    funnel = measure_funnel("ddst-signature", *RECORDS)
     assert funnel.steps["filter", Part.WHOLE, None] == Step(7, {Reason.ENDS: 5, Reason.ORDER: 1}, 1)
     assert funnel.steps["verify", Part.WHOLE, None] == Step(1, {}, 1)
 
 
 def test_baseline_verifies_every_edge() -> None:
-    funnel = emitted("ddst-baseline", *RECORDS)
+    funnel = measure_funnel("ddst-baseline", *RECORDS)
     assert ("filter", Part.WHOLE, None) not in funnel.steps
     assert funnel.steps["verify", Part.WHOLE, None] == Step(7, {Reason.UNMATCHED: 6}, 1)
 
 
 def test_what_is_consumed_has_left() -> None:
-    funnel = emitted("ddst-coloring", *RECORDS, report="REPORT INSTANCES")
+    funnel = measure_funnel("ddst-coloring", *RECORDS, report="REPORT INSTANCES")
     assert funnel.stores["held"] == Store(created=6, alive=1, expired=3, deleted=1, given_up=0, consumed=1)
 
 
 def test_remaining_components_are_found_under_report_changes() -> None:
-    funnel = emitted("ddst-coloring", *RECORDS, report="REPORT CHANGES")
+    funnel = measure_funnel("ddst-coloring", *RECORDS, report="REPORT CHANGES")
     assert funnel.steps["verify", Part.REMAINDER, None].looked_at == 1, "with its oldest edge all of it leaves"
 
 
 def test_an_edge_beyond_a_limit_is_looked_at_and_refused() -> None:
-    funnel = emitted("ddst-coloring", *RECORDS[:3], limits=Limits(partial_matches=2, policy="pause"))
+    funnel = measure_funnel("ddst-coloring", *RECORDS[:3], limits=Limits(partial_matches=2, policy="pause"))
     assert funnel.steps["calls_1.kept", Part.WHOLE, None] == Step(2, {Reason.LIMIT: 1}, 1)
     assert funnel.stores["held"] == Store(created=2, alive=0, expired=0, deleted=0, given_up=2)

@@ -15,7 +15,7 @@ from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_query.reads import match_lookback
-from graphtide_testing.components import by_text, expected, reported
+from graphtide_testing.components import by_text, make_expected, read_report
 from graphtide_testing.found import keys
 from graphtide_testing.oracles.simulation import SimulationOracle
 from graphtide_testing.records import to_json_lines
@@ -132,10 +132,10 @@ class Life:
 
     def _take(self, batch: EdgeBatch) -> list[Emitted]:
         found = (match for matches in self._matcher.push(batch) for match in matches if match.query == self._pattern.name)
-        return by_text([reported(each) for each in keys(found)])
+        return by_text([read_report(each) for each in keys(found)])
 
 
-def lived(pattern: SubgraphPattern, edges: Sequence[Edge], rng: random.Random) -> int:
+def compare_lives(pattern: SubgraphPattern, edges: Sequence[Edge], rng: random.Random) -> int:
     """Compare after each record, through several lives; return the number of reports."""
     start, count = rng.randint(0, len(edges)), 0
     oracle, life = SimulationOracle(pattern), Life(pattern, rng, edges)
@@ -150,7 +150,7 @@ def lived(pattern: SubgraphPattern, edges: Sequence[Edge], rng: random.Random) -
         if rng.random() < 0.2:
             next_life, consumption = Life(pattern, rng, edges), life.consumption
             life = rng.choice([next_life.begun, next_life.joined])(start, place, consumption)
-        emitted = [expected(each) for each in oracle.push(edges[place])]
+        emitted = [make_expected(each) for each in oracle.push(edges[place])]
         assert life.push(place) == by_text(emitted)
         count += len(emitted)
     return count
@@ -159,7 +159,7 @@ def lived(pattern: SubgraphPattern, edges: Sequence[Edge], rng: random.Random) -
 @given(seed=st.integers(0, 2**32), report=st.sampled_from(OF_SIMULATION))
 def test_one_life_or_many(seed: int, report: Report) -> None:
     rng = random.Random(seed)
-    lived(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
+    compare_lives(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
 
 
 @pytest.mark.parametrize("report", OF_SIMULATION)
@@ -167,7 +167,7 @@ def test_many_lives(report: Report) -> None:
     emitted = 0
     for seed in seeds(50):
         rng = random.Random(seed)
-        emitted += lived(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
+        emitted += compare_lives(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
     assert emitted > 30, "the cases must have matches"
 
 
@@ -177,4 +177,4 @@ def test_many_lives(report: Report) -> None:
 def test_very_many_lives(first: int, report: Report) -> None:
     for seed in range(first, first + 1_000):
         rng = random.Random(seed)
-        lived(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)
+        compare_lives(random_pattern(rng, PatternShape(max_edges=3, report=report)), random_stream(rng, STREAM), rng)

@@ -78,7 +78,7 @@ def pattern(edges: str, *, order: str = "", window: int = 10, morphism: Morphism
     )
 
 
-def emitted(query: SubgraphPattern, leaves: Leaves, strategy: SjTreeStrategy, *records: str) -> list[str]:
+def list_emitted(query: SubgraphPattern, leaves: Leaves, strategy: SjTreeStrategy, *records: str) -> list[str]:
     """Return what is reported, as `+a=1 b=2 @3` for a match and `-…` for a retraction; sorted for each record."""
     engine = Engine(Plan(query, SjTreePlan(leaves, strategy)))
     lines = []
@@ -98,15 +98,15 @@ EDGES: Leaves = ((0,), (1,))
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("leaves", [EDGES, ((1,), (0,)), ((0, 1),), ((1, 0),)])
 def test_every_strategy_and_decomposition_joins_in_both_orders_of_arrival(strategy: SjTreeStrategy, leaves: Leaves) -> None:
-    forth = emitted(PATH, leaves, strategy, "1: u-r->v @1", "2: v-c->w @2")
-    back = emitted(PATH, leaves, strategy, "2: v-c->w @1", "1: u-r->v @2")
+    forth = list_emitted(PATH, leaves, strategy, "1: u-r->v @1", "2: v-c->w @2")
+    back = list_emitted(PATH, leaves, strategy, "2: v-c->w @1", "1: u-r->v @2")
     assert forth == back == ["+a=1 b=2 @2"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_edges_that_arrived_before_what_enables_them_are_found_once_each(strategy: SjTreeStrategy) -> None:
     records = ["2: v-c->w @1", "3: v-c->x @1", "4: v-c->x @2", "1: u-r->v @3", "5: v-c->w @4", "6: t-r->v @5"]
-    assert emitted(PATH, EDGES, strategy, *records) == [
+    assert list_emitted(PATH, EDGES, strategy, *records) == [
         "+a=1 b=2 @3",
         "+a=1 b=3 @3",
         "+a=1 b=4 @3",
@@ -121,7 +121,7 @@ def test_edges_that_arrived_before_what_enables_them_are_found_once_each(strateg
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_search_whose_enabling_match_expired_is_enabled_again(strategy: SjTreeStrategy) -> None:
     records = ["1: u-r->v @1", "2: v-c->w @11", "3: u-r->v @20", "4: v-c->w @21", "5: v-c->w @30", "6: t-r->v @41"]
-    assert emitted(PATH, EDGES, strategy, *records) == ["+a=3 b=2 @20", "+a=3 b=4 @21"]
+    assert list_emitted(PATH, EDGES, strategy, *records) == ["+a=3 b=2 @20", "+a=3 b=4 @21"]
 
 
 @pytest.mark.parametrize("strategy", LAZY)
@@ -142,9 +142,9 @@ def test_without_lazy_search_every_primitive_is_stored(strategy: SjTreeStrategy)
 def test_an_edge_that_fits_two_leaves_is_not_joined_with_itself(strategy: SjTreeStrategy) -> None:
     free = pattern("a: x->y, b: y->z", morphism=Morphism.EDGE_ISOMORPHISM)
     for leaves in (EDGES, ((1,), (0,)), ((0, 1),)):
-        assert emitted(free, leaves, strategy, "1: u-l->u @1") == []
-        assert emitted(free, leaves, strategy, "1: u-l->u @1", "2: u-l->u @1") == ["+a=1 b=2 @1", "+a=2 b=1 @1"]
-        assert emitted(free, leaves, strategy, "1: u-l->v @1", "2: v-l->w @2", "3: w-l->u @3") == [
+        assert list_emitted(free, leaves, strategy, "1: u-l->u @1") == []
+        assert list_emitted(free, leaves, strategy, "1: u-l->u @1", "2: u-l->u @1") == ["+a=1 b=2 @1", "+a=2 b=1 @1"]
+        assert list_emitted(free, leaves, strategy, "1: u-l->v @1", "2: v-l->w @2", "3: w-l->u @3") == [
             "+a=1 b=2 @2",
             "+a=2 b=3 @3",
             "+a=3 b=1 @3",
@@ -155,7 +155,7 @@ def test_an_edge_that_fits_two_leaves_is_not_joined_with_itself(strategy: SjTree
 def test_parallel_query_edges_take_different_data_edges(strategy: SjTreeStrategy) -> None:
     twice = pattern("a: x->y, b: x->y")
     for leaves in (EDGES, ((0, 1),)):
-        assert emitted(twice, leaves, strategy, "1: u-l->v @1", "2: u-l->v @1") == ["+a=1 b=2 @1", "+a=2 b=1 @1"]
+        assert list_emitted(twice, leaves, strategy, "1: u-l->v @1", "2: u-l->v @1") == ["+a=1 b=2 @1", "+a=2 b=1 @1"]
 
 
 CHAIN = pattern("a: x-r->y, b: y-c->z, c: z-c->w")
@@ -167,7 +167,7 @@ def test_a_path_is_found_though_its_last_edge_arrives_away_from_the_cut(strategy
     ends = {"a": "u-r->v", "b": "v-c->w", "c": "w-c->t"}
     records = [f"{name}: {ends[name]} @{ts}" for ts, name in enumerate(arrivals)]
     for leaves in (((0,), (1, 2)), ((0,), (2, 1)), ((0, 1), (2,)), ((2, 1), (0,))):
-        assert emitted(CHAIN, leaves, strategy, *records) == ["+a=a b=b c=c @2"]
+        assert list_emitted(CHAIN, leaves, strategy, *records) == ["+a=a b=b c=c @2"]
 
 
 RING = pattern("a: w->x, b: x->y, c: y->z, d: z->w")
@@ -179,12 +179,12 @@ def test_a_ring_of_two_paths_is_cut_at_two_vertices(strategy: SjTreeStrategy) ->
     for arrivals in permutations(ring):
         records = [f"{name}: {ring[name]} @{ts}" for ts, name in enumerate(arrivals)]
         for leaves in (((0, 1), (2, 3)), ((1, 0), (3, 2)), ((0,), (1, 2), (3,))):
-            assert len(emitted(RING, leaves, strategy, *records, "5: r-l->t @5", "6: t-l->p @6")) == 8
+            assert len(list_emitted(RING, leaves, strategy, *records, "5: r-l->t @5", "6: t-l->p @6")) == 8
 
 
 def test_a_place_of_the_cut_is_enabled_anew_after_its_partial_matches_expired() -> None:
     records = ["1: p-l->q @1", "2: q-l->r @2", "3: r-l->s @20", "4: s-l->p @21", "5: p-l->q @22", "6: q-l->r @23"]
-    assert len(emitted(RING, ((0, 1), (2, 3)), SjTreeStrategy.PATH_LAZY, *records)) == 4
+    assert len(list_emitted(RING, ((0, 1), (2, 3)), SjTreeStrategy.PATH_LAZY, *records)) == 4
 
 
 @pytest.mark.parametrize(
@@ -203,16 +203,16 @@ def test_leaves_that_make_no_tree_are_refused(leaves: Leaves, reason: str) -> No
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_deleted_edges_take_part_in_nothing_new(strategy: SjTreeStrategy) -> None:
-    assert emitted(PATH, EDGES, strategy, "2: v-c->w @1", "2: delete @2", "1: u-r->v @3") == []
-    assert emitted(PATH, EDGES, strategy, "1: u-r->v @1", "1: delete @2", "2: v-c->w @3") == []
-    assert emitted(CHAIN, ((0, 1), (2,)), strategy, "a: u-r->v @1", "b: v-c->w @2", "b: delete @3", "c: w-c->t @4") == []
-    assert emitted(PATH, EDGES, strategy, "1: u-r->v @1", "2: v-c->w @2", "1: delete @3") == ["+a=1 b=2 @2", "-a=1 b=2 @3"]
+    assert list_emitted(PATH, EDGES, strategy, "2: v-c->w @1", "2: delete @2", "1: u-r->v @3") == []
+    assert list_emitted(PATH, EDGES, strategy, "1: u-r->v @1", "1: delete @2", "2: v-c->w @3") == []
+    assert list_emitted(CHAIN, ((0, 1), (2,)), strategy, "a: u-r->v @1", "b: v-c->w @2", "b: delete @3", "c: w-c->t @4") == []
+    assert list_emitted(PATH, EDGES, strategy, "1: u-r->v @1", "2: v-c->w @2", "1: delete @3") == ["+a=1 b=2 @2", "-a=1 b=2 @3"]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_one_edge_is_reported_at_once_and_not_stored(strategy: SjTreeStrategy) -> None:
     alone = pattern("a: x-r->y")
-    assert emitted(alone, ((0,),), strategy, "1: u-r->v @1", "2: u-r->u @1", "3: u-r->v @1") == ["+a=1 @1", "+a=3 @1"]
+    assert list_emitted(alone, ((0,),), strategy, "1: u-r->v @1", "2: u-r->u @1", "3: u-r->v @1") == ["+a=1 @1", "+a=3 @1"]
     assert Engine(Plan(alone, SjTreePlan(((0,),), strategy))).tables() == {}
 
 
@@ -220,7 +220,7 @@ def test_one_edge_is_reported_at_once_and_not_stored(strategy: SjTreeStrategy) -
 def test_equal_times_break_an_order_and_the_window_is_open_at_its_old_end(strategy: SjTreeStrategy) -> None:
     ordered = pattern("a: x-r->y, b: y-c->z", order="a<b")
     records = ["1: u-r->v @1", "2: v-c->w @1", "3: v-c->w @2", "4: v-c->w @10", "5: v-c->w @11"]
-    assert emitted(ordered, EDGES, strategy, *records) == ["+a=1 b=3 @2", "+a=1 b=4 @10"]
+    assert list_emitted(ordered, EDGES, strategy, *records) == ["+a=1 b=3 @2", "+a=1 b=4 @10"]
 
 
 def test_the_order_spares_the_tables_that_nothing_later_reads() -> None:
@@ -259,7 +259,7 @@ def test_what_expired_leaves_no_state_behind(strategy: SjTreeStrategy) -> None:
 def test_what_outlives_its_window_in_a_slot_takes_no_part(strategy: SjTreeStrategy) -> None:
     long = replace(PATH, window=Duration(100_000))
     records = ["1: u-r->v @0", "2: v-c->w @99999", "3: v-c->w @100000", "4: t-r->v @199999", "5: t-r->v @200000"]
-    assert emitted(long, EDGES, strategy, *records) == ["+a=1 b=2 @99999", "+a=4 b=3 @199999"]
+    assert list_emitted(long, EDGES, strategy, *records) == ["+a=1 b=2 @99999", "+a=4 b=3 @199999"]
 
 
 def star(limits: Limits, strategy: SjTreeStrategy) -> Engine:

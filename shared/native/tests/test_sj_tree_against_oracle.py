@@ -59,7 +59,7 @@ def assert_equal_to_the_oracle(query: SubgraphPattern, records: Sequence[Edge], 
 
 
 @st.composite
-def decomposed(draw: DrawFn, shape: PatternShape) -> tuple[SubgraphPattern, Leaves]:
+def decompose(draw: DrawFn, shape: PatternShape) -> tuple[SubgraphPattern, Leaves]:
     """A pattern with any leaves in any join order that the engine takes."""
     query = draw(patterns(shape))
 
@@ -89,7 +89,7 @@ def test_planned_trees(query: SubgraphPattern, records: tuple[Edge, ...]) -> Non
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(case=decomposed(replace(SHAPE, min_edges=2, keys=False)), records=edge_streams(STREAM))
+@given(case=decompose(replace(SHAPE, min_edges=2, keys=False)), records=edge_streams(STREAM))
 def test_any_tree(case: tuple[SubgraphPattern, Leaves], records: tuple[Edge, ...]) -> None:
     query, leaves = case
     strategies = (SjTreeStrategy.PATH, SjTreeStrategy.PATH_LAZY)
@@ -97,7 +97,7 @@ def test_any_tree(case: tuple[SubgraphPattern, Leaves], records: tuple[Edge, ...
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(case=decomposed(replace(SHAPE, min_edges=2, keys=False)), records=edge_streams(STREAM))
+@given(case=decompose(replace(SHAPE, min_edges=2, keys=False)), records=edge_streams(STREAM))
 def test_windows_too_long_for_exact_slots(case: tuple[SubgraphPattern, Leaves], records: tuple[Edge, ...]) -> None:
     query, leaves = case
     query = replace(query, window=Duration(query.duration.amount * 997))

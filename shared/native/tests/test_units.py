@@ -15,7 +15,7 @@ from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES
 from graphtide_query.planner import plan
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
-from graphtide_testing.members import Alone, Members, chained
+from graphtide_testing.members import Alone, Members, make_chain
 from graphtide_testing.planner_options import some_plan
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,7 +87,7 @@ def test_what_a_pattern_consumed_or_emitted_is_its_own(pattern: SubgraphPattern)
 
 @pytest.mark.parametrize("engine", FAMILIES["isomorphism"].names)
 def test_many_hold_what_one_holds(engine: str) -> None:
-    edges = chained(12)
+    edges = make_chain(12)
     one, many = Members(edges, chain(0, engine)), Members(edges, *(chain(number, engine) for number in range(50)))
     found = one.push(10), many.push(10)
     assert [len(each) for each in found] == [9, 450]
@@ -102,7 +102,7 @@ def test_many_hold_what_one_holds(engine: str) -> None:
 
 
 def test_one_that_joins_counts_from_then_on() -> None:
-    members = Members(chained(9), chain(0))
+    members = Members(make_chain(9), chain(0))
     members.push(4)
     members.add(chain(1), 4)
     members.push(2)
@@ -114,7 +114,7 @@ def test_one_that_joins_counts_from_then_on() -> None:
 
 @pytest.mark.parametrize("leaves", [0, 1, 2])
 def test_one_that_goes_leaves_the_others(leaves: int) -> None:
-    members = Members(chained(12), *(chain(number) for number in range(3)))
+    members = Members(make_chain(12), *(chain(number) for number in range(3)))
     members.push(5)
     members.matcher.remove(leaves)
     assert len(members.push(2)) == 4
@@ -126,7 +126,7 @@ def test_one_that_goes_leaves_the_others(leaves: int) -> None:
 
 
 def test_others_follow_the_first_to_another_plan() -> None:
-    members = Members(chained(12), *(chain(number) for number in range(3)))
+    members = Members(make_chain(12), *(chain(number) for number in range(3)))
     members.push(5)
     for number in range(3):
         assert members.matcher.replan(number, chain(number, "sj-tree"))
@@ -140,7 +140,7 @@ def test_others_follow_the_first_to_another_plan() -> None:
 
 def test_other_limits_need_another_unit_and_so_does_a_unit_that_has_shed_state() -> None:
     shed = Limits(partial_matches=3, policy="shed")
-    members = Members(chained(12), chain(0), limits=shed)
+    members = Members(make_chain(12), chain(0), limits=shed)
     members.push(2)
     members.add(chain(1), 2)
     members.push(6)
@@ -155,7 +155,7 @@ def test_other_limits_need_another_unit_and_so_does_a_unit_that_has_shed_state()
 
 
 def test_what_came_incomplete_says_so_beside_one_that_is_whole() -> None:
-    members = Members(chained(9), chain(0), chain(1))
+    members = Members(make_chain(9), chain(0), chain(1))
     members.matcher.mark_shed(1)
     assert members.matcher.shed() == [1]
     members.push(3)

@@ -21,7 +21,7 @@ from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan
 from graphtide_testing.found import key
-from graphtide_testing.members import Members, chained
+from graphtide_testing.members import Members, make_chain
 from graphtide_testing.oracles.subgraph import SubgraphOracle
 from graphtide_testing.planner_options import planner_options_of
 from graphtide_testing.records import to_json_lines
@@ -60,7 +60,7 @@ STAR: Final = "PATTERN star MATCH " + ", ".join(f"(h)-[e{i}:x]->(v{i})" for i in
 CHAIN: Final = "PATTERN chain MATCH (a)-[f:x]->(b)-[g:y]->(c) ON s WINDOW 10m"
 
 
-def parsed(text: str) -> SubgraphPattern:
+def parse_text(text: str) -> SubgraphPattern:
     (pattern,) = parse_subgraphs(text)
     return pattern
 
@@ -98,7 +98,7 @@ class Pass:
 
 @pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_a_search_without_end_is_ended_at_once(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
-    work = Pass([plan(parsed(STAR), planner_options)], concurrency=concurrency)
+    work = Pass([plan(parse_text(STAR), planner_options)], concurrency=concurrency)
     started = time.monotonic()
     with pytest.raises(CutShortError) as ended:
         list(work.matcher.push(work.batch(hub(3_000)), is_cancelled=lambda: time.monotonic() - started > 0.2))
@@ -110,7 +110,7 @@ def test_a_search_without_end_is_ended_at_once(planner_options: PlannerOptions, 
 @pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_a_matcher_goes_on_after_it_was_stopped(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     """Work that still ends after `push` has returned takes nothing from the records after."""
-    star, chain = plan(parsed(STAR), planner_options), plan(parsed(CHAIN), planner_options)
+    star, chain = plan(parse_text(STAR), planner_options), plan(parse_text(CHAIN), planner_options)
     work = Pass([star, chain], concurrency=concurrency)
     started = time.monotonic()
     with pytest.raises(CutShortError):
@@ -156,7 +156,7 @@ def test_slices_change_nothing(planner_options: PlannerOptions, concurrency: Con
 def test_a_pattern_at_its_limit_sheds_and_the_others_stay_exact(
     planner_options: PlannerOptions, concurrency: Concurrency
 ) -> None:
-    star, chain = plan(parsed(STAR.replace(NEVER, "")), planner_options), plan(parsed(CHAIN), planner_options)
+    star, chain = plan(parse_text(STAR.replace(NEVER, "")), planner_options), plan(parse_text(CHAIN), planner_options)
     limits = [Limits(work=20, policy="shed", partial_matches=20_000), Limits(work=200)]
     edges = [*hub(40), edge(40, "v3", "w", "y"), *hub(40, 41), edge(81, "v5", "w", "y")]
     work = Pass([star, chain], concurrency=concurrency, limits=limits, deletions=True)
@@ -202,7 +202,7 @@ def test_what_was_stored_before_a_cut_is_true_after_it(planner_options: PlannerO
 
 
 def test_a_limit_of_work_ends_the_run_or_pauses_the_pattern() -> None:
-    pattern = parsed(STAR)
+    pattern = parse_text(STAR)
     failing = Pass([plan(pattern, "re-search")], limits=Limits(work=50))
     with pytest.raises(LimitExceededError, match="50 steps of work a record"):
         failing.push(hub(3_000))
@@ -216,7 +216,7 @@ def test_a_limit_of_work_ends_the_run_or_pauses_the_pattern() -> None:
 
 def test_refills_for_time_are_as_good_as_records() -> None:
     """A quiet stream: each edge needs more than a record refills, and less than a second does."""
-    pattern = parsed(STAR.partition(", (h)-[e4")[0] + " WHERE e1.w + e3.w < 0 ON s WINDOW 10m")
+    pattern = parse_text(STAR.partition(", (h)-[e4")[0] + " WHERE e1.w + e3.w < 0 ON s WINDOW 10m")
     edges = hub(300)
     quiet, hasty = (Pass([plan(pattern, "re-search")], limits=Limits(work=500, policy="shed")) for _ in range(2))
     for each in edges:
@@ -228,7 +228,7 @@ def test_refills_for_time_are_as_good_as_records() -> None:
 
 
 def test_the_greediest_pays_for_what_the_shard_cannot_do() -> None:
-    star, chain = plan(parsed(STAR), "re-search"), plan(parsed(CHAIN), "timing")
+    star, chain = plan(parse_text(STAR), "re-search"), plan(parse_text(CHAIN), "timing")
     edges = [*hub(200), *(edge(200 + number, f"v{number}", "w", "y") for number in range(200))]
     work = Pass([star, chain], limits=Limits(policy="shed"), work=100)
     found = work.push(edges)
@@ -240,7 +240,7 @@ def test_the_greediest_pays_for_what_the_shard_cannot_do() -> None:
 
 
 def test_a_budget_ends_a_push_and_says_how_far_it_came() -> None:
-    work = Pass([plan(parsed(STAR), "filtering")])
+    work = Pass([plan(parse_text(STAR), "filtering")])
     with pytest.raises(CutShortError) as ended:
         list(work.matcher.push(work.batch(hub(3_000)), budget=100_000))
     assert 100_000 < ended.value.work < 102_000
@@ -251,7 +251,7 @@ def test_a_budget_ends_a_push_and_says_how_far_it_came() -> None:
 
 
 def test_a_matcher_with_work_under_way_is_left_alone() -> None:
-    work = Pass([plan(parsed(STAR), "re-search")], slice_seconds=0.0)
+    work = Pass([plan(parse_text(STAR), "re-search")], slice_seconds=0.0)
     native: _native.Matcher = work.matcher._native  # noqa: SLF001 - between two slices nothing else reads it
     assert not native.push(work.batch(hub(3_000)), 0, 100, None)
     with pytest.raises(RuntimeError, match="under way"):
@@ -278,7 +278,7 @@ def test_a_matcher_with_work_under_way_is_left_alone() -> None:
 
 def test_a_change_of_plan_is_ended_too() -> None:
     """Warming another engine over a hub takes for ever; nobody waits for it."""
-    pattern = parsed(STAR)
+    pattern = parse_text(STAR)
     limits = Limits(work=1_000, policy="shed")
     work = Pass([plan(pattern, "filtering")], adaptive=True, limits=limits)
     work.push(hub(30))
@@ -303,8 +303,8 @@ ENGINES = [way for way in WAYS if way[1].threads == 1]
 def test_a_record_hands_on_its_matches_in_parts_while_it_is_under_way(
     planner_options: PlannerOptions, concurrency: Concurrency, deletions: bool
 ) -> None:
-    whole = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency, deletions=deletions)
-    parted = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency, deletions=deletions)
+    whole = Pass([plan(parse_text(FAN), planner_options)], concurrency=concurrency, deletions=deletions)
+    parted = Pass([plan(parse_text(FAN), planner_options)], concurrency=concurrency, deletions=deletions)
     expected = whole.push(fan(7))
     parts = [list(part) for part in parted.matcher.push(parted.batch(fan(7)), most=50)]
     assert [found for part in parts for found in part] == expected
@@ -323,7 +323,7 @@ def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(
     planner_options: PlannerOptions, concurrency: Concurrency
 ) -> None:
     text = FAN.replace(" ON s", "").replace("WINDOW 10m", "ON s WINDOW 10m REPORT DISTINCT")
-    whole, parted = (Pass([plan(parsed(text), planner_options)], concurrency=concurrency) for _ in range(2))
+    whole, parted = (Pass([plan(parse_text(text), planner_options)], concurrency=concurrency) for _ in range(2))
     found = [match for part in parted.matcher.push(parted.batch(fan(7)), most=50) for match in part]
     assert found == whole.push(fan(7))
     assert len(found) == 21
@@ -331,13 +331,13 @@ def test_distinct_matches_of_a_record_are_those_of_one_that_is_whole(
 
 @pytest.mark.parametrize(("planner_options", "concurrency"), ENGINES, ids=str)
 def test_leaving_within_a_record_gives_true_counts(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
-    work = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency)
+    work = Pass([plan(parse_text(FAN), planner_options)], concurrency=concurrency)
     parts = work.matcher.push(work.batch(fan(7)), most=50)
     taken = len(next(parts)) + len(next(parts))
     parts.close()
     left = sum(len(part) for part in work.matcher.take_unclaimed())
     assert taken + left == work.matcher.totals().matches < FANS
-    later = Pass([plan(parsed(FAN), planner_options)], concurrency=concurrency)
+    later = Pass([plan(parse_text(FAN), planner_options)], concurrency=concurrency)
     assert later.matcher.shed() == []
     assert work.matcher.shed() == [0]
 
@@ -347,7 +347,7 @@ def test_matches_that_wait_for_the_end_of_their_record_are_bounded(kept: str) ->
     """Those of one record take more than the pattern may hold: its policy acts before the record is done."""
     text = FAN + (" REPORT ONE PER h.id EVERY 1m" if kept != "deletions" else "")
     limits = Limits(state_bytes=60_000, policy="pause")
-    work = Pass([plan(parsed(text), PlannerOptions("re-search"))], limits=limits, deletions=kept == "deletions")
+    work = Pass([plan(parse_text(text), PlannerOptions("re-search"))], limits=limits, deletions=kept == "deletions")
     found = [match for part in work.matcher.push(work.batch(fan(7)), most=50) for match in part]
     (report,) = work.matcher.patterns()
     assert (report.paused, report.limit) == (True, "60000 bytes of state, matches of one record included")
@@ -355,7 +355,7 @@ def test_matches_that_wait_for_the_end_of_their_record_are_bounded(kept: str) ->
 
 
 def test_lines_are_written_in_pieces() -> None:
-    work = Pass([plan(parsed(FAN), PlannerOptions("re-search"))])
+    work = Pass([plan(parse_text(FAN), PlannerOptions("re-search"))])
     (part,) = work.matcher.push(work.batch(fan(7)))
     pieces = list(part.json_lines(size=10_000))
     assert b"".join(lines for lines, _ in pieces) == part.to_json_lines()
@@ -382,10 +382,10 @@ def test_a_bound_that_comes_later_leaves_those_before_without_one(family: str) -
     def taken(limits: Limits) -> list[int]:
         patterns = [one for n in range(1, 13) for one in parse(BEFORE[family].format(n=n))]
         plans = [plan(pattern, "auto") for pattern in patterns]
-        members = Members(chained(40), *plans, deletions=False)
+        members = Members(make_chain(40), *plans, deletions=False)
         members.push(5)
         members.matcher.remove(0)
-        members.add(plan(parsed(CHAIN.replace(":y", ":k").replace(":x", ":k")), "timing"), 5, limits)
+        members.add(plan(parse_text(CHAIN.replace(":y", ":k").replace(":x", ":k")), "timing"), 5, limits)
         members.push(20)
         return [report.matches for report in members.matcher.patterns()]
 

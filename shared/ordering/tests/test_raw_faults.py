@@ -10,7 +10,7 @@ from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import Record
 from graphtide_native.records import JsonLinesDecoder
 from graphtide_ordering.raw_decoding import Decoded, RawDecoder
-from graphtide_ordering.raw_groups import grouped
+from graphtide_ordering.raw_groups import group_records
 from graphtide_wire import raw
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawEdges
@@ -29,7 +29,7 @@ def record(offset: int, *, bad: bool = False) -> Record:
     return Record("raw", 0, offset, 0, None, message.value, message.headers)
 
 
-def decoded(records: list[Record], monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> Decoded:
+def decode(records: list[Record], monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> Decoded:
     """Read records as one group with a decoder that fails on those that are bad."""
     decode = JsonLinesDecoder.decode_pieces
 
@@ -40,16 +40,16 @@ def decoded(records: list[Record], monkeypatch: pytest.MonkeyPatch, error: type[
 
     with monkeypatch.context() as patched:
         patched.setattr(JsonLinesDecoder, "decode_pieces", failing)
-        (group,) = grouped(records)
+        (group,) = group_records(records)
         return RawDecoder().decode(group, 10)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.sampled_from((ValueError, NativePanicError)))
 def test_those_beside_it_are_read_as_without_it(bad: list[bool], error: type[BaseException]) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        found = decoded([record(offset, bad=each) for offset, each in enumerate(bad)], monkeypatch, error)
+        found = decode([record(offset, bad=each) for offset, each in enumerate(bad)], monkeypatch, error)
         good = [record(offset) for offset, each in enumerate(bad) if not each]
-        alone = decoded(good, monkeypatch, error) if good else Decoded([])
+        alone = decode(good, monkeypatch, error) if good else Decoded([])
     assert [piece.record.offset for piece in found.pieces] == list(range(len(bad)))
     assert [piece for piece, each in zip(found.pieces, bad, strict=True) if not each] == alone.pieces
     letters = [piece.refused for piece, each in zip(found.pieces, bad, strict=True) if each]
@@ -63,4 +63,4 @@ def test_those_beside_it_are_read_as_without_it(bad: list[bool], error: type[Bas
 def test_what_may_pass_by_itself_makes_no_dead_letter(monkeypatch: pytest.MonkeyPatch) -> None:
     for error in (TransientError, MemoryError, OSError):
         with pytest.raises(error):
-            decoded([record(0, bad=True), record(1)], monkeypatch, error)
+            decode([record(0, bad=True), record(1)], monkeypatch, error)

@@ -11,8 +11,8 @@ import pytest
 from graphtide_core.ports.log import Message, Position, Record, TopicPartition
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Duplicates
-from graphtide_ordering.positions import FORM, FORM_OF_EPOCHS, remembered
-from graphtide_ordering.raw_groups import UnreadableRecord, grouped
+from graphtide_ordering.positions import FORM, FORM_OF_EPOCHS, read_remembered
+from graphtide_ordering.raw_groups import UnreadableRecord, group_records
 from graphtide_ordering.stream_progress import Counted, StreamProgress
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_wire import raw
@@ -69,15 +69,15 @@ class World:
         sequencer = StreamSequencer(Ordering(self.lateness, IDLE, 1000))
         found = {number: self.positions.get(place) for number, place in self.places.items()}
         for number, position in found.items():
-            sequencer.restore(number, None if position is None else remembered(position))
+            sequencer.restore(number, None if position is None else read_remembered(position))
         for number, position in found.items():
             if position is not None:
-                for record in self.topic[number][position.offset : remembered(position).next]:
+                for record in self.topic[number][position.offset : read_remembered(position).next]:
                     sequencer.replay(record)
         unread = {
             number
             for number, position in found.items()
-            if (0 if position is None else remembered(position).next) < len(self.topic[number])
+            if (0 if position is None else read_remembered(position).next) < len(self.topic[number])
         }
         sequencer.open(unread, self.now)
         if self.window:
@@ -87,7 +87,7 @@ class World:
     def read(self, partition: int) -> None:
         """Take the next record of a partition."""
         following = self.sequencer.next[partition]
-        for group in grouped(self.topic[partition][following : following + 1]):
+        for group in group_records(self.topic[partition][following : following + 1]):
             self.sequencer.take(group, self.now)
 
     def look(self) -> None:
@@ -243,16 +243,16 @@ def test_positions_of_a_stream_that_was_never_reset_are_read_by_versions_without
     world = World()
     world.send((9, "a"))
     world.finish()
-    assert remembered(world.positions[world.places[0]]).form == FORM
+    assert read_remembered(world.positions[world.places[0]]).form == FORM
     world.reset(0)
     world.finish()
-    assert remembered(world.positions[world.places[0]]).form == FORM_OF_EPOCHS
+    assert read_remembered(world.positions[world.places[0]]).form == FORM_OF_EPOCHS
 
 
 def test_positions_without_an_epoch_are_of_the_first() -> None:
     old = Position(3, '{"next":3,"ordinal":5,"watermark":7,"ordered":4,"sources":{"#0":7},"form":1}')
     sequencer = StreamSequencer(Ordering())
-    sequencer.restore(0, remembered(old))
+    sequencer.restore(0, read_remembered(old))
     sequencer.open(set(), 0.0)
     assert (sequencer.epoch, sequencer.watermark, sequencer.ordered) == (0, 7, 4)
 
@@ -263,7 +263,7 @@ def test_of_positions_of_two_epochs_the_later_holds_at_any_watermark(order: tupl
     new = Position(3, '{"next":3,"ordinal":5,"watermark":7,"ordered":6,"sources":{"#1":7},"form":2,"epoch":2}')
     sequencer = StreamSequencer(Ordering())
     for partition in order:
-        sequencer.restore(partition, remembered((old, new)[partition]))
+        sequencer.restore(partition, read_remembered((old, new)[partition]))
     sequencer.open(set(), 0.0)
     assert (sequencer.epoch, sequencer.watermark, sequencer.ordered, sequencer.newest) == (2, 7, 6, 7)
 
@@ -282,7 +282,7 @@ def test_of_positions_of_two_epochs_the_later_holds_at_any_watermark(order: tupl
     ],
 )
 def test_what_is_no_command_is_rejected(message: Message, reason: str) -> None:
-    (found,) = grouped([Record("in", 0, 0, 0, None, message.value, message.headers)])
+    (found,) = group_records([Record("in", 0, 0, 0, None, message.value, message.headers)])
     assert isinstance(found, UnreadableRecord)
     assert reason in found.reason
 
@@ -313,7 +313,7 @@ SENT = st.lists(
 STEPS = st.lists(st.sampled_from(["read 0", "read 1", "read 2", "read 0", "commit", "crash", "look", "wait"]), max_size=60)
 
 
-def filled(sent: Sequence[Sent], partitions: int, lateness: int) -> tuple[World, list[str]]:
+def fill(sent: Sequence[Sent], partitions: int, lateness: int) -> tuple[World, list[str]]:
     """Return a world with these records, and the ids of all their edges; resets name epochs as they stand in the topics."""
     world, ids, epoch = World(partitions, lateness), list[str](), 0
     for number, each in enumerate(sent):
@@ -329,7 +329,7 @@ def filled(sent: Sequence[Sent], partitions: int, lateness: int) -> tuple[World,
     return world, ids
 
 
-def lived(world: World, steps: Sequence[str]) -> World:
+def run_steps(world: World, steps: Sequence[str]) -> World:
     for step in steps:
         match step.split():
             case ["read", partition] if int(partition) < world.partitions:
@@ -345,7 +345,7 @@ def lived(world: World, steps: Sequence[str]) -> World:
     return world.finish()
 
 
-def expected(sent: Sequence[Sent], lateness: int) -> tuple[list[Gone], list[str]]:
+def find_expected(sent: Sequence[Sent], lateness: int) -> tuple[list[Gone], list[str]]:
     """What goes out of one partition, and what is late: in each epoch the order of (ts, arrival)."""
     gone: list[Gone] = []
     late: list[str] = []
@@ -370,8 +370,8 @@ def expected(sent: Sequence[Sent], lateness: int) -> tuple[list[Gone], list[str]
 def test_one_partition_with_resets_and_crashes_gives_the_order_of_each_epoch(
     sent: list[Sent], steps: list[str], lateness: int
 ) -> None:
-    world = lived(filled(sent, 1, lateness)[0], steps)
-    assert (world.gone, world.late) == expected(sent, lateness)
+    world = run_steps(fill(sent, 1, lateness)[0], steps)
+    assert (world.gone, world.late) == find_expected(sent, lateness)
     assert world.begun == list(range(1, len(world.begun) + 1))
 
 
@@ -379,8 +379,8 @@ def test_one_partition_with_resets_and_crashes_gives_the_order_of_each_epoch(
 def test_many_partitions_with_resets_and_crashes_lose_and_repeat_nothing_and_epoch_and_time_never_go_back(
     sent: list[Sent], steps: list[str], lateness: int
 ) -> None:
-    world, ids = filled(sent, 3, lateness)
-    lived(world, steps)
+    world, ids = fill(sent, 3, lateness)
+    run_steps(world, steps)
     assert Counter([edge.id for edge in world.gone] + world.late) == Counter(ids)
     assert [edge[:2] for edge in world.gone] == sorted(edge[:2] for edge in world.gone)
     assert world.begun == list(range(1, len(world.begun) + 1))

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.ports.log import Record
-from graphtide_ordering.raw_groups import grouped
+from graphtide_ordering.raw_groups import group_records
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -55,7 +55,7 @@ def records_of(runs: Iterable[Sent]) -> list[list[Record]]:
     return found
 
 
-def sequenced(runs: list[list[Record]], ordering: Ordering, unheard: set[int], *, together: bool) -> Out:
+def sequence_runs(runs: list[list[Record]], ordering: Ordering, unheard: set[int], *, together: bool) -> Out:
     sequencer = StreamSequencer(ordering)
     for partition in (0, 1):
         sequencer.restore(partition, None)
@@ -63,7 +63,7 @@ def sequenced(runs: list[list[Record]], ordering: Ordering, unheard: set[int], *
     out = Out([], [], [])
     for now, run in enumerate(runs):
         for part in [run] if together else [[record] for record in run]:
-            for group in grouped(part):
+            for group in group_records(part):
                 sequencer.take(group, float(now))
         sequencer.look_around(float(now), at_end=now % 4 == 3)
         output = sequencer.take_output()
@@ -89,5 +89,5 @@ def test_records_taken_together_leave_as_they_do_one_by_one(
 ) -> None:
     records = records_of(runs)
     ordering = Ordering(lateness, idle, most_pending)
-    alone, together = (sequenced(records, ordering, unheard, together=each) for each in (False, True))
+    alone, together = (sequence_runs(records, ordering, unheard, together=each) for each in (False, True))
     assert together == alone

@@ -33,7 +33,7 @@ def recipe() -> str:
     return after.partition("\n## ")[0]
 
 
-def listed() -> set[str]:
+def list_engines() -> set[str]:
     """Return the files and folders that the recipe names."""
     return set(re.findall(r"`((?:services|shared|docs)/[^`]+)`", recipe()))
 
@@ -62,13 +62,13 @@ def knowing() -> Iterator[str]:
 
 
 def test_it_names_each_file_that_knows_engines() -> None:
-    named = listed()
+    named = list_engines()
     found = {each for each in knowing() if not any(each == one or each.startswith(f"{one}/") for one in named)}
     assert found == KNOWING.keys()
 
 
 def test_what_it_names_is_there() -> None:
-    missing = {each for each in listed() if not (ROOT / each).exists()}
+    missing = {each for each in list_engines() if not (ROOT / each).exists()}
     assert missing == set()
 
 

@@ -41,7 +41,7 @@ def words_of(expression: PathExpression) -> Words:
         case Concatenation(parts):
             found: Words = frozenset({()})
             for part in parts:
-                found = joined(found, words_of(part))
+                found = join(found, words_of(part))
             return found
         case Maybe(operand):
             return words_of(operand) | {()}
@@ -49,20 +49,20 @@ def words_of(expression: PathExpression) -> Words:
             once = words_of(operand)
             found = once
             for _ in range(5):
-                found |= joined(found, once)
+                found |= join(found, once)
             return found | {()} if isinstance(expression, Star) else found
 
 
-def joined(left: Words, right: Words) -> Words:
+def join(left: Words, right: Words) -> Words:
     return frozenset(one + other for one in left for other in right if len(one) + len(other) <= 5)
 
 
-def grown(rng: random.Random, size: int) -> PathExpression:
+def grow(rng: random.Random, size: int) -> PathExpression:
     if size == 1:
         found: PathExpression = rng.choice(SYMBOLS)
     else:
         left = rng.randint(1, size - 1)
-        parts = (grown(rng, left), grown(rng, size - left))
+        parts = (grow(rng, left), grow(rng, size - left))
         found = rng.choice((Concatenation, Alternation))(parts)
     wrap = rng.choice((None, None, None, Star, Plus, Maybe))
     return found if wrap is None else wrap(found)
@@ -70,10 +70,10 @@ def grown(rng: random.Random, size: int) -> PathExpression:
 
 def expressions(count: int = 400) -> list[PathExpression]:
     rng = random.Random(15)
-    return [grown(rng, rng.randint(1, 6)) for _ in range(count)]
+    return [grow(rng, rng.randint(1, 6)) for _ in range(count)]
 
 
-def accepted(expression: PathExpression) -> Words:
+def accept(expression: PathExpression) -> Words:
     made = automaton_of(expression, NUMBERS)
     found = set()
     for word in WORDS:
@@ -87,7 +87,7 @@ def accepted(expression: PathExpression) -> Words:
 
 def test_an_automaton_accepts_the_words_but_the_empty_one() -> None:
     for expression in expressions():
-        assert accepted(expression) == words_of(expression) - {()}, expression
+        assert accept(expression) == words_of(expression) - {()}, expression
 
 
 def test_no_transition_leads_to_the_start_and_it_does_not_accept() -> None:
@@ -112,7 +112,7 @@ def test_automata_of_equal_words_are_equal() -> None:
 def test_an_automaton_that_would_have_too_many_states_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(automaton, "MOST_STATES", 3)
     for expression in expressions(100):
-        assert accepted(expression) == words_of(expression) - {()}, expression
+        assert accept(expression) == words_of(expression) - {()}, expression
 
 
 def test_laws_keep_the_words() -> None:

@@ -23,7 +23,7 @@ from graphtide_query.families.algebra.rewriting import fixed_parts, normalize, r
 from graphtide_query.families.algebra.search import best_steps, search_plans
 from graphtide_query.families.algebra.translation import canonical
 from graphtide_query.planner import plan_all
-from graphtide_testing.algebra_text import read, written
+from graphtide_testing.algebra_text import read, write_text
 from graphtide_testing.seeds import seeds
 from graphtide_testing.strategies.graph_queries import GraphQueryShape, random_graph_query
 
@@ -40,14 +40,14 @@ BUSY = StatisticsSnapshot(
 """A stream in which closures reach far."""
 
 
-def asked(text: str, window: str = "WINDOW(10)") -> GraphQuery:
+def ask(text: str, window: str = "WINDOW(10)") -> GraphQuery:
     (query,) = parse(f"QUERY q {text} ON s {window}")
     return query  # type: ignore[return-value]  # the text is of a graph query
 
 
-def planned(text: str, known: StatisticsSnapshot | None = BUSY, window: str = "WINDOW(500) SLIDE(50)") -> str:
-    plan = plan_graph_query(asked(text, window), PlannerOptions(), statistics=known)
-    return written(plan.physical.logical[0]).replace("@500", "")
+def plan(text: str, known: StatisticsSnapshot | None = BUSY, window: str = "WINDOW(500) SLIDE(50)") -> str:
+    plan = plan_graph_query(ask(text, window), PlannerOptions(), statistics=known)
+    return write_text(plan.physical.logical[0]).replace("@500", "")
 
 
 # ---- translation
@@ -70,15 +70,15 @@ def planned(text: str, known: StatisticsSnapshot | None = BUSY, window: str = "W
     ],
 )
 def test_the_canonical_plan(text: str, expression: str) -> None:
-    (found,) = canonical(asked(text))
-    assert written(found) == expression
+    (found,) = canonical(ask(text))
+    assert write_text(found) == expression
 
 
 # ---- operators
 
 
 def test_equal_expressions_are_one_operator() -> None:
-    query = asked("h(x, y) <- a+(x, y). Answer(x, z) <- h(x, y), h(y, z).")
+    query = ask("h(x, y) <- a+(x, y). Answer(x, z) <- h(x, y), h(y, z).")
     plan = compile_plan(query, canonical(query))
     assert [type(each) for each in plan.operators] == [ScanOperator, PathOperator, JoinOperator]
     join = plan.operators[-1]
@@ -87,7 +87,7 @@ def test_equal_expressions_are_one_operator() -> None:
 
 
 def test_steps_make_a_join_after_the_other() -> None:
-    query = asked("Answer(x, w) <- a(x, y), b(y, z), c(z, w).")
+    query = ask("Answer(x, w) <- a(x, y), b(y, z), c(z, w).")
     (pattern,) = canonical(query)
     plan = compile_plan(query, (pattern,), steps={pattern: ((0, 1), (2,))})  # type: ignore[dict-item]  # it is a PATTERN
     first, second = (each for each in plan.operators if isinstance(each, JoinOperator))
@@ -97,7 +97,7 @@ def test_steps_make_a_join_after_the_other() -> None:
 
 def test_a_known_end_is_where_a_path_is_walked_from() -> None:
     (found,) = [read("PATH[:a :b, to v](a, b)")]
-    plan = compile_plan(asked("Answer(x, y) <- a(x, y), b(x, y)."), (found,))
+    plan = compile_plan(ask("Answer(x, y) <- a(x, y), b(x, y)."), (found,))
     path = plan.operators[-1]
     assert isinstance(path, PathOperator)
     assert (path.root, path.is_reversed) == ("v", True)
@@ -105,14 +105,14 @@ def test_a_known_end_is_where_a_path_is_walked_from() -> None:
 
 
 def test_two_known_ends_are_a_path_from_one_and_a_comparison() -> None:
-    plan = compile_plan(asked("Answer(x, y) <- a(x, y)."), (read("PATH[:a+, from v, to w](a)"),))
+    plan = compile_plan(ask("Answer(x, y) <- a(x, y)."), (read("PATH[:a+, from v, to w](a)"),))
     join = plan.operators[-1]
     assert isinstance(join, JoinOperator)
     assert join.constants == (("target", "w"),)
 
 
 def test_a_union_is_an_operator_over_each() -> None:
-    plan = compile_plan(asked("Answer(x, y) <- a(x, y). Answer(x, y) <- b(x, y)."), (read("UNION(a, b)"),))
+    plan = compile_plan(ask("Answer(x, y) <- a(x, y). Answer(x, y) <- b(x, y)."), (read("UNION(a, b)"),))
     assert isinstance(plan.operators[-1], UnionOperator)
     assert plan.operators[-1].operands == (0, 1)
 
@@ -122,19 +122,19 @@ def test_a_union_is_an_operator_over_each() -> None:
 
 @pytest.mark.parametrize("known", [BUSY, None], ids=["busy", "nothing known"])
 def test_paths_of_table_1_are_one_path(known: StatisticsSnapshot | None) -> None:
-    assert planned("Answer(x, y) <- /:a :b*/(x, y).", known) == "PATH[:a :b*](a, b)"
-    assert planned("Answer(x, y) <- /:a :b* :c*/(x, y).", known) == "PATH[:a :b* :c*](a, b, c)"
-    assert planned("Answer(x, y) <- /(:a :b :c)+/(x, y).", known) == "PATH[(:a :b :c)+](a, b, c)"
+    assert plan("Answer(x, y) <- /:a :b*/(x, y).", known) == "PATH[:a :b*](a, b)"
+    assert plan("Answer(x, y) <- /:a :b* :c*/(x, y).", known) == "PATH[:a :b* :c*](a, b, c)"
+    assert plan("Answer(x, y) <- /(:a :b :c)+/(x, y).", known) == "PATH[(:a :b :c)+](a, b, c)"
 
 
 def test_a_cycle_of_edges_is_joined_at_once() -> None:
-    query = asked("Answer(x, y, z) <- a(x, y), b(y, z), c(z, x).", "WINDOW(500)")
+    query = ask("Answer(x, y, z) <- a(x, y), b(y, z), c(z, x).", "WINDOW(500)")
     plan = plan_graph_query(query, PlannerOptions(), statistics=BUSY)
     assert [len(each.parts) for each in plan.physical.operators if isinstance(each, JoinOperator)] == [3]
 
 
 def test_a_rare_part_is_joined_before_what_is_frequent() -> None:
-    query = asked("Answer(x, w) <- a(x, y), b(y, z), r(z, w).", "WINDOW(500)")
+    query = ask("Answer(x, w) <- a(x, y), b(y, z), r(z, w).", "WINDOW(500)")
     (pattern,) = canonical(query)
     groups, _ = best_steps(pattern, AlgebraCost(BUSY, TimeUnit.MILLISECOND))  # type: ignore[arg-type]  # it is a PATTERN
     assert groups in {((0, 1, 2),), ((1, 2), (0,))}
@@ -145,7 +145,7 @@ def test_one_root_is_estimated_far_cheaper_than_all() -> None:
     one, every = (cost.of(read(text)) for text in ("PATH[:a+, from v](a@500)", "PATH[:a+](a@500)"))
     assert 20 * one.held < every.held
     assert 2 * one.nanoseconds < every.nanoseconds
-    assert ", from v]" in planned('Answer(y) <- /:a+/("v", y).')
+    assert ", from v]" in plan('Answer(y) <- /:a+/("v", y).')
 
 
 def test_more_edges_are_estimated_to_cost_more() -> None:
@@ -172,7 +172,7 @@ def test_estimates_are_finite_and_never_negative() -> None:
 
 
 def test_the_search_is_bounded_and_the_same_each_time() -> None:
-    query = asked("Answer(x, y) <- /:a :b* :c* :a* :b* :c*/(x, y).", "WINDOW(500)")
+    query = ask("Answer(x, y) <- /:a :b* :c* :a* :b* :c*/(x, y).", "WINDOW(500)")
     logical = canonical(query)
     fixed, budget = fixed_parts(query, logical), PlanningBudget(search=30_000)
     work = Work("q", budget)
@@ -186,11 +186,11 @@ def test_the_search_is_bounded_and_the_same_each_time() -> None:
 
 def test_a_query_past_all_budgets_is_refused() -> None:
     with pytest.raises(PlanningBudgetError, match="'q' cannot be planned within its budget"):
-        plan_graph_query(asked("Answer(x, y) <- /:a :b*/(x, y)."), PlannerOptions(), budget=PlanningBudget(most=10))
+        plan_graph_query(ask("Answer(x, y) <- /:a :b*/(x, y)."), PlannerOptions(), budget=PlanningBudget(most=10))
 
 
 def test_a_part_that_returns_a_path_stays_as_it_is_written() -> None:
-    query = asked("h(x, y) <- /:a :b/(x, y). Answer(x, y) <- h+(x, y) as P.")
+    query = ask("h(x, y) <- /:a :b/(x, y). Answer(x, y) <- h+(x, y) as P.")
     unreported, emitted = (replace(query, outputs=(replace(query.outputs[0], path=path),)) for path in (None, "P"))
     assert list(rewritings(canonical(unreported), fixed_parts(unreported, canonical(unreported))))
     assert not list(rewritings(canonical(emitted), fixed_parts(emitted, canonical(emitted))))
@@ -201,7 +201,7 @@ def test_a_part_that_returns_a_path_stays_as_it_is_written() -> None:
 
 
 def test_variants_are_distinguished() -> None:
-    query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
+    query = ask("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
     written_plan = plan_graph_query(query, PlannerOptions.of("s-path", "canonical"), statistics=BUSY)
     assert written_plan.physical.rules == ()
     assert written_plan.physical.logical == canonical(query)
@@ -211,7 +211,7 @@ def test_variants_are_distinguished() -> None:
 
 
 def test_explain_shows_expressions_rules_estimates_and_plans() -> None:
-    query = asked("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
+    query = ask("Answer(x, y) <- /(:a :b :c)+/(x, y).", "WINDOW(500)")
     (plan,) = plan_all([query], PlannerOptions(), statistics=BUSY)
     explanation = explain.explain(plan)
     text = explain.to_text([explanation])
@@ -227,7 +227,7 @@ def test_explain_shows_expressions_rules_estimates_and_plans() -> None:
 
 
 def test_a_path_of_one_label_is_written_as_in_the_query() -> None:
-    query = asked("Answer(x, y) <- follows+(x, y).", "WINDOW(500)")
+    query = ask("Answer(x, y) <- follows+(x, y).", "WINDOW(500)")
     (path,) = canonical(query)
     assert nodes.tree(path) == ("PATH[:follows+]", "  follows = WSCAN[follows, 500]")
 
@@ -239,8 +239,8 @@ def test_the_example_of_a_tree_holds() -> None:
 # ---- engines
 
 
-def weighed(text: str, known: StatisticsSnapshot | None = BUSY) -> tuple[str, dict[str, float]]:
-    plan = plan_graph_query(asked(text, "WINDOW(500) SLIDE(50)"), PlannerOptions(), statistics=known)
+def weigh(text: str, known: StatisticsSnapshot | None = BUSY) -> tuple[str, dict[str, float]]:
+    plan = plan_graph_query(ask(text, "WINDOW(500) SLIDE(50)"), PlannerOptions(), statistics=known)
     return plan.engine, {each.engine.value: each.nanoseconds for each in plan.engines}
 
 
@@ -249,7 +249,7 @@ def weighed(text: str, known: StatisticsSnapshot | None = BUSY) -> tuple[str, di
     "text", ['r(y, y) <- a+("v", y).', 'r(x, x) <- /:a :b*/(x, "v").', 'r(y, y) <- a+("v", y), b+("w", y).']
 )
 def test_paths_from_one_vertex_are_run_by_a_tree(text: str, known: StatisticsSnapshot | None) -> None:
-    engine, engines = weighed(text, known)
+    engine, engines = weigh(text, known)
     assert engine == "delta-tree"
     assert engines["delta-tree"] < engines["s-path"]
 
@@ -257,19 +257,19 @@ def test_paths_from_one_vertex_are_run_by_a_tree(text: str, known: StatisticsSna
 @pytest.mark.parametrize("known", [BUSY, None])
 @pytest.mark.parametrize("text", ["r(x, y) <- a+(x, y).", "r(x, y) <- /:a :b* :c*/(x, y).", "r(x, y) <- a+(x, y), b(y, x)."])
 def test_paths_from_many_vertices_are_run_side_by_side(text: str, known: StatisticsSnapshot | None) -> None:
-    engine, engines = weighed(text, known)
+    engine, engines = weigh(text, known)
     assert engine == "s-path"
     assert engines["s-path"] < engines["delta-tree"]
 
 
 def test_without_paths_both_engines_cost_the_same() -> None:
-    engine, engines = weighed("r(x, z) <- a(x, y), b(y, z).")
+    engine, engines = weigh("r(x, z) <- a(x, y), b(y, z).")
     assert engine == "s-path"
     assert engines["s-path"] == engines["delta-tree"]
 
 
 def test_a_path_from_one_vertex_beside_one_from_many_does_not_decide() -> None:
-    assert weighed('r(x, y) <- a+("v", x), b+(x, y).')[0] == "s-path"
+    assert weigh('r(x, y) <- a+("v", x), b+(x, y).')[0] == "s-path"
 
 
 @pytest.mark.parametrize(
@@ -292,12 +292,12 @@ def test_a_returned_path_is_walked_from_its_known_end(rule: str, root: str | Non
 
 
 def test_a_requested_engine_is_compared_with_none() -> None:
-    plan = plan_graph_query(asked("r(x, y) <- a+(x, y)."), PlannerOptions("delta-tree"), statistics=BUSY)
+    plan = plan_graph_query(ask("r(x, y) <- a+(x, y)."), PlannerOptions("delta-tree"), statistics=BUSY)
     assert (plan.engine, plan.engines) == ("delta-tree", ())
 
 
 def test_explain_shows_what_each_engine_would_cost() -> None:
-    plan = plan_graph_query(asked('r(y, y) <- a+("v", y).'), PlannerOptions(), statistics=BUSY)
+    plan = plan_graph_query(ask('r(y, y) <- a+("v", y).'), PlannerOptions(), statistics=BUSY)
     emitted = explain.explain(plan)
     (shown,) = json.loads(explain.to_json([emitted]))
     assert list(shown["engines"]) == ["delta-tree", "s-path"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from graphtide_query.families.algebra import regular_laws
 from graphtide_query.families.algebra.rules import RULES, name_of
-from graphtide_testing.algebra_text import read, written
+from graphtide_testing.algebra_text import read, write_text
 
 FIXTURES = Path(__file__).parent / "fixtures" / "rules"
 
@@ -31,7 +31,7 @@ def test_a_rule_gives_what_its_fixtures_say(rule) -> None:  # type: ignore[no-un
     assert any(after for _, after in pairs), "some case is rewritten"
     assert any(not after for _, after in pairs), "and some is not"
     for before, after in pairs:
-        assert [written(each) for each in rule(read(before))] == after, before
+        assert [write_text(each) for each in rule(read(before))] == after, before
 
 
 def test_every_fixture_is_of_a_rule() -> None:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 VALID = Path(__file__).parent / "fixtures" / "valid"
 
 
-def found(text: str, statistics: StatisticsSnapshot | None = None) -> Burst | None:
+def find(text: str, statistics: StatisticsSnapshot | None = None) -> Burst | None:
     (pattern,) = parse(text)
     return burst_of(pattern, statistics, TimeUnit.SECOND)
 
 
 def count(text: str, statistics: StatisticsSnapshot | None = None) -> int:
-    burst = found(text, statistics)
+    burst = find(text, statistics)
     return 0 if burst is None else burst.matches
 
 
@@ -95,12 +95,12 @@ def test_iterations_are_counted_by_how_often_their_events_come() -> None:
     assert count(events("SEQ(a:A+, b:B)"), rates(A=1_000_000, B=1)) == 2**64 - 1
     for quiet in ("", "SKIP TILL NEXT", "PARTITION BY user", "REPORT EXISTS", "WHERE a.user = b.user"):
         statistics = rates(A=2, B=1) if quiet else None
-        assert found(events("SEQ(a:A+, b:B)", quiet), statistics) is None
-    assert found(events("SEQ(a:A+, b:B)"), rates(A=0, B=9)) is None
+        assert find(events("SEQ(a:A+, b:B)", quiet), statistics) is None
+    assert find(events("SEQ(a:A+, b:B)"), rates(A=0, B=9)) is None
 
 
 def test_a_sentence_says_why_and_what_to_write() -> None:
-    burst = found(star(10))
+    burst = find(star(10))
     assert burst is not None
     assert burst.text == (
         "one record may complete 3,628,800 matches: the edges e1, e2, e3, e4, … can be exchanged, and each way to do so is "
@@ -123,7 +123,7 @@ def test_a_sentence_says_why_and_what_to_write() -> None:
     ],
 )
 def test_only_what_the_first_match_brings_for_certain_exceeds_a_limit(text: str, work: int, exceeds: bool) -> None:
-    burst = found(text)
+    burst = find(text)
     assert burst is not None
     assert burst.exceeds(work) == exceeds
 

@@ -34,14 +34,14 @@ def pattern(edges: str, *order: tuple[str, str]) -> SubgraphPattern:
     return SubgraphPattern(PatternName("p"), vertices, tuple(parsed), Duration(1_000), StreamName("s"), order=timing)
 
 
-def counted(types: dict[EdgeType, int], vertices: int, paths: dict[PathType, int], last: int = 1_000) -> StatisticsSnapshot:
+def count(types: dict[EdgeType, int], vertices: int, paths: dict[PathType, int], last: int = 1_000) -> StatisticsSnapshot:
     edges = sum(types.values())
     return StatisticsSnapshot(
         first_ts=EventTime(0), last_ts=EventTime(last), edges=edges, vertices=vertices, types=types, paths=paths
     )
 
 
-HUB = counted({A: 100, B: 100}, 201, {PathType.of(EdgeEnd(A, IN), EdgeEnd(B, OUT)): 10_000})
+HUB = count({A: 100, B: 100}, 201, {PathType.of(EdgeEnd(A, IN), EdgeEnd(B, OUT)): 10_000})
 """A hundred edges `a` into one vertex, a hundred edges `b` out of it."""
 
 
@@ -81,18 +81,18 @@ def test_where_paths_were_not_counted_edges_spread_evenly() -> None:
 
 
 def test_two_edges_of_one_kind_at_a_vertex_count_both_ways_round() -> None:
-    star = counted({A: 100}, 101, {PathType.of(EdgeEnd(A, OUT), EdgeEnd(A, OUT)): 100 * 99 // 2})
+    star = count({A: 100}, 101, {PathType.of(EdgeEnd(A, OUT), EdgeEnd(A, OUT)): 100 * 99 // 2})
     model = CostModel(pattern("a1: v->w, a2: v->x"), star, 1_000)
     assert isclose(model.occurrences((0, 1)), 100 * 99, rel_tol=0.02)
 
 
 def test_a_sample_shorter_than_the_window_speaks_for_the_whole_window() -> None:
-    sample = counted({A: 50}, 60, {}, last=100)
+    sample = count({A: 50}, 60, {}, last=100)
     assert CostModel(pattern("a: x->y"), sample, 1_000).edges_in_window == 500
 
 
 def test_a_window_of_edges_has_so_many_whatever_the_rate() -> None:
-    sample = counted({A: 50}, 60, {}, last=100)
+    sample = count({A: 50}, 60, {}, last=100)
     assert CostModel(pattern("a: x->y"), sample, EdgeCount(20)).edges_in_window == 20
     assert CostModel(pattern("a: x->y"), extent=EdgeCount(20)).edges_in_window == 20
 

@@ -34,7 +34,7 @@ BUSY = StatisticsSnapshot(
 JOINED = "QUERY q Answer(x, w) <- a(x, y), b(y, z), c(z, w). ON s WINDOW(500)"
 
 
-def asked(text: str) -> GraphQuery:
+def ask(text: str) -> GraphQuery:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
     return query
@@ -105,20 +105,20 @@ DAMAGED = {
 
 @pytest.mark.parametrize("reason", DAMAGED)
 def test_a_derivation_that_leads_nowhere_is_refused(reason: str) -> None:
-    assert len(derive_plan(asked(JOINED), Derivation(joins=(JoinSteps(0, ((0, 1), (2,))),))).operators) == 5
+    assert len(derive_plan(ask(JOINED), Derivation(joins=(JoinSteps(0, ((0, 1), (2,))),))).operators) == 5
     with pytest.raises(InvalidQueryError, match=reason):
-        derive_plan(asked(JOINED), DAMAGED[reason])
+        derive_plan(ask(JOINED), DAMAGED[reason])
 
 
 def test_a_derivation_that_goes_round_in_circles_ends() -> None:
-    query = asked("QUERY q Answer(x, y) <- /(:a :b)+ | (:b :c)+/(x, y). ON s WINDOW(500)")
+    query = ask("QUERY q Answer(x, y) <- /(:a :b)+ | (:b :c)+/(x, y). ON s WINDOW(500)")
     way = [Rewriting("inline concatenation", 0)] * MOST_REWRITINGS
     with pytest.raises(InvalidQueryError):
         derive_plan(query, Derivation(rewritings=tuple(way)))
 
 
 def test_of_equal_plans_the_one_for_another_stream_is_estimated_anew() -> None:
-    query = asked("QUERY q Answer(x, y, z) <- a(x, m), b(y, m), c(m, z). ON s WINDOW(500)")
+    query = ask("QUERY q Answer(x, y, z) <- a(x, m), b(y, m), c(m, z). ON s WINDOW(500)")
     plan = choose_plan(query, PlannerOptions(), statistics=BUSY)
     counts = {EdgeType(None, label, None): count for label, count in (("a", 1_000), ("b", 3_000), ("c", 6_000))}
     other = replace(BUSY, types=counts)

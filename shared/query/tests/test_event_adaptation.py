@@ -34,7 +34,7 @@ def seq(name: str, types: str, within: int = 10) -> EventPattern:
     return EventPattern(PatternName(name), Seq(parts), Duration(within), StreamName("s"))
 
 
-def drawn(plan: AggregationPlan) -> dict[str, set[str]]:
+def draw(plan: AggregationPlan) -> dict[str, set[str]]:
     """The types of each vertex, with those of its parents."""
     names = ["".join("|".join(slot.types) for slot in vertex.sub_pattern.slots) for vertex in plan.vertices]
     return {
@@ -46,14 +46,14 @@ def test_a_new_pattern_goes_below_what_it_contains() -> None:
     """Figure 9."""
     plan = aggregate([seq("p", "CDE"), seq("q", "CDF")], "casem")
     grown = with_pattern(plan, seq("r", "CDM"), UNIT, NOTHING_KNOWN)
-    assert drawn(grown) == drawn(plan) | {"CDM": {"CD"}}
+    assert draw(grown) == draw(plan) | {"CDM": {"CD"}}
     assert [branch.events for (branch,) in grown.branches] == [("a0", "a1", "a2")] * 3
 
 
 def test_what_a_new_pattern_shares_with_one_that_was_alone_becomes_a_parent_of_both() -> None:
     plan = aggregate([seq("p", "ABC")], "casem")
     grown = with_pattern(plan, seq("q", "XABD", 20), UNIT, NOTHING_KNOWN)
-    assert drawn(grown) == {"AB": set(), "ABC": {"AB"}, "XABD": {"AB"}}
+    assert draw(grown) == {"AB": set(), "ABC": {"AB"}, "XABD": {"AB"}}
     assert grown.vertices[0].sub_pattern.within == Duration(20)
     assert grown.vertices[-1].parents == (Parent(0, (1, 2)),)
 
@@ -76,7 +76,7 @@ def test_a_new_pattern_goes_below_conditions_that_were_joined_by_or() -> None:
     plan = aggregate(asked, "casem")
     grown = with_pattern(plan, replace(seq("r", "ABE"), predicates=(equal("a0", 2), equal("a1", 3))), UNIT, NOTHING_KNOWN)
     assert grown.vertices[:3] == plan.vertices
-    assert drawn(grown) == drawn(plan) | {"ABE": {"AB"}}
+    assert draw(grown) == draw(plan) | {"ABE": {"AB"}}
     wider = with_pattern(plan, replace(seq("r", "ABE"), predicates=(equal("a0", 3),)), UNIT, NOTHING_KNOWN)
     assert [vertex.sub_pattern.predicates for vertex in wider.vertices[:2]] == [
         (predicate.Or((equal("s0", 1), equal("s0", 2), equal("s0", 3))),),
@@ -86,15 +86,15 @@ def test_a_new_pattern_goes_below_conditions_that_were_joined_by_or() -> None:
 
 def test_who_leaves_takes_along_what_nobody_else_shares() -> None:
     plan = aggregate([seq("p", "ABC"), seq("q", "ABD"), seq("r", "XY")], "casem")
-    assert drawn(without_pattern(plan, 1)) == {"ABC": set(), "XY": set()}
-    assert drawn(without_pattern(without_pattern(plan, 0), 0)) == {"XY": set()}
+    assert draw(without_pattern(plan, 1)) == {"ABC": set(), "XY": set()}
+    assert draw(without_pattern(without_pattern(plan, 0), 0)) == {"XY": set()}
 
 
 def test_the_parents_of_what_leaves_stay_with_its_child() -> None:
     plan = aggregate([seq("p", "ABCD"), seq("q", "ABCE"), seq("r", "ABF")], "casem")
-    assert drawn(plan)["ABC"] == {"AB"}
+    assert draw(plan)["ABC"] == {"AB"}
     left = without_pattern(plan, 1)
-    assert drawn(left) == {"AB": set(), "ABCD": {"AB"}, "ABF": {"AB"}}
+    assert draw(left) == {"AB": set(), "ABCD": {"AB"}, "ABF": {"AB"}}
 
 
 @given(seed=st.integers(0, 2**32))
@@ -124,19 +124,19 @@ def test_adapted_plans_share_only_what_matches_contain(seed: int) -> None:
             assert [slots[place] for place in places] == list(form.sub_pattern.slots)
 
 
-def counted(a: int, b: int) -> StatisticsSnapshot:
+def count(a: int, b: int) -> StatisticsSnapshot:
     types = {EdgeType(None, "a", None): a, EdgeType(None, "b", None): b}
     return StatisticsSnapshot(window=TimeRange(EventTime(0), EventTime(1000)), edges=a + b, types=types)
 
 
 @pytest.mark.parametrize(
     ("now", "changes", "deserves"),
-    [(counted(9000, 1000), 25, False), (counted(9000, 1000), 26, True), (counted(1000, 9000), 0, True)],
+    [(count(9000, 1000), 25, False), (count(9000, 1000), 26, True), (count(1000, 9000), 0, True)],
 )
 def test_a_plan_is_built_anew_for_another_stream_or_after_many_changes(
     now: StatisticsSnapshot, changes: int, deserves: bool
 ) -> None:
-    assert deserves_rebuild(counted(9000, 1000), now, 100, changes, RebuildPolicy()) is deserves
+    assert deserves_rebuild(count(9000, 1000), now, 100, changes, RebuildPolicy()) is deserves
 
 
 def test_a_plan_is_drawn_as_text_with_estimates_and_actual_counts() -> None:

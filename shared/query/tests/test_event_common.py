@@ -42,7 +42,7 @@ def form_of(forms: Forms, pattern: EventPattern) -> Form:
     return forms.of(branch.sub_pattern)[0]
 
 
-def shared(first: EventPattern, second: EventPattern) -> SubPattern | None:
+def find_shared(first: EventPattern, second: EventPattern) -> SubPattern | None:
     forms = Forms(TimeUnit.SECOND)
     one, other = form_of(forms, first), form_of(forms, second)
     found = common(forms, one, other)
@@ -85,7 +85,7 @@ def x(name: str, value: int) -> Expression:
 def test_slots_and_the_order_that_both_imply_are_common(
     first: Seq | And, second: Seq | And, slots: list[str], order: set[tuple[int, int]]
 ) -> None:
-    found = shared(event_pattern(first), event_pattern(second))
+    found = find_shared(event_pattern(first), event_pattern(second))
     assert sorted(types(found)) == sorted(slots)
     if found is not None:
         named = {(types(found)[one], types(found)[other]) for one, other in found.order}
@@ -94,7 +94,7 @@ def test_slots_and_the_order_that_both_imply_are_common(
 
 def test_slots_of_one_type_are_common_as_often_as_both_have_them() -> None:
     again = QueryEvent("again", "A")
-    found = shared(event_pattern(seq(A, B, again)), event_pattern(seq(A, again, C)))
+    found = find_shared(event_pattern(seq(A, B, again)), event_pattern(seq(A, again, C)))
     assert types(found) == ["A", "A"]
     assert found is not None
     assert found.order == {(0, 1)}
@@ -113,7 +113,7 @@ def test_the_keys_of_a_slot_of_several_types_lead_to_those_of_either_side() -> N
 
 def test_the_longer_time_is_kept_whatever_its_unit_and_what_all_events_share_in_both() -> None:
     first = event_pattern(seq(A, B), within="2m", partition=("who", "where"))
-    found = shared(first, event_pattern(seq(A, B), within="100", partition=("where",)))
+    found = find_shared(first, event_pattern(seq(A, B), within="100", partition=("where",)))
     assert found is not None
     assert found.within == Duration(2, "m")
     assert found.partition == ("where",)
@@ -134,7 +134,7 @@ def test_the_longer_time_is_kept_whatever_its_unit_and_what_all_events_share_in_
 def test_predicates_over_the_same_slots_are_joined_by_or(
     first: list[Expression], second: list[Expression], asked: tuple[Expression, ...]
 ) -> None:
-    found = shared(event_pattern(seq(A, B), *first), event_pattern(seq(A, B), *second))
+    found = find_shared(event_pattern(seq(A, B), *first), event_pattern(seq(A, B), *second))
     assert found is not None
     assert found.predicates == asked
 
@@ -165,14 +165,16 @@ def test_predicates_across_slots_are_joined_with_those_across_the_same() -> None
     def less(one: str, other: str) -> Expression:
         return Compare(Comparison.LESS, Attribute(one, "x"), Attribute(other, "x"))
 
-    found = shared(event_pattern(seq(A, B, C), less("a", "b"), less("b", "c")), event_pattern(seq(A, B, D), less("b", "a")))
+    found = find_shared(
+        event_pattern(seq(A, B, C), less("a", "b"), less("b", "c")), event_pattern(seq(A, B, D), less("b", "a"))
+    )
     assert found is not None
     assert found.predicates == (predicate.Or((less("s0", "s1"), less("s1", "s0"))),)
 
 
 def test_one_and_true_are_two_conditions() -> None:
     conditions: list[Expression] = [Compare(Comparison.EQUAL, Attribute("a", "x"), Literal(value)) for value in (1, True)]
-    found = shared(*(event_pattern(seq(A, B), condition) for condition in conditions))
+    found = find_shared(*(event_pattern(seq(A, B), condition) for condition in conditions))
     assert found is not None
     assert isinstance(found.predicates[0], predicate.Or)
 
@@ -202,7 +204,7 @@ def test_of_too_many_conditions_nothing_is_asked() -> None:
     ],
 )
 def test_what_must_not_come_is_shared_between_the_same_neighbours(first: Seq | And, second: Seq | And, is_shared: bool) -> None:
-    found = shared(event_pattern(first), event_pattern(second))
+    found = find_shared(event_pattern(first), event_pattern(second))
     assert found is not None
     assert bool(found.absences) is is_shared
 
@@ -212,21 +214,21 @@ def test_what_must_not_come_is_shared_between_the_same_neighbours(first: Seq | A
     [(seq(A, no("X"), B), True), (seq(no("X"), A, B), False), (seq(A, B, no("X")), False), (both(A, no("X"), B), False)],
 )
 def test_other_times_keep_what_is_bounded_on_both_sides_alone(root: Seq | And, is_shared: bool) -> None:
-    found = shared(event_pattern(root, within="10"), event_pattern(root, within="20"))
+    found = find_shared(event_pattern(root, within="10"), event_pattern(root, within="20"))
     assert found is not None
     assert bool(found.absences) is is_shared
 
 
 def test_what_must_not_come_in_another_partition_is_not_shared() -> None:
     root = seq(A, no("X"), B)
-    found = shared(event_pattern(root, partition=("who",)), event_pattern(root))
+    found = find_shared(event_pattern(root, partition=("who",)), event_pattern(root))
     assert found is not None
     assert found.absences == ()
 
 
 def test_conditions_of_what_must_not_come_are_joined_by_and() -> None:
     root = seq(A, no("X"), B, C)
-    found = shared(event_pattern(root, x("x", 1)), event_pattern(root, x("x", 2)))
+    found = find_shared(event_pattern(root, x("x", 1)), event_pattern(root, x("x", 2)))
     assert found is not None
     assert found.absences == (Absence(("X",), (0,), (1,), (0, 1)),)
     assert found.predicates == (x("n0", 1), x("n0", 2))
@@ -236,7 +238,7 @@ def test_conditions_of_what_must_not_come_that_read_other_slots_are_not_shared()
     condition = Compare(Comparison.LESS, Attribute("x", "x"), Attribute("c", "x"))
     first = event_pattern(seq(A, no("X"), B, C), condition)
     for second, is_shared in ((seq(A, no("X"), B, C), True), (seq(A, no("X"), B, D), False)):
-        found = shared(first, event_pattern(second))
+        found = find_shared(first, event_pattern(second))
         assert found is not None
         assert bool(found.absences) is is_shared
 
@@ -257,7 +259,7 @@ def test_lists_as_long_are_shared_unless_they_depend_on_their_whole_pattern(
         event_pattern(seq(A, B, QueryEvent("l", "L", repeat), last), selection=selection)
         for repeat, last in ((first, C), (second, D))
     )
-    assert ("L" in types(shared(one, other))) is is_shared
+    assert ("L" in types(find_shared(one, other))) is is_shared
 
 
 def test_a_form_implies_what_it_has_in_common_with_others() -> None:
@@ -321,7 +323,7 @@ def test_of_two_limits_the_wider_is_common(
     limits: list[Expression] = [
         Compare(comparison, Attribute("a", "x"), Literal(value)) for comparison, value in (first, second)
     ]
-    found = shared(*(event_pattern(seq(A, B), limit) for limit in limits))
+    found = find_shared(*(event_pattern(seq(A, B), limit) for limit in limits))
     assert found is not None
     (read,) = found.predicates
     if wider is None:
@@ -334,9 +336,9 @@ def test_limits_of_other_attributes_are_others_and_of_several_the_closest_counts
     def limit(name: str, value: int) -> Expression:
         return Compare(LESS, Attribute("a", name), Literal(value))
 
-    apart = shared(event_pattern(seq(A, B), limit("x", 1)), event_pattern(seq(A, B), limit("y", 2)))
+    apart = find_shared(event_pattern(seq(A, B), limit("x", 1)), event_pattern(seq(A, B), limit("y", 2)))
     assert apart is not None
     assert isinstance(apart.predicates[0], predicate.Or)
-    several = shared(event_pattern(seq(A, B), limit("x", 9), limit("x", 1)), event_pattern(seq(A, B), limit("x", 2)))
+    several = find_shared(event_pattern(seq(A, B), limit("x", 9), limit("x", 1)), event_pattern(seq(A, B), limit("x", 2)))
     assert several is not None
     assert [each.right for each in several.predicates if isinstance(each, Compare)] == [Literal(2)]

@@ -228,7 +228,7 @@ def test_the_published_workloads_end_below_the_published_entropies(
     if not path.exists():
         pytest.skip(f"{path} is not here")
     forms = Forms(TimeUnit.SECOND)
-    leaves = leaves_of(forms, published(path))
+    leaves = leaves_of(forms, publish(path))
     graph = correlation_graph([frozenset(each["id"]) for each in json.loads(path.read_text()).values()])
     assert structural_entropy(graph, [None] * count) == pytest.approx(start, abs=5e-5)
     for levels, bound in ((2, of_two_levels), (None, of_any)):
@@ -237,7 +237,7 @@ def test_the_published_workloads_end_below_the_published_entropies(
         assert all(tree.forms[vertex].size >= 2 for vertex in tree.inner())
 
 
-def published(path: Path) -> list[EventPattern]:
+def publish(path: Path) -> list[EventPattern]:
     """The published patterns: AND of all their locations, of which some are in SEQ."""
     found = []
     for name, record in json.loads(path.read_text()).items():

@@ -48,7 +48,7 @@ def types_of(sub_pattern: SubPattern) -> str:
     return "".join("|".join(slot.types) for slot in sub_pattern.slots)
 
 
-def drawn(plan: AggregationPlan) -> dict[str, set[str]]:
+def draw(plan: AggregationPlan) -> dict[str, set[str]]:
     """The types of each vertex, with those of its parents."""
     return {
         types_of(vertex.sub_pattern): {types_of(plan.vertices[parent.vertex].sub_pattern) for parent in vertex.parents}
@@ -115,7 +115,7 @@ def random_matches(random: Random, sub_pattern: SubPattern, tries: int) -> list[
 @pytest.mark.parametrize("builder", SHARING)
 def test_what_two_sequences_begin_with_is_matched_once(builder: str) -> None:
     plan = aggregate([seq("p", "ABC", 10), seq("q", "ABD", 20)], builder)
-    assert drawn(plan) == {"AB": set(), "ABC": {"AB"}, "ABD": {"AB"}}
+    assert draw(plan) == {"AB": set(), "ABC": {"AB"}, "ABD": {"AB"}}
     shared = plan.vertices[0]
     assert shared.sub_pattern.order == {(0, 1)}
     assert shared.sub_pattern.within == Duration(20)
@@ -126,7 +126,7 @@ def test_what_two_sequences_begin_with_is_matched_once(builder: str) -> None:
 
 def test_without_sharing_every_pattern_is_alone() -> None:
     plan = aggregate([seq("p", "ABC"), seq("q", "ABD")], "none")
-    assert drawn(plan) == {"ABC": set(), "ABD": set()}
+    assert draw(plan) == {"ABC": set(), "ABD": set()}
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
@@ -141,12 +141,12 @@ def test_equal_patterns_are_one_vertex_under_their_own_names(builder: str) -> No
 @pytest.mark.parametrize("builder", [builder for builder in SHARING if builder != "casem-2"])
 def test_a_pattern_that_others_contain_is_their_parent_itself(builder: str) -> None:
     plan = aggregate([seq("p", "AB"), seq("q", "ABC"), seq("r", "ABD")], builder)
-    assert drawn(plan) == {"AB": set(), "ABC": {"AB"}, "ABD": {"AB"}}
+    assert draw(plan) == {"AB": set(), "ABC": {"AB"}, "ABD": {"AB"}}
 
 
 def test_clusters_of_clusters_share_on_several_levels() -> None:
     patterns = [seq(f"p{i}", types) for i, types in enumerate(("ABCD", "ABCE", "ABFG", "ABFH"))]
-    assert drawn(aggregate(patterns, "casem")) == {
+    assert draw(aggregate(patterns, "casem")) == {
         "AB": set(),
         "ABC": {"AB"},
         "ABF": {"AB"},
@@ -160,7 +160,7 @@ def test_clusters_of_clusters_share_on_several_levels() -> None:
 def test_clusters_of_two_levels_are_merged_only_where_one_keeps_its_mark() -> None:
     """Figure 7, where the depth is bounded: ABF would leave A, B only to those that share A, B, C."""
     patterns = [seq(f"p{i}", types) for i, types in enumerate(("ABCD", "ABCE", "ABF", "XYZ", "XYW", "XYV"))]
-    plan = drawn(aggregate(patterns, "casem-2"))
+    plan = draw(aggregate(patterns, "casem-2"))
     assert [plan[each] for each in ("ABCD", "ABCE", "ABF")] == [{"ABC"}, {"ABC"}, set()]
     assert all(plan[each] == {"XY"} for each in ("XYZ", "XYW", "XYV"))
 
@@ -168,7 +168,7 @@ def test_clusters_of_two_levels_are_merged_only_where_one_keeps_its_mark() -> No
 def test_differential_parts_get_a_parent_of_their_own() -> None:
     """Figure 8: clusters that share A, B and C, D; a member of each continues with E, F."""
     patterns = [seq(f"p{i}", types) for i, types in enumerate(("ABEF", "ABGH", "CDEF", "CDIJ"))]
-    alone, compensated = (drawn(aggregate(patterns, builder)) for builder in ("casem", "casem+dce"))
+    alone, compensated = (draw(aggregate(patterns, builder)) for builder in ("casem", "casem+dce"))
     shared = {parent for parents in compensated.values() for parent in parents}
     assert len({parent for parents in alone.values() for parent in parents}) < len(shared)
     assert sum(map(len, compensated.values())) > sum(map(len, alone.values()))
@@ -191,17 +191,17 @@ def conditions(values: tuple[int, ...]) -> list[Expression]:
 def test_where_conditions_differ_too_much_the_slots_that_agree_are_shared(builder: str) -> None:
     alike = [seq("p", "ABCDX", 10, *conditions((1, 2, 3, 4))), seq("q", "ABCDY", 10, *conditions((5, 6, 3, 4)))]
     plan = aggregate(alike, builder)
-    assert drawn(plan) == {"CD": set(), "ABCDX": {"CD"}, "ABCDY": {"CD"}}
+    assert draw(plan) == {"CD": set(), "ABCDX": {"CD"}, "ABCDY": {"CD"}}
     assert plan.vertices[0].sub_pattern.predicates == (equal("s0", 3), equal("s1", 4))
     other = [alike[0], seq("q", "ABCDY", 10, *conditions((5, 6, 7, 8)))]
-    assert drawn(aggregate(other, builder)) == {"ABCDX": set(), "ABCDY": set()}
+    assert draw(aggregate(other, builder)) == {"ABCDX": set(), "ABCDY": set()}
 
 
 def test_a_time_that_is_much_longer_is_not_shared_where_rates_are_known() -> None:
     patterns = [seq("p", "ABCDX", 10), seq("q", "ABCDY", 12), seq("r", "EFGHX", 1), seq("s", "EFGHYZ", 90)]
     types = {EdgeType(None, kind, None): 50 for kind in "ABCDEFGHXYZ"}
     statistics = StatisticsSnapshot(window=TimeRange(EventTime(0), EventTime(100)), edges=550, types=types)
-    shared = {parent for parents in drawn(aggregate(patterns, "casem", statistics=statistics)).values() for parent in parents}
+    shared = {parent for parents in draw(aggregate(patterns, "casem", statistics=statistics)).values() for parent in parents}
     assert shared == {"ABCD", "EFGH"}
 
 

@@ -25,7 +25,7 @@ def seq(name: str, types: str, within: int = 10) -> EventPattern:
     return EventPattern(PatternName(name), Seq(parts), Duration(within), StreamName("s"))
 
 
-def counted(counts: Mapping[str, int]) -> StatisticsSnapshot:
+def count(counts: Mapping[str, int]) -> StatisticsSnapshot:
     window = TimeRange(EventTime(0), EventTime(1000))
     types = {EdgeType("", kind, ""): count for kind, count in counts.items()}
     return StatisticsSnapshot(window=window, edges=sum(counts.values()), types=types)
@@ -35,7 +35,7 @@ def alone(patterns: Sequence[EventPattern]) -> list[EventUnit]:
     return [EventUnit((pattern,), aggregate([pattern], "none")) for pattern in patterns]
 
 
-EVENLY = counted(dict.fromkeys("ABCDEFG", 1000))
+EVENLY = count(dict.fromkeys("ABCDEFG", 1000))
 KIN = [seq(f"p{kind}", f"AB{kind}") for kind in "CDEFG"]
 
 
@@ -73,6 +73,6 @@ def test_a_plan_made_for_another_stream_is_made_anew(builder: str, last: int) ->
     # To store A, B, C for all is worth it where there are many of them that something follows.
     patterns = [seq(f"p{kind}", f"ABC{kind}") for kind in "DEFG"]
     running = EventUnit(tuple(patterns), aggregate(patterns, builder))
-    now = counted({**dict.fromkeys("ABC", 1000), **dict.fromkeys("DEFG", last)})
+    now = count({**dict.fromkeys("ABC", 1000), **dict.fromkeys("DEFG", last)})
     is_best = builder == ("casem" if last == 1000 else "none")
     assert (regroup_units([running], UNIT, now) is None) is is_best

@@ -22,7 +22,7 @@ from graphtide_core.predicate import (
     Compute,
     Expression,
     Literal,
-    renamed,
+    rename,
 )
 from graphtide_core.returns import Field, Returns
 from graphtide_core.time import DURATION_UNITS, Duration
@@ -82,7 +82,7 @@ def patterns(draw: DrawFn) -> EventPattern:
         root=root,
         within=draw(DURATIONS),
         stream=StreamName(draw(NAMES)),
-        predicates=(*(renamed(predicate, names) for predicate in plain.predicates), *more),
+        predicates=(*(rename(predicate, names) for predicate in plain.predicates), *more),
         one_per=OnePer(keys, draw(DURATIONS)) if keys else None,
         returns=Returns(tuple(fields), everything=everything) if fields or everything else None,
     )

@@ -38,14 +38,14 @@ def less(name: str, value: int) -> Expression:
     return Compare(Comparison.LESS, Attribute(name, "x"), Literal(value))
 
 
-def known(types: str, each: int) -> StatisticsSnapshot:
+def make_statistics(types: str, each: int) -> StatisticsSnapshot:
     """As many events of each type come in 10 ticks."""
     window = TimeRange(EventTime(0), EventTime(1_000))
     counts = {EdgeType(None, kind, None): 100 * each for kind in types}
     return StatisticsSnapshot(window=window, edges=100 * each * len(types), types=counts)
 
 
-def drawn(plan: AggregationPlan) -> list[str]:
+def draw(plan: AggregationPlan) -> list[str]:
     return sorted("".join("|".join(slot.types) for slot in vertex.sub_pattern.slots) for vertex in plan.vertices)
 
 
@@ -53,7 +53,7 @@ def test_who_shares_nothing_has_a_unit_alone() -> None:
     patterns = [seq("p", "ABC"), seq("q", "XY"), seq("r", "ABD"), seq("s", "XY")]
     found = units(patterns, "casem")
     assert [each.patterns for each in found] == [(0, 2), (1, 3)]
-    assert [drawn(each.plan) for each in found] == [["AB", "ABC", "ABD"], ["XY"]]
+    assert [draw(each.plan) for each in found] == [["AB", "ABC", "ABD"], ["XY"]]
     assert [len(each.plan.branches) for each in found] == [2, 2]
 
 
@@ -67,22 +67,26 @@ def test_branches_of_one_pattern_are_in_its_unit() -> None:
 def test_sharing_that_saves_more_than_it_stores_is_taken() -> None:
     types = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     patterns = [seq(f"p{last}", f"ABCD{last}") for last in types[4:]]
-    (together,) = units(patterns, statistics=known(types, 6))
+    (together,) = units(patterns, statistics=make_statistics(types, 6))
     assert together.patterns == tuple(range(22))
-    assert "ABCD" in drawn(together.plan)
-    alone = units(patterns, "none", statistics=known(types, 6))
+    assert "ABCD" in draw(together.plan)
+    alone = units(patterns, "none", statistics=make_statistics(types, 6))
     assert together.cost.nanoseconds < sum(each.cost.nanoseconds for each in alone)
 
 
 def test_sharing_that_stores_more_than_it_saves_is_not() -> None:
     patterns = [seq("p", "ABE"), seq("q", "ABF")]
-    statistics = replace(known("ABEF", 40), types={**known("AB", 40).types, **known("EF", 1).types})
+    statistics = replace(
+        make_statistics("ABEF", 40), types={**make_statistics("AB", 40).types, **make_statistics("EF", 1).types}
+    )
     assert [each.patterns for each in units(patterns, statistics=statistics)] == [(0,), (1,)]
     assert [each.patterns for each in units(patterns, "casem", statistics=statistics)] == [(0, 1)]
 
 
 def test_equal_patterns_stay_together_when_others_leave() -> None:
-    statistics = replace(known("ABEF", 40), types={**known("AB", 40).types, **known("EF", 1).types})
+    statistics = replace(
+        make_statistics("ABEF", 40), types={**make_statistics("AB", 40).types, **make_statistics("EF", 1).types}
+    )
     patterns = [seq("p", "ABE"), seq("q", "ABF"), seq("r", "ABE")]
     assert [each.patterns for each in units(patterns, statistics=statistics)] == [(0, 2), (1,)]
 
@@ -91,7 +95,7 @@ def test_patterns_that_count_are_counted_in_their_events() -> None:
     lists, counts = (seq("p", "ABCDEF", report=report) for report in (Report.ALL, Report.EXISTS))
     across = Compare(Comparison.LESS, Attribute("a0", "x"), Attribute("a1", "x"))
     dear, cheap, related = (
-        units([pattern], statistics=known("ABCDEF", 20))[0].cost.nanoseconds
+        units([pattern], statistics=make_statistics("ABCDEF", 20))[0].cost.nanoseconds
         for pattern in (lists, counts, replace(counts, predicates=(across,)))
     )
     assert cheap < dear / 10
@@ -120,7 +124,7 @@ def test_patterns_counted_by_listing_are_distinguished(root: Seq) -> None:
 
 def test_a_dearer_stream_makes_a_dearer_plan_with_a_reason() -> None:
     pattern = seq("p", "ABC")
-    costs = [units([pattern], statistics=known("ABC", each))[0].cost for each in (1, 10, 100)]
+    costs = [units([pattern], statistics=make_statistics("ABC", each))[0].cost for each in (1, 10, 100)]
     assert costs[0].nanoseconds < costs[1].nanoseconds < costs[2].nanoseconds
     assert "looked at" in costs[2].reason
     assert [each.partial_matches for each in costs] == [0.0, 0.0, 0.0]
@@ -128,7 +132,7 @@ def test_a_dearer_stream_makes_a_dearer_plan_with_a_reason() -> None:
 
 def test_nothing_is_known_of_an_empty_stream_and_all_is_finite() -> None:
     long = seq("p", "ABC" * 21)
-    assert units([long], statistics=known("ABC", 10**9))[0].cost.nanoseconds < float("inf")
+    assert units([long], statistics=make_statistics("ABC", 10**9))[0].cost.nanoseconds < float("inf")
     assert units([long])[0].cost.nanoseconds < float("inf")
 
 

@@ -9,7 +9,7 @@ import graphtide_query
 from graphtide_core.graph_query import GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName, VertexId
 from graphtide_core.path_expression import renamed_symbols, symbols
-from graphtide_core.predicate import renamed
+from graphtide_core.predicate import rename
 from graphtide_core.regular_rule import Atom, Constant, Rule, Term, Variable
 from graphtide_core.stream_window import WindowKind
 from graphtide_core.time import DURATION_UNITS, Duration
@@ -53,7 +53,7 @@ def with_new_names(rule: Rule, predicates: Mapping[str, str], names: Mapping[str
         name = None if each.name is None else names[each.name]
         return Atom(renamed_symbols(each.expression, predicates), term(each.source), term(each.target), name)
 
-    conditions = tuple(renamed(each, names) for each in rule.conditions)
+    conditions = tuple(rename(each, names) for each in rule.conditions)
     body = tuple(map(atom, rule.body))
     return Rule(predicates[rule.head], tuple(names[each] for each in rule.columns), body, conditions)
 

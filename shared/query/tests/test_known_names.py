@@ -7,23 +7,23 @@ from graphtide_query import parse_subgraphs
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream
 
 
-def seen(*types: tuple[str | None, str, str | None]) -> SeenNames:
+def collect_names(*types: tuple[str | None, str, str | None]) -> SeenNames:
     return SeenNames.of(StatisticsSnapshot(edges=10 * len(types), types={EdgeType(*each): 10 for each in types}))
 
 
-def asked(match: str) -> AskedNames:
+def ask(match: str) -> AskedNames:
     (pattern,) = parse_subgraphs(f"PATTERN p MATCH {match} ON s WINDOW 1m")
     return AskedNames.of(pattern)
 
 
 def test_names_that_were_seen_are_not_reported() -> None:
-    known = seen(("ip", "http", "ip"), ("ip", "ssh", None))
-    assert list(known.lacking(asked("(a:ip)-[x:http]->(b)-[y]->(c:ip)"))) == []
+    known = collect_names(("ip", "http", "ip"), ("ip", "ssh", None))
+    assert list(known.lacking(ask("(a:ip)-[x:http]->(b)-[y]->(c:ip)"))) == []
 
 
 def test_labels_never_seen_are_reported_once_each_with_the_nearest_name() -> None:
-    known = seen(("ip", "http", "ip"), ("ip", "ssh", None))
-    assert list(known.lacking(asked("(a:ipp)-[x:htp]->(b)-[y:htp]->(c:ip)<-[z:telnet]-(d)"))) == [
+    known = collect_names(("ip", "http", "ip"), ("ip", "ssh", None))
+    assert list(known.lacking(ask("(a:ipp)-[x:htp]->(b)-[y:htp]->(c:ip)<-[z:telnet]-(d)"))) == [
         "no edge of label 'htp' among the last 20 edges; did you mean http?",
         "no edge of label 'telnet' among the last 20 edges",
         "no vertex of label 'ipp' among the last 20 edges; did you mean ip?",
@@ -31,8 +31,8 @@ def test_labels_never_seen_are_reported_once_each_with_the_nearest_name() -> Non
 
 
 def test_nothing_is_reported_without_known_names() -> None:
-    assert list(seen().lacking(asked("(a)-[x:htp]->(b)"))) == []
-    assert list(seen((None, "", None)).lacking(asked("(a)-[x:htp]->(b)"))) == [], "labels past the table's bound are one"
+    assert list(collect_names().lacking(ask("(a)-[x:htp]->(b)"))) == []
+    assert list(collect_names((None, "", None)).lacking(ask("(a)-[x:htp]->(b)"))) == [], "labels past the table's bound are one"
 
 
 def test_an_unseen_stream_is_reported_if_another_has_nearly_its_name() -> None:
@@ -43,7 +43,7 @@ def test_an_unseen_stream_is_reported_if_another_has_nearly_its_name() -> None:
 
 def test_attributes_are_reported_if_they_were_counted() -> None:
     snapshot = StatisticsSnapshot(edges=10, types={EdgeType(None, "", None): 10})
-    wanted = asked("(a)-[x]->(b) WHERE x.bytes > 1 AND (x.proto = 'tcp' OR x.byts IS NULL) AND a.id = b.id AND x.ts > 1")
+    wanted = ask("(a)-[x]->(b) WHERE x.bytes > 1 AND (x.proto = 'tcp' OR x.byts IS NULL) AND a.id = b.id AND x.ts > 1")
     assert wanted.attributes == ("bytes", "proto", "byts")
     assert list(SeenNames.of(snapshot, ["bytes", "flags"]).lacking(wanted)) == [
         "no edge with attribute 'proto' among the last 10 edges",

@@ -117,7 +117,7 @@ def test_random_clauses_of_graph_queries(tokens: list[str], clauses: list[str]) 
 
 
 @st.composite
-def written(draw: st.DrawFn) -> str:
+def write_text(draw: st.DrawFn) -> str:
     """A text that is mostly valid: a few vertices, up to 64 edges between them, conditions and chains of the order."""
     count = draw(st.integers(2, 64) | st.just(64))
     vertices = st.integers(0, draw(st.integers(0, count)))
@@ -135,7 +135,7 @@ def written(draw: st.DrawFn) -> str:
 
 
 @settings(fuzzed, max_examples=profile.max_examples // 4)
-@given(written())
+@given(write_text())
 def test_large_patterns(text: str) -> None:
     parse_anyhow(text)
 

@@ -10,7 +10,16 @@ from graphtide_core.any_pattern import subgraphs_alone
 from graphtide_core.errors import InvalidPatternError, Location
 from graphtide_core.graph_query import GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName, VertexId
-from graphtide_core.path_expression import Alternation, Concatenation, Maybe, PathExpression, Plus, Star, Symbol, spelled
+from graphtide_core.path_expression import (
+    Alternation,
+    Concatenation,
+    Maybe,
+    PathExpression,
+    Plus,
+    Star,
+    Symbol,
+    write_expression,
+)
 from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, Not, Or, StartsWith
 from graphtide_core.regular_rule import Atom, Constant, Rule, Term, Variable
 from graphtide_core.stream_window import StreamWindow, WindowKind
@@ -183,7 +192,7 @@ def test_a_path_takes_the_window_of_what_uses_it_unless_it_has_one() -> None:
         SELECT u, w MATCH (u)-/~far/->(v)-/~own+/->(w) ON s WINDOW(24h)""")
     hour = StreamWindow(DAY.stream, Duration(1, "h"))
     assert query.inputs == (Input("a", DAY, "a"), Input("b", DAY, "b"), Input("a_2", hour, "a"))
-    assert [(rule.head, spelled(rule.body[0].expression)) for rule in query.rules] == [
+    assert [(rule.head, write_expression(rule.body[0].expression)) for rule in query.rules] == [
         ("near", ":a"),
         ("far", ":near :b"),
         ("own", ":a_2"),
@@ -212,7 +221,7 @@ def test_conditions_on_an_edge_are_those_of_its_input() -> None:
 def test_equal_constants_of_different_kinds_are_different_conditions() -> None:
     query = read(f"SELECT u, v MATCH (u)-[:pays {{x: 1}}]->(v)-[:pays {{x: TRUE}}]->(u), (u)-[:pays {{x: 1}}]->(u) {ON}")
     assert [each.name for each in query.inputs] == ["pays", "pays_2"]
-    assert [spelled(each.expression) for each in query.rules[0].body] == [":pays", ":pays_2", ":pays"]
+    assert [write_expression(each.expression) for each in query.rules[0].body] == [":pays", ":pays_2", ":pays"]
 
 
 @pytest.mark.parametrize("condition", ["u = c", "(u) = (c)", "((u)) = c", "u.id = c.id", "(c = u)"])
@@ -265,7 +274,7 @@ def test_a_label_at_the_end_of_a_path_holds_on_its_last_edge(
     path: str, meaning: str, inputs: dict[str, tuple[str | None, str | None]]
 ) -> None:
     query = read(f"SELECT u, v MATCH {path} {ON}")
-    assert spelled(query.rules[0].body[0].expression) == meaning
+    assert write_expression(query.rules[0].body[0].expression) == meaning
     assert {each.name: (each.source_label, each.target_label) for each in query.inputs} == inputs
 
 

@@ -25,7 +25,7 @@ TEXTS = [
 WRONG = ["PATTERN", "PATTERN p MATCH (a)-[e]->(b", "q(x, y) <- ", "PATTERN p SEQ(x: A,, y: B)"]
 
 
-def said(parser: Lark) -> list[object]:
+def parse_texts(parser: Lark) -> list[object]:
     """Return what a parser makes of texts, and where it stops in those that are wrong."""
     found: list[object] = [parser.parse(text) for text in TEXTS]
     for text in WRONG:
@@ -50,22 +50,22 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_tables_are_computed_once(tmp_path: Path, computed: list[int]) -> None:
-    first = said(parser_of(Builder(), tmp_path))
+    first = parse_texts(parser_of(Builder(), tmp_path))
     assert len(computed) == 1
     (kept,) = tmp_path.iterdir()
     assert kept.suffix == ".tables"
-    assert said(parser_of(Builder(), tmp_path)) == first
+    assert parse_texts(parser_of(Builder(), tmp_path)) == first
     assert len(computed) == 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"x" * 1_000, b"whole"], ids=["empty", "foreign", "cut"])
 def test_a_damaged_file_is_replaced(tmp_path: Path, computed: list[int], damage: bytes) -> None:
-    expected = said(parser_of(Builder(), tmp_path))
+    expected = parse_texts(parser_of(Builder(), tmp_path))
     (kept,) = tmp_path.iterdir()
     whole = kept.read_bytes()
     kept.write_bytes(whole[: len(whole) // 2] if damage == b"whole" else damage)
-    assert said(parser_of(Builder(), tmp_path)) == expected
-    assert said(parser_of(Builder(), tmp_path)) == expected
+    assert parse_texts(parser_of(Builder(), tmp_path)) == expected
+    assert parse_texts(parser_of(Builder(), tmp_path)) == expected
     assert len(computed) == 2
 
 
@@ -83,7 +83,7 @@ def test_another_grammar_has_another_file() -> None:
 def test_where_nothing_can_be_written_tables_are_computed(tmp_path: Path, computed: list[int]) -> None:
     """No folder at all is what root, who may write everywhere, can try."""
     nowhere = tmp_path / "nowhere"
-    assert said(parser_of(Builder(), nowhere)) == said(parser_of(Builder(), tmp_path))
+    assert parse_texts(parser_of(Builder(), nowhere)) == parse_texts(parser_of(Builder(), tmp_path))
     assert len(computed) == 2
     assert not nowhere.exists()
 

@@ -45,7 +45,7 @@ ORDERS: dict[str, Callable[[int], list[tuple[int, int]]]] = {
 PLANNER_OPTIONS = [PlannerOptions(AUTO), PlannerOptions("sj-tree"), *planner_options_of("isomorphism")]
 
 
-def counted() -> StatisticsSnapshot:
+def count() -> StatisticsSnapshot:
     """A stream of five labels of which every two meet more or less often."""
     kinds = [EdgeType(None, f"l{number}", None) for number in range(5)]
     ends = [EdgeEnd(kind, direction) for kind in kinds for direction in Direction]
@@ -74,10 +74,10 @@ def hubs(seed: int) -> StatisticsSnapshot:
     )
 
 
-KNOWN = {"nothing": StatisticsSnapshot(), "paths": counted()}
+KNOWN = {"nothing": StatisticsSnapshot(), "paths": count()}
 
 
-def shaped(shape: str, order: str, edges: int = MAX_EDGES) -> SubgraphPattern:
+def build_pattern(shape: str, order: str, edges: int = MAX_EDGES) -> SubgraphPattern:
     ends = SHAPES[shape][:edges] if shape != "cycle" else [(place, (place + 1) % edges) for place in range(edges)]
     names = dict.fromkeys(f"v{end}" for pair in ends for end in pair)
     parts = tuple(
@@ -117,7 +117,7 @@ def check(made: Plan) -> None:
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_pattern_of_the_most_edges_is_planned_at_once_whatever_its_shape(shape: str, order: str, known: str) -> None:
-    pattern = shaped(shape, order)
+    pattern = build_pattern(shape, order)
     for planner_options in PLANNER_OPTIONS:
         made = plan(pattern, planner_options, statistics=KNOWN[known])
         check(made)
@@ -128,14 +128,14 @@ def test_a_pattern_of_the_most_edges_is_planned_at_once_whatever_its_shape(shape
 def test_work_does_not_depend_on_the_machine(shape: str) -> None:
     """The bound on a pattern's planning is far above what any shape takes, and the same everywhere."""
     for order in ORDERS:
-        check(plan(shaped(shape, order), AUTO, statistics=KNOWN["paths"], budget=PlanningBudget(most=2_000_000)))
+        check(plan(build_pattern(shape, order), AUTO, statistics=KNOWN["paths"], budget=PlanningBudget(most=2_000_000)))
 
 
 @pytest.mark.parametrize("known", KNOWN)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_plan_made_within_a_small_budget_costs_about_as_much_as_the_best(shape: str, order: str, known: str) -> None:
-    pattern, statistics = shaped(shape, order, 12), KNOWN[known]
+    pattern, statistics = build_pattern(shape, order, 12), KNOWN[known]
     model = CostModel(pattern, statistics, 1_000)
     for engine in (*FAMILIES["isomorphism"].names, AUTO):
         unbounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
@@ -151,7 +151,7 @@ def test_a_plan_made_within_a_small_budget_costs_about_as_much_as_the_best(shape
 @pytest.mark.parametrize("shape", ["clique", "star", "tree"])
 def test_search_orders_are_as_good_if_the_budget_is_spent_at_once(shape: str, order: str, seed: int) -> None:
     """On a stream with hubs the wrong edge next costs many times as much, and what promised little may do much by now."""
-    pattern, statistics = shaped(shape, order, 16), hubs(seed)
+    pattern, statistics = build_pattern(shape, order, 16), hubs(seed)
     model = CostModel(pattern, statistics, 1_000)
     for engine in ("re-search", "filtering"):
         unbounded = plan(pattern, engine, statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
@@ -164,7 +164,7 @@ def test_search_orders_are_as_good_if_the_budget_is_spent_at_once(shape: str, or
 
 @pytest.mark.parametrize(("shape", "seed"), [*(("clique", seed) for seed in range(5)), ("star", 0), ("star", 4)])
 def test_a_decomposition_is_as_good_if_the_budget_is_spent(shape: str, seed: int) -> None:
-    pattern, statistics = shaped(shape, "total", 18), hubs(seed)
+    pattern, statistics = build_pattern(shape, "total", 18), hubs(seed)
     model = CostModel(pattern, statistics, 1_000)
     unbounded = plan(pattern, "timing", statistics=statistics, budget=PlanningBudget(search=10_000_000, most=100_000_000))
 
@@ -182,7 +182,7 @@ def test_a_plan_that_spends_its_budget_at_once_is_a_plan(pattern: SubgraphPatter
 
 def test_a_pattern_that_needs_more_work_than_it_may_have_is_refused_with_the_reason() -> None:
     with pytest.raises(PlanningBudgetError) as caught:
-        plan(shaped("star", "total"), AUTO, budget=PlanningBudget(most=5_000))
+        plan(build_pattern("star", "total"), AUTO, budget=PlanningBudget(most=5_000))
 
     reason = "pattern 'star, total' cannot be planned within its budget of 5,000 units of work"
     assert str(caught.value) == f"{reason}; split it into patterns with fewer edges, rules or alternatives"

@@ -34,7 +34,7 @@ def path(expression: str) -> str:
     return f"q(x, y) <- /{expression}/(x, y). {BEHIND}"
 
 
-def chained(first: str, step: str, rules: int) -> str:
+def chain_rules(first: str, step: str, rules: int) -> str:
     """Return rules `r0`, `r1`, … of which each reads the one before as `step` says."""
     later = " ".join(f"r{number}(x, y) <- {step.format(f'r{number - 1}')}." for number in range(1, rules))
     return f"r0(x, y) <- {first}. {later} {BEHIND}"
@@ -44,7 +44,7 @@ def edges(shape: Sequence[str], clauses: str = "") -> str:
     return f"PATTERN p MATCH {', '.join(shape)} {clauses} ON s WINDOW 1h"
 
 
-def nested(levels: int, opening: str, innermost: str, closing: str) -> str:
+def nest(levels: int, opening: str, innermost: str, closing: str) -> str:
     return opening * levels + innermost + closing * levels
 
 
@@ -61,19 +61,19 @@ HOSTILE = {
     "optional parts of many labels": path(" ".join(f"{label}?" for label in PATH_LABELS) + " :b"),
     "nothing but optional parts": path(":a? " * 100),
     "closures of alternatives": path("(:a|:b)* " * 20 + ":c"),
-    "closures in closures": path(nested(60, "(", ":a", " :b? :c)+")),
-    "optional closures in each other": path(nested(45, "((", ":a", " :b?)* :c? | :d)*")),
+    "closures in closures": path(nest(60, "(", ":a", " :b? :c)+")),
+    "optional closures in each other": path(nest(45, "((", ":a", " :b?)* :c? | :d)*")),
     "automaton that determinism doubles": path("(:a|:b)* :a " + "(:a|:b) " * 100),
     "steps": path(":a " * 256),
     "steps of many labels": path(" ".join((PATH_LABELS * 5)[:256])),
     "alternatives that begin and end alike": path(" | ".join(f":b {label} :b" for label in PATH_LABELS)),
     "unfolded alternatives": path(" ".join(f"({label} | :b :c?)+" for label in PATH_LABELS)),
     "returned path": path(":a? " * 100 + ":b").replace("(x, y).", "(x, y) AS p.") + " RETURN p",
-    "rules that double": chained("a(x, y)", "{0}(x, z), {0}(z, y)", 12),
-    "rules that double for ever": chained("a(x, y)", "{0}(x, z), {0}(z, y)", 64),
-    "rules that double in paths": chained("a(x, y)", "/(:{0} :{0})+/(x, y)", 64),
-    "rules with optional parts": chained("a(x, y)", "/(:{0} :a?)+/(x, y)", 60),
-    "rules behind each other": chained("a(x, y)", "{0}(x, z), a(z, y)", 64),
+    "rules that double": chain_rules("a(x, y)", "{0}(x, z), {0}(z, y)", 12),
+    "rules that double for ever": chain_rules("a(x, y)", "{0}(x, z), {0}(z, y)", 64),
+    "rules that double in paths": chain_rules("a(x, y)", "/(:{0} :{0})+/(x, y)", 64),
+    "rules with optional parts": chain_rules("a(x, y)", "/(:{0} :a?)+/(x, y)", 60),
+    "rules behind each other": chain_rules("a(x, y)", "{0}(x, z), a(z, y)", 64),
     "rules of one head": " ".join(f"r(x, y) <- a{number}(x, z), b(z, y)." for number in range(60)) + BEHIND,
     "views of views": "".join(f"PATH p{n} = (a)-/{f'~p{n - 1} ~p{n - 1}' if n else ':x'}/->(b) " for n in range(40))
     + f"SELECT u, v MATCH (u)-/~p39/->(v) {BEHIND}",
@@ -102,7 +102,7 @@ HOSTILE = {
 }
 
 
-def planned(text: str) -> None:
+def plan(text: str) -> None:
     """Do all that planning does with a text: it is planned and explained, and what is sent of it is followed; or refused."""
     try:
         patterns = parse(text)
@@ -121,7 +121,7 @@ def planned(text: str) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_pattern_is_planned_in_bounded_work_or_refused(name: str) -> None:
-    assert calls(lambda: planned(HOSTILE[name]), MOST_CALLS)
+    assert calls(lambda: plan(HOSTILE[name]), MOST_CALLS)
 
 
 def expressions() -> st.SearchStrategy[str]:
@@ -193,7 +193,7 @@ def test_any_pattern_is_planned_in_bounded_work_or_refused(texts: st.SearchStrat
     @settings(deadline=None, max_examples=max(5, settings().max_examples // 10))
     @given(texts)
     def holds(text: str) -> None:
-        assert calls(lambda: planned(text), MOST_CALLS)
+        assert calls(lambda: plan(text), MOST_CALLS)
 
     holds()
 

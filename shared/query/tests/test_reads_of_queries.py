@@ -16,7 +16,7 @@ from graphtide_query.reads import match_lookback, reads_of
 from graphtide_wire import reads_form
 
 
-def asked(text: str) -> GraphQuery:
+def ask(text: str) -> GraphQuery:
     (query,) = parse(text)
     assert isinstance(query, GraphQuery)
     return query
@@ -25,7 +25,7 @@ def asked(text: str) -> GraphQuery:
 def over(*windows: str) -> GraphQuery:
     inputs = " ".join(f"INPUT i{number} = ()-[:a{number}]->() ON s {window}" for number, window in enumerate(windows))
     atoms = ", ".join(f"i{number}(x{number}, x{number + 1})" for number in range(len(windows)))
-    return asked(f"QUERY q {inputs} near(x0, x{len(windows)}) <- {atoms}.")
+    return ask(f"QUERY q {inputs} near(x0, x{len(windows)}) <- {atoms}.")
 
 
 @pytest.mark.parametrize("unit", list(TimeUnit))
@@ -47,9 +47,9 @@ def test_a_written_lookback_says_how_far_back_its_engine_looks(windows: tuple[st
 
 
 def test_labels_are_those_of_inputs_and_all_where_one_reads_all() -> None:
-    query = asked("QUERY q near(x, y) <- b+(x, z), a(z, y). ON s WINDOW(5)")
+    query = ask("QUERY q near(x, y) <- b+(x, z), a(z, y). ON s WINDOW(5)")
     assert reads_of(query) == Reads((StreamName("s"),), reads_of(query).lookback, ("a", "b"), ())
-    every = asked("QUERY q INPUT any = ()-[e]->() ON s WINDOW(5) WHERE e.n > 1 near(x, y) <- any+(x, y).")
+    every = ask("QUERY q INPUT any = ()-[e]->() ON s WINDOW(5) WHERE e.n > 1 near(x, y) <- any+(x, y).")
     assert (reads_of(every).labels, reads_of(every).attributes) == (None, ("n",))
 
 
@@ -60,9 +60,9 @@ def test_windows_of_time_and_of_ticks_are_refused_where_the_second_kind_stands(w
 
 
 def test_parts_are_equal_where_the_same_edges_are_read_whatever_uses_them() -> None:
-    one = asked("QUERY one near(x, y) <- a+(x, y). ON s WINDOW(5)")
-    other = asked("QUERY two far(x, y, z) <- a(x, y), a(y, z). ON s WINDOW(9m) SLIDE(1m)")
+    one = ask("QUERY one near(x, y) <- a+(x, y). ON s WINDOW(5)")
+    other = ask("QUERY two far(x, y, z) <- a(x, y), a(y, z). ON s WINDOW(9m) SLIDE(1m)")
     assert ALGEBRA.canonical_parts(one) == ALGEBRA.canonical_parts(other)
     narrower = replace(one, inputs=(replace(one.inputs[0], source_label="A"),))
     assert ALGEBRA.canonical_parts(one) != ALGEBRA.canonical_parts(narrower)
-    assert len(ALGEBRA.canonical_parts(asked("QUERY q near(x, y) <- a+(x, z), b(z, y). ON s WINDOW(5)"))) == 2
+    assert len(ALGEBRA.canonical_parts(ask("QUERY q near(x, y) <- a+(x, z), b(z, y). ON s WINDOW(5)"))) == 2

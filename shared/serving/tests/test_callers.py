@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_serving.access.callers import Anyone, Caller
 from graphtide_serving.access.guard import Admission, Guard
-from graphtide_serving.access.keys import ApiKeys, hashed, new_key
+from graphtide_serving.access.keys import ApiKeys, hash_key, new_key
 from graphtide_serving.access.rate import RateLimit
 from graphtide_serving.access.settings import AccessSettings, KeySettings
 from graphtide_serving.access.several import Several
@@ -50,7 +50,7 @@ def token(key: rsa.RSAPrivateKey, **changes: Any) -> str:
 def test_a_key_is_known_by_its_hash_and_shown_nowhere() -> None:
     fresh = new_key()
     assert fresh != new_key()
-    known = ApiKeys([(hashed(fresh), Caller("ann", frozenset({"patterns:read"})))])
+    known = ApiKeys([(hash_key(fresh), Caller("ann", frozenset({"patterns:read"})))])
     assert known.caller(fresh, None) == Caller("ann", frozenset({"patterns:read"}))
     assert known.caller(fresh + "x", None) is None
     assert known.caller(None, fresh) is None
@@ -92,7 +92,7 @@ def test_a_provider_that_does_not_answer_is_no_refusal(key: rsa.RSAPrivateKey) -
 
 
 def test_a_caller_is_known_by_any_of_several_ways(key: rsa.RSAPrivateKey) -> None:
-    ways = Several([ApiKeys([(hashed("k"), Caller("bob", frozenset()))]), Tokens(ISSUER, AUDIENCE, Provider(key))])
+    ways = Several([ApiKeys([(hash_key("k"), Caller("bob", frozenset()))]), Tokens(ISSUER, AUDIENCE, Provider(key))])
     assert [ways.caller("k", None), ways.caller(None, None)] == [Caller("bob", frozenset()), None]
     found = ways.caller("wrong", token(key))
     assert found is not None
@@ -116,7 +116,7 @@ def test_a_bucket_fills_at_its_rate_and_no_higher_than_its_burst() -> None:
 
 
 def test_a_route_lets_only_those_pass_that_have_its_scope() -> None:
-    keys = ApiKeys([(hashed(name), Caller(name, frozenset({name}))) for name in ("edges:write", "patterns:read", "admin")])
+    keys = ApiKeys([(hash_key(name), Caller(name, frozenset({name}))) for name in ("edges:write", "patterns:read", "admin")])
     app, guard = FastAPI(), Guard(keys, RateLimit(1_000.0, 1_000))
     answer_with_problems(app)
     app.add_middleware(Admission, guard=guard)

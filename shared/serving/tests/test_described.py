@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
-from graphtide_serving.described import described
+from graphtide_serving.described import describe
 from graphtide_serving.routes import StrictRoute
 from graphtide_testing.raising import raises_nothing
 from graphtide_wire import bodies
@@ -45,7 +45,7 @@ class Whole(Body, frozen=True, kw_only=True):
 
 
 def test_a_model_has_the_members_and_needs_all_that_may_not_be_left_out() -> None:
-    schema = TypeAdapter(described(Whole)).json_schema()
+    schema = TypeAdapter(describe(Whole)).json_schema()
     assert (schema["title"], schema["description"], schema["required"]) == ("WholeOut", "A whole.", ["parts", "note"])
     assert list(schema["properties"]) == ["parts", "note", "next", "created"]
     assert schema["$defs"]["Part"]["properties"]["kind"]["enum"] == ["one", "other"]
@@ -80,7 +80,7 @@ def test_every_example_is_read_and_passes_the_model(body: type[Body]) -> None:
         form = body if "match" not in str(example) else dict
         with raises_nothing():
             msgspec.convert(example, form)
-            described(body).model_validate(example)
+            describe(body).model_validate(example)
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert([example], form)
 

@@ -10,7 +10,7 @@ import pytest
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_serving.health_server import HealthPortError, HealthSettings, serving
 from graphtide_serving.loop import Backoff, Patience, run
-from graphtide_telemetry.health import STUCK_SECONDS, Finding, Pulse, beat, checked
+from graphtide_telemetry.health import STUCK_SECONDS, Finding, Pulse, beat, check
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.telemetry import count_metrics, metrics_of
 
@@ -101,7 +101,7 @@ def test_health_is_served_with_a_line_for_each_check() -> None:
     wrong: list[str | None] = [None]
 
     def ready() -> list[Finding]:
-        return [Finding("w", wrong[0]), checked("log", lambda: None)]
+        return [Finding("w", wrong[0]), check("log", lambda: None)]
 
     with serving(HealthSettings(), lambda: [Finding("w", wrong[0])], ready) as url:
         assert httpx2.get(f"{url}/livez").json() == {"status": "alive", "checks": {"w": "ok"}}
@@ -129,7 +129,7 @@ def test_a_fatal_error_in_a_check_is_a_finding_too() -> None:
         message = "shut out"
         raise FatalError(message)
 
-    assert checked("log", fail) == Finding("log", "shut out")
+    assert check("log", fail) == Finding("log", "shut out")
 
 
 @pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="this machine has no IPv6")

@@ -20,7 +20,7 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.responses import StreamingResponse
 from graphtide_serving.access.callers import WRITE_EDGES, Anyone, Authentication, Caller
 from graphtide_serving.access.guard import Guard
-from graphtide_serving.access.keys import ApiKeys, hashed
+from graphtide_serving.access.keys import ApiKeys, hash_key
 from graphtide_serving.access.rate import RateLimit
 from graphtide_serving.health_server import HealthSettings
 from graphtide_serving.health_server import serving as health
@@ -31,7 +31,7 @@ from graphtide_serving.protection.connections import BoundedConnection
 from graphtide_serving.protection.hosts import Hosts
 from graphtide_serving.protection.protecting import Protection, protect
 from graphtide_telemetry.health import Finding
-from graphtide_testing.serving import raw, served
+from graphtide_testing.serving import raw, serve
 from graphtide_testing.waiting import wait_until
 from starlette.datastructures import Headers
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from graphtide_testing.serving import Raw
 
 MIB = 1024 * 1024
-KEYS = ApiKeys([(hashed(name), Caller(name, frozenset({WRITE_EDGES}))) for name in ("ann", "bob")])
+KEYS = ApiKeys([(hash_key(name), Caller(name, frozenset({WRITE_EDGES}))) for name in ("ann", "bob")])
 QUICK = Pace(idle_seconds=0.3, grace_seconds=0.5, least_bytes_per_second=1_000_000.0)
 
 
@@ -99,7 +99,7 @@ def serving(
     connection: type[BoundedConnection] = BoundedConnection,
 ) -> Iterator[tuple[Service, str]]:
     service = Service(authentication, most_bytes, pace)
-    with served(service.app, connection) as url:
+    with serve(service.app, connection) as url:
         try:
             yield service, url
         finally:
@@ -115,7 +115,7 @@ def count(url: str, key: str, size: int = 10) -> int:
     return httpx2.post(f"{url}/count", content=b"x" * size, headers={"X-API-Key": key}, timeout=30).status_code
 
 
-def trickled(connection: Raw) -> bytes:
+def trickle(connection: Raw) -> bytes:
     """Send byte by byte, and return what is answered to that."""
     for _ in range(600):
         connection.send(b"x")
@@ -160,7 +160,7 @@ def test_headers_that_come_byte_by_byte_are_not_waited_for_the_second_time_eithe
         connection.send(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.answer().startswith(b"HTTP/1.1 200")
         connection.send(b"GET /livez HTTP/1.1\r\nX-Slow: ")
-        assert trickled(connection) == b""
+        assert trickle(connection) == b""
 
 
 def test_what_follows_an_answered_request_is_not_read_for_ever() -> None:
@@ -255,7 +255,7 @@ def test_a_body_that_stops_coming_is_a_problem_and_holds_nothing_any_more() -> N
 def test_a_body_that_comes_byte_by_byte_is_a_problem_too() -> None:
     with serving() as (_, url), raw(url) as connection:
         connection.send(post("ann", 100_000))
-        assert b'"code":"slow-body"' in trickled(connection)
+        assert b'"code":"slow-body"' in trickle(connection)
 
 
 def test_bytes_that_are_announced_take_no_room_and_those_that_came_do() -> None:

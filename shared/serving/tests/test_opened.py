@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from graphtide_core.errors import TransientError
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 
 ROOT = Path(__file__).parents[3]
 OTHERS = {
@@ -27,9 +27,9 @@ class Held:
 
 
 def test_what_is_held_is_returned_and_what_is_not_is_an_error_that_passes() -> None:
-    assert not opened("", "the worker")
+    assert not open_worker("", "the worker")
     with pytest.raises(TransientError, match=r"^the worker is not open$"):
-        opened(None, "the worker")
+        open_worker(None, "the worker")
 
 
 def test_what_is_held_is_closed_in_order() -> None:

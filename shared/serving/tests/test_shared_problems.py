@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from graphtide_serving.http import PROBLEM_TYPE, described
+from graphtide_serving.http import PROBLEM_TYPE, describe
 from graphtide_serving.shared_problems import move_problems, share_problems
 
 GONE = {
@@ -16,7 +16,7 @@ GONE = {
 
 
 def api() -> FastAPI:
-    app = FastAPI(responses=described({410: "It is gone: `gone`."}))
+    app = FastAPI(responses=describe({410: "It is gone: `gone`."}))
 
     @app.get("/a")
     async def get_a() -> str:

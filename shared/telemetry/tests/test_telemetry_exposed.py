@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from graphtide_telemetry import metrics
-from graphtide_telemetry.exposed import exposed, label
+from graphtide_telemetry.exposed import label, list_series
 from graphtide_telemetry.names import Kind, Metric, entries
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.metrics import Observation
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def written(metric: Metric) -> str:
+def write_metric(metric: Metric) -> str:
     registry = CollectorRegistry()
     reader = PrometheusMetricReader(scope_info_enabled=False, disable_target_info=True, registry=registry)
     provider = MeterProvider([reader])
@@ -41,8 +41,8 @@ def written(metric: Metric) -> str:
 def test_names_and_labels_are_those_of_the_exporter(subtests: pytest.Subtests) -> None:
     for metric in entries(vars(metrics), Metric):
         with subtests.test(metric.name):
-            lines = [line for line in written(metric).splitlines() if not line.startswith("#")]
+            lines = [line for line in write_metric(metric).splitlines() if not line.startswith("#")]
             names = {re.split(r"[{ ]", line)[0] for line in lines}
-            assert {name for name in names if not name.endswith("_created")} == set(exposed(metric))
+            assert {name for name in names if not name.endswith("_created")} == set(list_series(metric))
             labels = {found for line in lines for found in re.findall(r'([a-z_]+)="', line)}
             assert labels - {"le"} == {label(attribute) for attribute in metric.attributes}

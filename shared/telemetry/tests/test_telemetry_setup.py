@@ -47,7 +47,7 @@ import os; os._exit(0)
 NOWHERE = "http://127.0.0.1:9"
 
 
-def configured(ratio: float = 0.0, **environment: str) -> tuple[dict[str, object], list[dict[str, object]]]:
+def run_configured(ratio: float = 0.0, **environment: str) -> tuple[dict[str, object], list[dict[str, object]]]:
     """Return what a process says of itself, and its log."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     command = [sys.executable, "-c", SCRIPT, str(ratio)]
@@ -56,7 +56,7 @@ def configured(ratio: float = 0.0, **environment: str) -> tuple[dict[str, object
 
 
 def test_without_an_endpoint_there_are_metrics_alone_and_traces_go_through_as_they_came() -> None:
-    found, log = configured(1.0)
+    found, log = run_configured(1.0)
     assert found["providers"] == ["trace", "_logs", "sdk"]
     assert (found["begun"], found["span"], found["metrics_served"], found["name"]) == (False, "b7ad6b7169203331", True, True)
     inside, outside = log
@@ -66,7 +66,7 @@ def test_without_an_endpoint_there_are_metrics_alone_and_traces_go_through_as_th
 
 @pytest.mark.parametrize(("ratio", "taken"), [(0.0, False), (1.0, True)])
 def test_with_an_endpoint_the_ratio_says_which_traces_begin_here_and_sampled_ones_go_on(ratio: float, taken: bool) -> None:
-    found, (inside, _) = configured(ratio, OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE)
+    found, (inside, _) = run_configured(ratio, OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE)
     assert found["providers"] == ["sdk", "sdk", "sdk"]
     assert found["begun"] is taken
     assert (inside["trace_id"], inside["span_id"]) == ("0af7651916cd43dd8448eb211c80319c", found["span"])
@@ -74,16 +74,16 @@ def test_with_an_endpoint_the_ratio_says_which_traces_begin_here_and_sampled_one
 
 
 def test_the_sampler_of_the_environment_takes_the_place_of_the_ratio() -> None:
-    assert configured(0.0, OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE, OTEL_TRACES_SAMPLER="always_on")[0]["begun"] is True
+    assert run_configured(0.0, OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE, OTEL_TRACES_SAMPLER="always_on")[0]["begun"] is True
 
 
 def test_a_signal_goes_where_its_own_variable_says_and_nowhere_by_none() -> None:
-    found, _ = configured(OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=f"{NOWHERE}/v1/logs")
+    found, _ = run_configured(OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=f"{NOWHERE}/v1/logs")
     assert found["providers"] == ["trace", "sdk", "sdk"]
-    found, _ = configured(OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE, OTEL_LOGS_EXPORTER="none")
+    found, _ = run_configured(OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE, OTEL_LOGS_EXPORTER="none")
     assert found["providers"] == ["sdk", "_logs", "sdk"]
 
 
 def test_all_of_it_can_be_turned_off() -> None:
-    found, _ = configured(OTEL_SDK_DISABLED="true", OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE)
+    found, _ = run_configured(OTEL_SDK_DISABLED="true", OTEL_EXPORTER_OTLP_ENDPOINT=NOWHERE)
     assert (found["providers"], found["metrics_served"]) == (["trace", "_logs", "metrics"], False)

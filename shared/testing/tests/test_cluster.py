@@ -13,8 +13,8 @@ import yaml
 from graphtide_testing.cluster.manifests import ManifestError, Manifests, Pod, port_of
 from graphtide_testing.cluster.network import apart
 from graphtide_testing.cluster.probes import Probe
-from graphtide_testing.cluster.surroundings import command_of, containers, expanded, quantity, variables
-from graphtide_testing.cluster.volumes import mounted, written
+from graphtide_testing.cluster.surroundings import command_of, containers, expand, quantity, variables
+from graphtide_testing.cluster.volumes import find_mounts, write_volumes
 from graphtide_testing.images.sandbox import overlays_in, why_not
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def manifests(text: str = HELD) -> Manifests:
     return Manifests(yaml.safe_load_all(text), "space")
 
 
-def configured(container: str, pod: Pod | None = None) -> dict[str, str]:
+def list_settings(container: str, pod: Pod | None = None) -> dict[str, str]:
     return variables(manifests(), pod or manifests(SET).pods()[1], yaml.safe_load(container), "10.0.0.9")
 
 
@@ -107,7 +107,7 @@ env:
   - {name: CORES, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}
   - {name: MEMORY, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Mi}}}
 """
-    assert configured(container) == {
+    assert list_settings(container) == {
         "ONE": "1",
         "TWO": "two",
         "file.conf": "a = b\n",
@@ -135,7 +135,7 @@ env:
 )
 def test_a_variable_that_cannot_be_had_is_refused(container: str, said: str) -> None:
     with pytest.raises(ManifestError, match=said):
-        configured(container)
+        list_settings(container)
 
 
 def test_commands_take_the_place_of_the_image_and_arguments_come_after() -> None:
@@ -144,7 +144,7 @@ def test_commands_take_the_place_of_the_image_and_arguments_come_after() -> None
     assert command_of({"args": ["$(A)"]}, image, {"A": "b"}) == ["entry", "b"]
     assert command_of({"command": ["own"]}, image, {}) == ["own"]
     assert command_of({"command": ["own"], "args": ["x"]}, image, {}) == ["own", "x"]
-    assert expanded("$$(A) $(A) $(B)", {"A": "1"}) == "$(A) 1 $(B)"
+    assert expand("$$(A) $(A) $(B)", {"A": "1"}) == "$(A) 1 $(B)"
 
 
 def test_amounts_are_numbers() -> None:
@@ -170,7 +170,7 @@ def test_files_of_volumes_are_written_with_their_modes(tmp_path: Path) -> None:
       - downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.name}}]}
 """
     pod = Pod("p", "space", {}, {}, {"volumes": yaml.safe_load(volumes), "containers": []})
-    found = written(manifests(), pod, tmp_path / "own", tmp_path / "claims")
+    found = write_volumes(manifests(), pod, tmp_path / "own", tmp_path / "claims")
     texts = {
         f"{name}/{file.relative_to(place)}": (file.read_text(), f"{file.stat().st_mode & 0o777:o}")
         for name, place in found.items()
@@ -190,12 +190,12 @@ def test_files_of_volumes_are_written_with_their_modes(tmp_path: Path) -> None:
     assert f"{found['empty'].stat().st_mode & 0o777:o}" == "777"
     (found["kept"] / "mine").touch()
     # What a container left is there when it comes again.
-    assert (written(manifests(), pod, tmp_path / "own", tmp_path / "claims")["kept"] / "mine").exists()
+    assert (write_volumes(manifests(), pod, tmp_path / "own", tmp_path / "claims")["kept"] / "mine").exists()
     container = yaml.safe_load(
         "{name: c, volumeMounts: [{name: empty, mountPath: /scratch}, "
         "{name: all, mountPath: /etc/one, subPath: ONE, readOnly: true}]}"
     )
-    assert mounted(container, found) == ({"/scratch": found["empty"]}, {"/etc/one": found["all"] / "ONE"})
+    assert find_mounts(container, found) == ({"/scratch": found["empty"]}, {"/etc/one": found["all"] / "ONE"})
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_files_of_volumes_are_written_with_their_modes(tmp_path: Path) -> None:
 def test_a_volume_that_cannot_be_had_is_refused(tmp_path: Path, volume: str, said: str) -> None:
     pod = Pod("p", "space", {}, {}, {"volumes": [yaml.safe_load(volume)], "containers": []})
     with pytest.raises(ManifestError, match=said):
-        written(manifests(), pod, tmp_path / "own", tmp_path / "claims")
+        write_volumes(manifests(), pod, tmp_path / "own", tmp_path / "claims")
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def value(text: str) -> Value:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def shown(emitted: Iterable[Emitted]) -> list[str]:
+def show(emitted: Iterable[Emitted]) -> list[str]:
     return [
         " ".join(
             [f"{each.kind}@{each.detected_at}"]
@@ -82,13 +82,13 @@ def shown(emitted: Iterable[Emitted]) -> list[str]:
 
 
 def reports(text: str, stream: str) -> list[str]:
-    return shown(EventOracle(pattern(text)).run(records(stream)))
+    return show(EventOracle(pattern(text)).run(records(stream)))
 
 
 def step_by_step(text: str, stream: str) -> list[list[str]]:
     """Return what each record brings about, and last what the end does."""
     oracle = EventOracle(pattern(text))
-    return [shown(oracle.push(record)) for record in records(stream)] + [shown(oracle.finish())]
+    return [show(oracle.push(record)) for record in records(stream)] + [show(oracle.finish())]
 
 
 # ---- the examples of paper 002
@@ -146,7 +146,7 @@ def test_the_time_is_closed_at_its_end() -> None:
 
 def test_a_time_of_a_fraction_of_ticks_counts_whole_ones() -> None:
     oracle = EventOracle(pattern("SEQ(a:A, NOT b:B) WITHIN 1500ms"), TimeUnit.SECOND)
-    assert shown(oracle.run(records("A1 B3"))) == ["match@2 a=A1"]
+    assert show(oracle.run(records("A1 B3"))) == ["match@2 a=A1"]
 
 
 def test_places_hold_different_events() -> None:
@@ -215,7 +215,7 @@ def test_time_passes_without_records_too() -> None:
     oracle = EventOracle(pattern("SEQ(a:A, NOT c:C) WITHIN 4"))
     assert oracle.push(record("A1")) == ()
     assert oracle.advance(5) == ()
-    assert shown(oracle.advance(6)) == ["match@5 a=A1"]
+    assert show(oracle.advance(6)) == ["match@5 a=A1"]
     with pytest.raises(ValueError, match="time cannot go back"):
         oracle.push(record("A5"))
 

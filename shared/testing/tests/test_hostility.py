@@ -18,13 +18,13 @@ from graphtide_wire.topics import Topics
 TOPICS = Topics()
 
 
-def said(name: str, version: int, state: str, reason: str | None = None) -> bytes:
+def write_status(name: str, version: int, state: str, reason: str | None = None) -> bytes:
     at = datetime(2024, 1, 1, tzinfo=UTC)
     record = control.StatusRecord(name, version, 1, "matcher_timing", 0, "stopped", at, reason)
     return control.encode_status(record).replace(b'"stopped"', f'"{state}"'.encode())
 
 
-def counted(*values: bytes | None) -> Fates:
+def count(*values: bytes | None) -> Fates:
     log = MemoryLog()
     log.admin().ensure(TOPICS.of_deployment())
     log.writer().write([Message(TOPICS.status, b"k", value) for value in values])
@@ -34,14 +34,14 @@ def counted(*values: bytes | None) -> Fates:
 
 
 def test_each_version_counts_once_for_each_fate() -> None:
-    found = counted(
-        said("hostile0", 1, "warming"),
-        said("hostile0", 1, "running"),
-        said("hostile0", 1, "running"),
-        said("hostile0", 1, "failed", "reached its limit of 1000 steps"),
-        said("hostile0", 2, "running"),
-        said("hostile1", 1, "failed", "the plan is damaged"),
-        said("innocent", 1, "running"),
+    found = count(
+        write_status("hostile0", 1, "warming"),
+        write_status("hostile0", 1, "running"),
+        write_status("hostile0", 1, "running"),
+        write_status("hostile0", 1, "failed", "reached its limit of 1000 steps"),
+        write_status("hostile0", 2, "running"),
+        write_status("hostile1", 1, "failed", "the plan is damaged"),
+        write_status("innocent", 1, "running"),
         None,
         b"no status",
     )
@@ -50,7 +50,7 @@ def test_each_version_counts_once_for_each_fate() -> None:
 
 
 def test_where_nobody_said_anything_none_ran() -> None:
-    assert counted() == Fates(0, 0, 0, 3)
+    assert count() == Fates(0, 0, 0, 3)
 
 
 @pytest.mark.parametrize("seed", range(3))

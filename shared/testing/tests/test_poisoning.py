@@ -13,7 +13,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.ports.log import Record
 from graphtide_core.time import EventTime
 from graphtide_testing.ordered_records import ordered_records
-from graphtide_testing.poison import STRANGE, damaged, unreadable_record
+from graphtide_testing.poison import STRANGE, damage, unreadable_record
 from graphtide_testing.seeds import seeds
 from graphtide_wire import ordered_body
 from hypothesis import given
@@ -44,5 +44,5 @@ def test_what_is_strange_stays_as_it_is() -> None:
     for seed in seeds(300):
         value = b'{"a": [1, {"b": 2}], "c": "d"}'
         for _ in range(10):
-            value = damaged(value, Random(seed))
+            value = damage(value, Random(seed))
     assert repr(STRANGE) == before

@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from graphtide_testing.servers import KafkaServer, RedisServer, ServerError, process, tools
 from graphtide_testing.servers.kafka import KafkaBrokers
 from graphtide_testing.servers.process import Process
-from graphtide_testing.servers.sharing import shared
+from graphtide_testing.servers.sharing import share
 from graphtide_testing.waiting import wait_until
 from redis import Redis
 
@@ -74,13 +74,13 @@ def test_of_several_brokers_one_comes_back_without_its_disk_and_gets_what_the_ot
 def test_a_server_that_processes_share_starts_once_and_ends_with_the_last_of_them(tmp_path: Path) -> None:
     first, second = RedisServer(tmp_path), RedisServer(tmp_path)
     with ExitStack() as last:
-        with shared(first, tmp_path):
-            last.enter_context(shared(second, tmp_path))
+        with share(first, tmp_path):
+            last.enter_context(share(second, tmp_path))
             started = (tmp_path / "redis.pid").read_text()
         assert second.answers()
         assert (tmp_path / "redis.pid").read_text() == started
     assert not second.answers()
-    with shared(second, tmp_path):
+    with share(second, tmp_path):
         assert second.answers(), "the next user after the last starts it again"
 
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from graphtide_core.ports.log import Record
 from graphtide_core.time import TimeUnit
-from graphtide_testing.steady_load import KINDS, PATTERNS, SteadyLoad, reported
+from graphtide_testing.steady_load import KINDS, PATTERNS, SteadyLoad, list_reported
 from graphtide_wire import matches
 
 SENT = 5 * KINDS
@@ -41,9 +41,9 @@ def test_matches_are_read_with_the_edge_that_completed_them_and_the_rest_is_pass
     poison = Record("out", 0, 0, 0, b"n1", b"\xff", record("n1", 1, 21).headers)
     component = record("n19", 19, 39, is_component=True)
     records = [record("n1", 1, 21), component, poison, Record("out", 0, 0, 0, b"n1", b"{}", ()), record("adversary0", 1, 2)]
-    assert list(reported(records)) == [("n1", (1, 21)), ("n19", (1, 39))]
+    assert list(list_reported(records)) == [("n1", (1, 21)), ("n19", (1, 39))]
 
 
 def test_a_match_of_edges_that_do_not_follow_each_other_is_no_match() -> None:
     with pytest.raises(AssertionError, match="is not a match of n1"):
-        list(reported([record("n1", 1, 41)]))
+        list(list_reported([record("n1", 1, 41)]))

@@ -27,7 +27,7 @@ def functions(tree: ast.AST) -> Iterator[Function]:
     return (node for node in ast.walk(tree) if isinstance(node, Function))
 
 
-def used(function: Function) -> set[str]:
+def list_used(function: Function) -> set[str]:
     """Return the names of what a function calls or hands on; of methods, their own."""
     found = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     return found | {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
@@ -46,7 +46,7 @@ def is_assertion(node: ast.AST) -> bool:
 
 def that_assert(tree: ast.Module, known: set[str]) -> set[str]:
     """Return the names of the functions of a module that assert, by themselves, by one another or by those that are known."""
-    uses = {function.name: used(function) for function in functions(tree)}
+    uses = {function.name: list_used(function) for function in functions(tree)}
     found = {function.name for function in functions(tree) if any(map(is_assertion, ast.walk(function)))}
     while more := {name for name, names in uses.items() if name not in found and names & (found | known)}:
         found |= more
@@ -60,7 +60,7 @@ def of_helpers(module: str) -> frozenset[str]:
     return frozenset(that_assert(ast.parse(path.read_text("utf-8")), WAITING)) if path.is_file() else frozenset()
 
 
-def imported(tree: ast.Module) -> set[str]:
+def list_imports(tree: ast.Module) -> set[str]:
     """Return the names of the helpers that a module imports that assert, methods of imported classes included."""
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
     return {name for module in modules if module.startswith("graphtide_testing.") for name in of_helpers(module)}
@@ -70,7 +70,7 @@ def imported(tree: ast.Module) -> set[str]:
 def of_fixtures(path: Path) -> frozenset[str]:
     """Return the names of the functions and methods of a conftest.py that assert."""
     tree = ast.parse(path.read_text("utf-8"))
-    return frozenset(that_assert(tree, WAITING | imported(tree)))
+    return frozenset(that_assert(tree, WAITING | list_imports(tree)))
 
 
 def test_every_test_can_fail() -> None:
@@ -79,7 +79,7 @@ def test_every_test_can_fail() -> None:
         tree = ast.parse(path.read_text("utf-8"))
         shared = path.parent / "conftest.py"
         fixtures = of_fixtures(shared) if shared.is_file() else frozenset()
-        can_fail = that_assert(tree, {*WAITING, *imported(tree), *fixtures})
+        can_fail = that_assert(tree, {*WAITING, *list_imports(tree), *fixtures})
         tests = [function for function in functions(tree) if function.name.startswith("test_")]
         count += len(tests)
         offenders += [f"{path.relative_to(ROOT)}:{each.lineno} {each.name}" for each in tests if each.name not in can_fail]

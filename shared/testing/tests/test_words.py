@@ -66,7 +66,7 @@ RIGHT: Final = {
 """Lines, or files, in which a word is right, with the reason."""
 
 
-def checked() -> list[str]:
+def check() -> list[str]:
     """Return the files of the checkout that have words."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     return [path for path in listed if not any(re.search(each, path) for each in ELSEWHERE)]
@@ -88,7 +88,7 @@ def uses(path: str, text: str) -> list[tuple[str, str]]:
 
 def test_a_former_word_occurs_only_where_it_is_right() -> None:
     found = []
-    for path in checked():
+    for path in check():
         try:
             text = (ROOT / path).read_text("utf-8")
         except (UnicodeDecodeError, FileNotFoundError):
@@ -103,7 +103,7 @@ def test_a_former_word_is_found_in_names_too() -> None:
 
 
 def test_every_reason_is_needed() -> None:
-    texts = {path: (ROOT / path).read_text("utf-8", "ignore") for path in checked() if (ROOT / path).is_file()}
+    texts = {path: (ROOT / path).read_text("utf-8", "ignore") for path in check() if (ROOT / path).is_file()}
     idle = [
         (word, reason)
         for word, reasons in RIGHT.items()

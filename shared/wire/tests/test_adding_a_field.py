@@ -28,7 +28,7 @@ FORM_OF: Final[dict[type, type]] = {StatisticsRecord: StatisticsForm}
 JSON_EXAMPLES: Final = [each for each in EXAMPLES if FORM_OF.get(type(each.value), type(each.value)) in schemas.FORMS.values()]
 
 
-def grown(form: type[msgspec.Struct]) -> type[msgspec.Struct]:
+def add_field(form: type[msgspec.Struct]) -> type[msgspec.Struct]:
     """Return the struct of a newer release, which has one more field."""
     return msgspec.defstruct(
         form.__name__, [(FIELD, str, "nothing")], bases=(form,), namespace={"__doc__": form.__doc__}, frozen=True
@@ -70,7 +70,7 @@ def test_an_older_release_leaves_a_header_out(subtests: pytest.Subtests) -> None
 def test_a_newer_release_reads_what_an_older_one_wrote(subtests: pytest.Subtests) -> None:
     for form in schemas.FORMS.values():
         with subtests.test(form.__name__):
-            newer = grown(form)
+            newer = add_field(form)
             old = next(each for each in JSON_EXAMPLES if FORM_OF.get(type(each.value), type(each.value)) is form).message.value
             read = decode(old, newer, "record", physical_form)
             assert getattr(read, FIELD) == "nothing"
@@ -83,7 +83,7 @@ def test_the_schema_has_it_and_does_not_require_it(monkeypatch: pytest.MonkeyPat
     for name in schemas.FORMS:
         with subtests.test(name), monkeypatch.context() as patch:
             before = schema(name)
-            patch.setitem(schemas.FORMS, name, grown(schemas.FORMS[name]))
+            patch.setitem(schemas.FORMS, name, add_field(schemas.FORMS[name]))
             after = schema(name)
             assert after["properties"].pop(FIELD) == {"type": "string", "default": "nothing"}
             assert after == before

@@ -50,7 +50,7 @@ PHYSICAL: st.SearchStrategy[PhysicalPlan] = st.one_of(
 )
 
 
-def sent(value: bytes, *headers: tuple[str, bytes]) -> Record:
+def send(value: bytes, *headers: tuple[str, bytes]) -> Record:
     return Record("t", 0, 0, 0, None, value, headers)
 
 
@@ -131,12 +131,12 @@ def test_the_source_of_a_match_is_a_path_whatever_the_pattern_is_called() -> Non
 @pytest.mark.parametrize(
     "record",
     [
-        sent(EDGE),
-        sent(EDGE + b"\n", ("content-type", b"application/json; charset=utf-8")),
-        sent(EDGE.replace(b",", b",\n  "), ("content-type", b"application/json")),
-        sent(EDGE, ("content-type", b"application/json"), ("ce_specversion", b"1.0"), ("ce_time", b"never")),
-        sent(b'{"specversion":"1.0","data":%b}' % EDGE, ("content-type", b"application/cloudevents+json")),
-        sent(b'{"specversion":"1.0",\n "data": [%b]}' % EDGE, ("content-type", b"Application/CloudEvents+JSON; charset=utf-8")),
+        send(EDGE),
+        send(EDGE + b"\n", ("content-type", b"application/json; charset=utf-8")),
+        send(EDGE.replace(b",", b",\n  "), ("content-type", b"application/json")),
+        send(EDGE, ("content-type", b"application/json"), ("ce_specversion", b"1.0"), ("ce_time", b"never")),
+        send(b'{"specversion":"1.0","data":%b}' % EDGE, ("content-type", b"application/cloudevents+json")),
+        send(b'{"specversion":"1.0",\n "data": [%b]}' % EDGE, ("content-type", b"Application/CloudEvents+JSON; charset=utf-8")),
     ],
     ids=["undeclared", "json", "indented", "binary event", "structured event", "event with a list"],
 )
@@ -149,7 +149,7 @@ def test_an_edge_is_read_however_it_is_wrapped(record: Record) -> None:
 
 def test_a_list_in_an_event_becomes_lines() -> None:
     event = b'{"specversion":"1.0","data":[%b,{"ts":\n2}]}' % EDGE
-    assert raw.decode(sent(event, ("content-type", b"application/cloudevents+json"))).body == EDGE + b'\n{"ts":2}'
+    assert raw.decode(send(event, ("content-type", b"application/cloudevents+json"))).body == EDGE + b'\n{"ts":2}'
 
 
 BINARY = (("content-type", b"application/json"), ("ce_specversion", b"1.0"), ("ce_type", b"reading"))
@@ -159,14 +159,14 @@ STRUCTURED = ("content-type", b"application/cloudevents+json")
 @pytest.mark.parametrize(
     ("record", "lines"),
     [
-        (sent(b'{"ts":1,"v":1.50}', *BINARY), b'{"type":"reading","ts":1,"v":1.50}'),
-        (sent(b"{}", *BINARY), b'{"type":"reading"}'),
-        (sent(b'{"ts":1,"type":"own"}', *BINARY), b'{"ts":1,"type":"own"}'),
-        (sent(EDGE, *BINARY), EDGE),
-        (sent(b"[1]", *BINARY), b"[1]"),
-        (sent(b'{"specversion":"1.0","type":"t","data":[{"ts":1},%b]}' % EDGE, STRUCTURED), b'{"type":"t","ts":1}\n' + EDGE),
-        (sent(b'{"specversion":"1.0","data":{"ts":1}}', STRUCTURED), b'{"ts":1}'),
-        (sent(b'{"ts":1}', *BINARY[:2]), b'{"ts":1}'),
+        (send(b'{"ts":1,"v":1.50}', *BINARY), b'{"type":"reading","ts":1,"v":1.50}'),
+        (send(b"{}", *BINARY), b'{"type":"reading"}'),
+        (send(b'{"ts":1,"type":"own"}', *BINARY), b'{"ts":1,"type":"own"}'),
+        (send(EDGE, *BINARY), EDGE),
+        (send(b"[1]", *BINARY), b"[1]"),
+        (send(b'{"specversion":"1.0","type":"t","data":[{"ts":1},%b]}' % EDGE, STRUCTURED), b'{"type":"t","ts":1}\n' + EDGE),
+        (send(b'{"specversion":"1.0","data":{"ts":1}}', STRUCTURED), b'{"ts":1}'),
+        (send(b'{"ts":1}', *BINARY[:2]), b'{"ts":1}'),
     ],
 )
 def test_an_event_that_does_not_say_its_type_has_that_of_its_cloud_event(record: Record, lines: bytes) -> None:
@@ -174,17 +174,17 @@ def test_an_event_that_does_not_say_its_type_has_that_of_its_cloud_event(record:
 
 
 def test_lines_declared_as_one_value_stay_lines() -> None:
-    assert raw.decode(sent(EDGE + b"\n" + EDGE, ("content-type", b"application/json"))).body == EDGE + b"\n" + EDGE
+    assert raw.decode(send(EDGE + b"\n" + EDGE, ("content-type", b"application/json"))).body == EDGE + b"\n" + EDGE
 
 
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        (sent(b"<a/>", ("content-type", b"text/xml")), "content type 'text/xml'"),
-        (sent(b"1,a,b,x", ("content-type", b"text/csv")), "without the header graphtide-columns"),
-        (sent(b"{}", ("content-type", b"application/cloudevents+json")), "specversion"),
-        (sent(b"{}", ("graphtide-line", b"many")), "graphtide-line is not an integer"),
-        (sent(b"{}", ("graphtide-producer", b"\xff")), "graphtide-producer is not UTF-8"),
+        (send(b"<a/>", ("content-type", b"text/xml")), "content type 'text/xml'"),
+        (send(b"1,a,b,x", ("content-type", b"text/csv")), "without the header graphtide-columns"),
+        (send(b"{}", ("content-type", b"application/cloudevents+json")), "specversion"),
+        (send(b"{}", ("graphtide-line", b"many")), "graphtide-line is not an integer"),
+        (send(b"{}", ("graphtide-producer", b"\xff")), "graphtide-producer is not UTF-8"),
     ],
 )
 def test_what_is_no_raw_record_says_why(record: Record, reason: str) -> None:
@@ -272,7 +272,7 @@ def test_edges_of_the_first_epoch_are_written_as_by_versions_without_epochs() ->
 
 def test_a_command_is_no_edges() -> None:
     message = raw.encode_reset("t", raw.Reset(4))
-    record = sent(b"", *message.headers)
+    record = send(b"", *message.headers)
     assert raw.parts(record)[0].reset == raw.Reset(4)
     with pytest.raises(PoisonRecordError, match="a command in place of edges"):
         raw.decode(record)

@@ -17,7 +17,7 @@ BODY = ordered_body.encode(COLUMNS)
 DAMAGE = st.lists(st.tuples(st.integers(0, 5000), st.binary(max_size=3)), min_size=1, max_size=4)
 
 
-def damaged(value: bytes, damage: list[tuple[int, bytes]]) -> bytes:
+def damage_bytes(value: bytes, damage: list[tuple[int, bytes]]) -> bytes:
     for place, inserted in damage:
         at = place % (len(value) + 1)
         value = value[:at] + inserted + value[at + 1 :]
@@ -30,9 +30,9 @@ def test_damaged_records_are_refused_or_read(
     example: Example, value: bytes | list[tuple[int, bytes]], header: list[tuple[int, bytes]], chosen: int
 ) -> None:
     record = record_of(example.message)
-    body = value if isinstance(value, bytes) else damaged(record.value or b"", value)
+    body = value if isinstance(value, bytes) else damage_bytes(record.value or b"", value)
     headers = tuple(
-        (name, damaged(text, header) if place == chosen else text) for place, (name, text) in enumerate(record.headers)
+        (name, damage_bytes(text, header) if place == chosen else text) for place, (name, text) in enumerate(record.headers)
     )
     read_or_refused(lambda: example.decode(record._replace(value=body, headers=headers)), PoisonRecordError)
 
@@ -49,7 +49,7 @@ def test_a_missing_value_or_header_is_no_surprise(subtests: pytest.Subtests) -> 
                     example.decode(record._replace(value=None))
 
 
-@given(st.binary(max_size=300) | DAMAGE.map(lambda damage: damaged(BODY, damage)))
+@given(st.binary(max_size=300) | DAMAGE.map(lambda damage: damage_bytes(BODY, damage)))
 def test_damaged_arrow_is_refused_or_read(body: bytes) -> None:
     read_or_refused(lambda: ordered_body.decode(body), PoisonRecordError)
 

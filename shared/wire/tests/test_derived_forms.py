@@ -38,18 +38,18 @@ WHOLE = struct_of(Whole, "Whole", without="engine", tag_field="engine", tag="e",
 TERSE = struct_of(Whole, "Whole", without="engine", tag_field="engine", tag="e", terse=True)
 
 
-def written(form: type[msgspec.Struct], **members: object) -> bytes:
+def write(form: type[msgspec.Struct], **members: object) -> bytes:
     return msgspec.json.encode(msgspec.convert({"engine": "e", **members}, form, from_attributes=True))
 
 
 def test_members_are_in_the_order_of_the_fields_behind_the_tag() -> None:
-    found = written(WHOLE, numbers=(1,), parts=(Part(2, "a"),))
+    found = write(WHOLE, numbers=(1,), parts=(Part(2, "a"),))
     assert found == b'{"engine":"e","numbers":[1],"part":{},"parts":[{"number":2,"text":"a"}],"colour":"red","shares":[]}'
 
 
 def test_what_has_its_default_is_left_out_of_parts_and_where_that_is_asked() -> None:
-    assert written(TERSE, numbers=()) == b'{"engine":"e","numbers":[]}'
-    assert written(TERSE, numbers=(), parts=(Part(),), shares=(1.5, None)) == (
+    assert write(TERSE, numbers=()) == b'{"engine":"e","numbers":[]}'
+    assert write(TERSE, numbers=(), parts=(Part(),), shares=(1.5, None)) == (
         b'{"engine":"e","numbers":[],"parts":[{}],"shares":[1.5,null]}'
     )
 

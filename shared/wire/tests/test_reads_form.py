@@ -30,7 +30,7 @@ def test_what_is_read_comes_back(reads: Reads) -> None:
     assert control.registered_reads(control.encode_pattern(record)) == reads
 
 
-def written(reads: dict[str, object] | None) -> bytes:
+def write(reads: dict[str, object] | None) -> bytes:
     """Return the record of a pattern that says this of what it reads; None says nothing."""
     record = msgspec.to_builtins(PATTERN)
     del record["reads"]
@@ -38,7 +38,7 @@ def written(reads: dict[str, object] | None) -> bytes:
 
 
 def test_a_registration_of_before_the_field_is_refused() -> None:
-    value = written(None)
+    value = write(None)
     with pytest.raises(PoisonRecordError, match=re.escape("missing required field `reads`")):
         control.decode_pattern(value)
     assert control.registered_reads(value) is None
@@ -58,7 +58,7 @@ def test_a_registration_of_before_the_field_is_refused() -> None:
 def test_what_cannot_be_read_is_refused(wrong: dict[str, object]) -> None:
     given = {"streams": ["flows"], "reach": {"length": "10m"}, "labels": None, "attributes": []}
     with pytest.raises(PoisonRecordError):
-        control.decode_pattern(written(given | wrong))
+        control.decode_pattern(write(given | wrong))
 
 
 def test_a_deleted_pattern_reads_nothing() -> None:

@@ -6,7 +6,7 @@ import pytest
 from graphtide_core.colliding_topics import refuse_colliding
 from graphtide_core.errors import CollidingTopicError, InvalidQueryError
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_wire.topics import Topics, check_ordered, check_stream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,7 +112,7 @@ def test_edges_can_be_sent_to_streams_that_have_a_raw_topic() -> None:
 
 
 NAMES = st.from_regex("[ab0][ab0_-]{0,4}", fullmatch=True).map(StreamName)
-STREAMS = st.sets(st.lists(NAMES, min_size=1, max_size=3).map(merged), max_size=40)
+STREAMS = st.sets(st.lists(NAMES, min_size=1, max_size=3).map(merge), max_size=40)
 
 
 @given(STREAMS)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from graphtide_core.errors import FatalError
-from graphtide_serving.access.keys import checked, hashed, new_key
+from graphtide_serving.access.keys import check, hash_key, new_key
 from graphtide_serving.running import run
 from graphtide_telemetry.logs import to_standard_error
 from graphtide_telemetry.setup import set_up
@@ -44,13 +44,13 @@ def main() -> None:
 
 def _make_key(name: str, scopes: list[str]) -> None:
     try:
-        allowed = sorted(checked(scopes))
+        allowed = sorted(check(scopes))
     except ValueError as error:
         sys.stderr.write(f"graphtide-admin-api: {error}\n")
         sys.exit(2)
     key = new_key()
     sys.stderr.write(f"the key, which is shown only now: {key}\n")
-    sys.stdout.write(json.dumps({"name": name, "hash": hashed(key), "scopes": allowed}) + "\n")
+    sys.stdout.write(json.dumps({"name": name, "hash": hash_key(key), "scopes": allowed}) + "\n")
 
 
 def _serve() -> None:

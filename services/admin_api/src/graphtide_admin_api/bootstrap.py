@@ -14,7 +14,7 @@ from graphtide_serving.clock import SystemClock
 from graphtide_serving.process import Workers
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import metrics
-from graphtide_telemetry.instruments import observed
+from graphtide_telemetry.instruments import observe_gauge
 
 from graphtide_admin_api.application.deleting import Deleting
 from graphtide_admin_api.application.edges import Edges
@@ -101,7 +101,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
 
     @contextmanager
     def life() -> Iterator[None]:
-        with observed(metrics.PATTERNS, lambda: _by_state(view)):
+        with observe_gauge(metrics.PATTERNS, lambda: _by_state(view)):
             workers.start()
             try:
                 yield

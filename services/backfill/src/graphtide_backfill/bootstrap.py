@@ -24,7 +24,7 @@ from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
 from graphtide_backfill.application.backfill import Asked, Backfill, refuse_missing_attributes
-from graphtide_backfill.application.publishing import Publisher, written
+from graphtide_backfill.application.publishing import Publisher, read_written
 from graphtide_backfill.application.serving import Operations
 from graphtide_backfill.domain.sizing import Machine
 from graphtide_backfill.domain.task import Task
@@ -166,7 +166,7 @@ class Published:
 
     def bounds(self, manifest: Manifest) -> tuple[int, ...] | None:
         """Return where a run was cut that was written before; None was not."""
-        return written(self.log, self.operations, self._run(manifest)).bounds
+        return read_written(self.log, self.operations, self._run(manifest)).bounds
 
     def publisher(self, manifest: Manifest, unit: TimeUnit) -> Publisher:
         """Return what writes the matches of a run."""
@@ -202,7 +202,7 @@ def backfill(
     return Run(run, results, to)
 
 
-def published(brokers: str, topic: str, prefix: str) -> Published:
+def publish(brokers: str, topic: str, prefix: str) -> Published:
     """Return where matches go, its topics made if they are not there."""
     log = KafkaLog(KafkaConnection(brokers, CLIENT))
     topics = topics_on(log, prefix)

@@ -51,7 +51,7 @@ class Steps(Generic[_Found]):
             self._under_way = self._do(self._step)
         self._is_waited_for = True
         try:
-            found: object = await _waited(self._under_way)
+            found: object = await _wait(self._under_way)
         except asyncio.CancelledError:
             raise
         except BaseException:
@@ -70,7 +70,7 @@ class Steps(Generic[_Found]):
         done = self._do(close)
         self.end()
         if not is_blocked:
-            await _waited(done)
+            await _wait(done)
 
     def end(self) -> None:
         """Let the thread end after what it was given."""
@@ -101,7 +101,7 @@ def _work(jobs: SimpleQueue[tuple[Callable[[], object], Future[object]] | None])
         del given, job, done
 
 
-async def _waited(future: Future[object]) -> object:
+async def _wait(future: Future[object]) -> object:
     """Wait without ending what is waited for, where the wait is cancelled."""
     return await asyncio.shield(asyncio.wrap_future(future))
 

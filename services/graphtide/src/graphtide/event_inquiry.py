@@ -105,7 +105,7 @@ class Inquiry:
                     )
             most = len(taken) if place.repeat is None or place.repeat.most is None else place.repeat.most
             if taken and place.repeat is not None and not place.repeat.least <= len(taken) <= most:
-                yield self._not(Obstacle.NUMBER, place.name, {place.name: taken}, _spelled(place.name, place.repeat))
+                yield self._not(Obstacle.NUMBER, place.name, {place.name: taken}, _write_iteration(place.name, place.repeat))
             for row in taken:
                 for predicate in self._predicates():
                     if variables(predicate) == {place.name} and not any(aggregates(predicate)):
@@ -324,7 +324,7 @@ class Inquiry:
         )
 
 
-def _spelled(name: str, repeat: Repeat) -> str:
+def _write_iteration(name: str, repeat: Repeat) -> str:
     """Return an iteration as it is written."""
     if repeat.least == repeat.most:
         return f"{name}{{{repeat.least}}}"

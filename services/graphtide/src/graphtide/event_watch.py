@@ -55,7 +55,7 @@ class EventWatch:
         """Prepare for the event patterns among these, and for questions; batches are those of a run with these stages."""
         # What is noted here is of event patterns alone: no other has places that one event fills.
         own = [pattern for pattern in patterns if isinstance(pattern, EventPattern)]
-        self._tried = tuple(_tried(pattern, event) for pattern in own for event in events(pattern.root))
+        self._tried = tuple(_try(pattern, event) for pattern in own for event in events(pattern.root))
         self._once = frozenset(pattern.name for pattern in own if pattern.one_per)
         self._questions = questions
         self._stages = stages
@@ -90,7 +90,7 @@ class EventWatch:
         return EventTrace(tuple(places), reported, suppressed, answers, self._stages.unit)
 
 
-def _tried(pattern: EventPattern, event: QueryEvent) -> _Tried:
+def _try(pattern: EventPattern, event: QueryEvent) -> _Tried:
     single = replace(event, repeat=None)
     own = tuple(each for each in pattern.predicates if variables(each) == {event.name} and not any(aggregates(each)))
     typed = EventPattern(PatternName("typed"), And((single,)), Duration(1), StreamName("watched"))

@@ -21,7 +21,7 @@ from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions
 from graphtide.rejections import Rejections, warn
 from graphtide.run import Run
-from graphtide.session import opened, parsed, read_by
+from graphtide.session import open_reader, parse_text, read_by
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
@@ -112,19 +112,19 @@ def explain(
     """
     if format is not None:
         refuse_unless_one_of(format, FORMATS, "format")
-    patterns = parsed(pattern)
+    patterns = parse_text(pattern)
     refuse_vain_questions(patterns, analyze, why_not)
     options = options or MatchOptions()
     if statistics_from is not None:
         options = replace(options, statistics=statistics_of(statistics_from, options))
     if analyze is None:
-        found = planned(patterns, options)
+        found = plan_each(patterns, options)
     else:
-        found = _completed(analyzed(patterns, analyze, options, near_misses, why_not=why_not))
+        found = _complete(analyze_run(patterns, analyze, options, near_misses, why_not=why_not))
     return found if format is None else FORMATS[format](found)
 
 
-def _completed(run: Run) -> Explanations:
+def _complete(run: Run) -> Explanations:
     """Lay a run open that nothing ended early."""
     for text in run.unused("graphtide.match() gives them by take_dead_letters()"):
         warn(text)
@@ -134,7 +134,7 @@ def _completed(run: Run) -> Explanations:
         raise run.error
     if run.interrupt is not None:
         raise run.interrupt
-    return explained(run)
+    return run_explain(run)
 
 
 def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | None, why_not: Sequence[str]) -> None:
@@ -164,7 +164,7 @@ def refuse_vain_questions(patterns: Sequence[AnyPattern], analyze: Records | Non
     raise ValueError(message)
 
 
-def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanations:
+def plan_each(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanations:
     """Say how the patterns would be matched."""
     colocated = ColocatedLoad.of(len(patterns))
     plans = plan_all(
@@ -173,7 +173,7 @@ def planned(patterns: Sequence[AnyPattern], options: MatchOptions) -> Explanatio
     return Explanations(explain_all(plans, [None] * len(plans)))
 
 
-def analyzed(
+def analyze_run(
     patterns: Sequence[AnyPattern],
     records: Records,
     options: MatchOptions,
@@ -200,7 +200,7 @@ def analyzed(
     return run
 
 
-def explained(run: Run) -> Explanations:
+def run_explain(run: Run) -> Explanations:
     """Lay open the plans of a run that was executed, the actual counts beside the estimates."""
     pipeline = run.pipeline
     matcher, plans = pipeline.matcher, pipeline.plans
@@ -210,11 +210,11 @@ def explained(run: Run) -> Explanations:
     def unit_funnel(names: Sequence[PatternName]) -> EventTrace | None:
         return None if pipeline.events is None else pipeline.events.trace({name: reported[name] for name in names})
 
-    seen = [_seen(plan.pattern, report, funnel) for plan, report, funnel in zip(plans, reports, funnels, strict=True)]
+    seen = [_describe_seen(plan.pattern, report, funnel) for plan, report, funnel in zip(plans, reports, funnels, strict=True)]
     return Explanations(explain_all(plans, seen, pipeline.time_unit, unit_funnel))
 
 
-def _seen(pattern: AnyPattern, report: PatternReport, funnel: Funnel | None) -> Seen:
+def _describe_seen(pattern: AnyPattern, report: PatternReport, funnel: Funnel | None) -> Seen:
     actuals = {item.name: Actual(item.peak, item.created) for item in report.items}
     counts = {name: getattr(report, name) for name in family_of(pattern).counts(pattern)}
     return Seen(actuals, counts, funnel)
@@ -235,7 +235,7 @@ def statistics_of(
         UnreadableStreamError: the stream cannot be read.
     """
     reading = reading or ReaderOptions(time_unit=options.time_unit, columns=options.columns)
-    reader = opened(stream, reading)
+    reader = open_reader(stream, reading)
     rejections = Rejections()
     try:
         for batch in reader.batches():

@@ -149,7 +149,7 @@ class _Rows:
             "label": _distinct(output.label for each in outputs.values() for output in each),
         }
         self._versions = pa.array([each.version for each in patterns], pa.int32())
-        self._numbered = _numbered(outputs, self._columns, self._words) if len(outputs) == len(patterns) else None
+        self._numbered = _number_words(outputs, self._columns, self._words) if len(outputs) == len(patterns) else None
 
     def of(self, matches: MatchBatch) -> Iterable[pa.RecordBatch]:
         """Return matches as rows."""
@@ -187,7 +187,7 @@ def _distinct(words: Iterable[str]) -> pa.Array:
     return pa.array(dict.fromkeys(words), pa.string())
 
 
-def _numbered(outputs: Mapping[str, Sequence[Output]], columns: Columns, words: dict[str, pa.Array]) -> NumberedWords:
+def _number_words(outputs: Mapping[str, Sequence[Output]], columns: Columns, words: dict[str, pa.Array]) -> NumberedWords:
     """Return the columns of results of each query, as the engine takes them."""
     names, labels = words["query"].to_pylist(), words["label"].to_pylist()
     places = [

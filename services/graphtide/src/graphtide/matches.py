@@ -128,9 +128,9 @@ def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     """Return the columns of what patterns match; a name that any of them has lists of has lists."""
     layouts = [family_of(pattern).layout(pattern) for pattern in patterns]
     return Columns(
-        _united(each.edges for each in layouts),
-        _united(each.vertices for each in layouts),
-        _united(each.events for each in layouts),
+        _unite_names(each.edges for each in layouts),
+        _unite_names(each.vertices for each in layouts),
+        _unite_names(each.events for each in layouts),
         changes=any(each.changes for each in layouts),
         counts=any(each.counts for each in layouts),
         results=any(each.outputs for each in layouts),
@@ -138,7 +138,7 @@ def columns_of_patterns(patterns: Iterable[AnyPattern]) -> Columns:
     )
 
 
-def _united(named: Iterable[Mapping[str, bool]]) -> dict[str, bool]:
+def _unite_names(named: Iterable[Mapping[str, bool]]) -> dict[str, bool]:
     found = dict[str, bool]()
     for parts in named:
         for name, has_lists in parts.items():
@@ -171,7 +171,7 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit, *, text
     import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     matches = list(matches) if columns.fields else matches
-    typed = _as_texts if texts else _typed
+    typed = _as_texts if texts else _build_column
     fields = [typed([match.fields.get(name) for match in matches]) for name in columns.fields]
     schema = schema_of(columns, unit, [column.type for column in fields])
 
@@ -230,7 +230,7 @@ def _as_texts(values: Sequence[FieldValue]) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def _typed(values: Sequence[FieldValue]) -> pa.Array:
+def _build_column(values: Sequence[FieldValue]) -> pa.Array:
     """Return the values of a field as a column of the type that fits all of them; texts where none does."""
     import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 

@@ -47,7 +47,7 @@ def notes_on(
     names = seen.names(first)
     own = {name for name, kind in declared.items() if kind in {AttributeType.INTEGER, AttributeType.NUMBER}}
     numbers = own | (seen.numbers - declared.keys())
-    asked = ((each.name, _asked(each, matched)) for each in patterns)
+    asked = ((each.name, _ask(each, matched)) for each in patterns)
     return [f"pattern {name!r}: {text}" for name, each in asked for text in notes(each, names, numbers, "first")]
 
 
@@ -63,7 +63,7 @@ def notes_on_bursts(patterns: Iterable[AnyPattern], statistics: StatisticsSnapsh
     return [f"pattern {name!r}: {burst.text}" for name, burst in found if burst is not None]
 
 
-def _asked(pattern: AnyPattern, matched: Container[str]) -> AskedNames:
+def _ask(pattern: AnyPattern, matched: Container[str]) -> AskedNames:
     asked = AskedNames.of(pattern)
     # A match may do without an attribute that no record has, so that nothing else would say so.
     return replace(asked, edges=(), vertices=(), as_texts=()) if pattern.name in matched else asked

@@ -110,9 +110,9 @@ class MatchOptions:
             refuse_unless_one_of(_text(builder, "builder"), VARIANTS[AGGREGATION], "builder")
         values = {
             "engine": engine,
-            "storage": _meant(storage, Storage, "storage"),
-            "strategy": None if strategy is None else _meant(strategy, SjTreeStrategy, "strategy"),
-            "time_unit": _meant(time_unit, TimeUnit, "unit of time"),
+            "storage": _look_up(storage, Storage, "storage"),
+            "strategy": None if strategy is None else _look_up(strategy, SjTreeStrategy, "strategy"),
+            "time_unit": _look_up(time_unit, TimeUnit, "unit of time"),
             "lateness": _duration(lateness),
             "limits": _of_type(Limits() if limits is None else limits, Limits, "limits"),
             "concurrency": _of_type(Concurrency() if concurrency is None else concurrency, Concurrency, "concurrency"),
@@ -180,7 +180,7 @@ class MatchOptions:
         )
 
 
-def _meant(given: _Word | str, words: type[_Word], what: str) -> _Word:
+def _look_up(given: _Word | str, words: type[_Word], what: str) -> _Word:
     """Return what a word stands for."""
     if isinstance(given, words):
         return given

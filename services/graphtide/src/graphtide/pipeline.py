@@ -246,7 +246,7 @@ class Pipeline:
         if self.events is not None:
             self.events.take(batch)
         try:
-            with contextlib.closing(_matched(self.matcher, batch, newest)) as found:
+            with contextlib.closing(_match(self.matcher, batch, newest)) as found:
                 for matches in found:
                     self.match_seconds += time.perf_counter() - started
                     yield matches
@@ -300,7 +300,7 @@ class Pipeline:
         fresh = self._made(plans)
         try:
             for early, newest in self._early:
-                for _ in _matched(fresh, early, newest):
+                for _ in _match(fresh, early, newest):
                     pass
         except LimitExceededError:
             return None
@@ -358,7 +358,7 @@ class Pipeline:
         )
 
 
-def _matched(matcher: Matcher, batch: EdgeBatch, newest: int | None) -> Generator[MatchBatch, None, None]:
+def _match(matcher: Matcher, batch: EdgeBatch, newest: int | None) -> Generator[MatchBatch, None, None]:
     """Match records; duplicates that were dropped behind the last of them move time as they would have, up to `newest`."""
     yield from matcher.push(batch)
     if newest is not None and batch.last_ts != newest:

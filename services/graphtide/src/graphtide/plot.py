@@ -154,7 +154,7 @@ def _chart(chart: Chart) -> Iterator[str]:
     if stacked and chart.y.logarithmic:
         message = "heights on a logarithmic axis do not add up; stack on a linear one"
         raise ValueError(message)
-    lines = _stacked(chart.series) if stacked else [series.points for series in chart.series]
+    lines = _stack(chart.series) if stacked else [series.points for series in chart.series]
     points = [point for line in lines for point in line]
     x = _scale([x for x, _ in points], chart.x, _LEFT, _WIDTH - _RIGHT, from_zero=False)
     y = _scale([y for _, y in points], chart.y, _HEIGHT - _BOTTOM, _TOP, from_zero=True)
@@ -168,11 +168,11 @@ def _chart(chart: Chart) -> Iterator[str]:
             yield f'<polygon points="{outline}" fill="{_colour(place)}" fill-opacity="{_opacity(place)}"/>'
     else:
         for place, line in enumerate(lines):
-            yield from _line(place, [p for p in line if _shown(p, chart)], x, y)
+            yield from _line(place, [p for p in line if _show(p, chart)], x, y)
     yield from _legend(chart)
 
 
-def _stacked(series: Sequence[Series]) -> list[Sequence[tuple[float, float]]]:
+def _stack(series: Sequence[Series]) -> list[Sequence[tuple[float, float]]]:
     for one, other in pairwise(series):
         if [x for x, _ in one.points] != [x for x, _ in other.points]:
             message = f"the series {one.name!r} and {other.name!r} cannot be stacked: their x differ"
@@ -185,7 +185,7 @@ def _stacked(series: Sequence[Series]) -> list[Sequence[tuple[float, float]]]:
     return lines
 
 
-def _shown(point: tuple[float, float], chart: Chart) -> bool:
+def _show(point: tuple[float, float], chart: Chart) -> bool:
     x, y = point
     return isfinite(x) and isfinite(y) and (x > 0 or not chart.x.logarithmic) and (y > 0 or not chart.y.logarithmic)
 

@@ -248,14 +248,14 @@ class Run:
                     paused=report.paused,
                     timeouts=report.timeouts - lost[number, MatchKind.TIMEOUT],
                     suppressed=report.suppressed,
-                    unmatched_edges=_unmatched(plan.pattern, report.hits),
+                    unmatched_edges=_find_unmatched(plan.pattern, report.hits),
                 )
                 for number, (report, plan) in enumerate(zip(patterns, self.pipeline.plans, strict=True))
             ),
         )
 
 
-def _unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
+def _find_unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
     """Return the edges of a pattern that no record could be by itself."""
     edges = family_of(pattern).layout(pattern).edges
     return tuple(name for name, hit in zip(edges, hits, strict=True) if hit == 0)
@@ -278,16 +278,16 @@ def prepare(
         UnreadableStreamError: the stream cannot be opened.
     """
     pipeline = Pipeline(patterns, options)
-    own = tuned(reading, pipeline, options)
+    own = tune_reader(reading, pipeline, options)
     if isinstance(stream, Inputs):
         return Run(
-            pipeline, merged(stream, pipeline, lambda each: read_ahead(open_stream(str(each), own))), matches, dead_letters
+            pipeline, merge(stream, pipeline, lambda each: read_ahead(open_stream(str(each), own))), matches, dead_letters
         )
     reader = read_ahead(open_stream(stream, own))
     return Run(pipeline, reader, matches, dead_letters)
 
 
-def merged(inputs: Inputs, pipeline: Pipeline, opened: Callable[[object], Reader]) -> MergedReader:
+def merge(inputs: Inputs, pipeline: Pipeline, opened: Callable[[object], Reader]) -> MergedReader:
     """Open streams by name and return a reader of all; where one cannot be opened, none is left open."""
     with contextlib.ExitStack() as stack:
         readers: dict[str, Reader] = {}
@@ -299,7 +299,7 @@ def merged(inputs: Inputs, pipeline: Pipeline, opened: Callable[[object], Reader
         return found
 
 
-def tuned(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
+def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
     """Return the reader options with what the pipeline needs: labels, attributes and their types, unit, columns."""
     return replace(
         reading,

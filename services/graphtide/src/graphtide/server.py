@@ -48,7 +48,7 @@ class Access:
 
 
 class Server:
-    """Talks to a server. All may raise as `_checked` and, where the server is not reached, `UnavailableError`."""
+    """Talks to a server. All may raise as `_check` and, where the server is not reached, `UnavailableError`."""
 
     def __init__(self, access: Access) -> None:
         """Prepare; nothing is sent yet."""
@@ -92,12 +92,12 @@ class Server:
         answer = self._request("GET", _path(name))
         # The address of a name such as `p:pause` is that of an action, so no pattern is registered under it.
         is_missing = answer.status_code == 404 or (answer.status_code == 405 and ":" in name)
-        return None if is_missing else _pattern(_checked(answer))
+        return None if is_missing else _pattern(_check(answer))
 
     def stream(self, name: str) -> StreamDetails | None:
         """Return a stream and its progress; None if the stream is unknown."""
         answer = self._request("GET", _stream_path(name))
-        return None if answer.status_code == 404 else msgspec.json.decode(_checked(answer).content, type=StreamDetails)
+        return None if answer.status_code == 404 else msgspec.json.decode(_check(answer).content, type=StreamDetails)
 
     def streams(self) -> list[Stream]:
         """Return all streams, by their names."""
@@ -144,12 +144,12 @@ class Server:
         answer = self._post(f"{_stream_path(stream)}/edges", lines, {"Content-Type": "application/x-ndjson", **headers})
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY and error_of(answer).code == ALL_REJECTED:
             return msgspec.json.decode(answer.content, type=SentPage)
-        return msgspec.json.decode(_checked(answer).content, type=SentPage)
+        return msgspec.json.decode(_check(answer).content, type=SentPage)
 
     def replay(self, stream: str, place: str, edge: bytes) -> None:
         """Send JSON of an edge in place of a dead letter, or the letter as it was where that is empty."""
         headers = {"Content-Type": "application/json"} if edge else {}
-        _checked(self._post(f"/dead-letters/{quote(stream, safe='')}/{place}:replay", edge, headers))
+        _check(self._post(f"/dead-letters/{quote(stream, safe='')}/{place}:replay", edge, headers))
 
     def register(self, body: dict[str, Json]) -> Pattern:
         """Register a pattern."""
@@ -178,7 +178,7 @@ class Server:
     def plan(self, name: str, form: str = "text") -> str | None:
         """Explain a pattern's plan as text, json or dot; None if it has none yet."""
         answer = self._request("GET", f"{_path(name)}/plan?format={form}")
-        return None if answer.status_code == 404 else _checked(answer).text
+        return None if answer.status_code == 404 else _check(answer).text
 
     def _pages(self, path: str, asked: dict[str, str], kind: type[_Page]) -> Iterator[_Page]:
         """Yield the pages of a list."""
@@ -186,7 +186,7 @@ class Server:
         while True:
             with self._reached():
                 answer = self._http.get(path, params=asked if cursor is None else {**asked, "cursor": cursor})
-            page = msgspec.json.decode(_checked(answer).content, type=kind)
+            page = msgspec.json.decode(_check(answer).content, type=kind)
             yield page
             if page.next is None:
                 return
@@ -217,7 +217,7 @@ class Server:
         with self._reached(), self._http.stream("GET", address, headers=headers, timeout=timeout) as answer:
             if answer.is_error:
                 answer.read()
-                _checked(answer)
+                _check(answer)
             place = ""
             for line in answer.iter_lines():
                 field, _, value = line.partition(": ")
@@ -233,7 +233,7 @@ class Server:
     def _send(
         self, method: str, path: str, body: dict[str, Json] | None = None, headers: dict[str, str] | None = None
     ) -> httpx2.Response:
-        return _checked(self._request(method, path, body, headers))
+        return _check(self._request(method, path, body, headers))
 
     def _request(
         self, method: str, path: str, body: dict[str, Json] | None = None, headers: dict[str, str] | None = None
@@ -263,7 +263,7 @@ def _pattern(answer: httpx2.Response) -> Pattern:
     return msgspec.json.decode(answer.content, type=Pattern)
 
 
-def _checked(answer: httpx2.Response) -> httpx2.Response:
+def _check(answer: httpx2.Response) -> httpx2.Response:
     """Return the answer if it is a success.
 
     Raises:

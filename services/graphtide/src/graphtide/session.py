@@ -27,7 +27,7 @@ from graphtide.pipeline import Pipeline, Replan
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.readers.ahead import read_ahead
 from graphtide.rejections import Rejections, StreamWarning, settled_notes, unusable_values_notes, warn
-from graphtide.run import merged, tuned
+from graphtide.run import merge, tune_reader
 from graphtide.streaming import Matches
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Session:
             InvalidPatternError: the text is wrong.
             TypeError: it is neither a text nor patterns.
         """
-        self.patterns = parsed(pattern)
+        self.patterns = parse_text(pattern)
         self._options = options or MatchOptions()
         self._pipeline = Pipeline(self.patterns, self._options)
         self._reader: Reader | None = None
@@ -284,18 +284,18 @@ def read_by(records: Records, pipeline: Pipeline, options: MatchOptions, reading
 
     Raises:
         InvalidQueryError: the patterns read other streams than these.
-        UnreadableStreamError, TypeError: as `opened`.
+        UnreadableStreamError, TypeError: as `open_reader`.
     """
     given = records.names if isinstance(records, Inputs) else None
     if flaw := flaw_of_streams(pipeline.patterns, given, IN_PYTHON):
         raise InvalidQueryError(flaw)
-    own = tuned(reading, pipeline, options)
+    own = tune_reader(reading, pipeline, options)
     if isinstance(records, Inputs):
-        return merged(records, pipeline, lambda each: opened(each, own))
-    return opened(records, own)
+        return merge(records, pipeline, lambda each: open_reader(each, own))
+    return open_reader(records, own)
 
 
-def opened(records: Records, options: ReaderOptions) -> Reader:
+def open_reader(records: Records, options: ReaderOptions) -> Reader:
     """Open a path, a table, a record or an iterable of records.
 
     Raises:
@@ -329,7 +329,7 @@ def is_record(value: object) -> TypeGuard[Edge | Mapping[str, object]]:
     )
 
 
-def parsed(pattern: Patterns) -> tuple[AnyPattern, ...]:
+def parse_text(pattern: Patterns) -> tuple[AnyPattern, ...]:
     """Return the patterns, parsed if they are text.
 
     Raises:

@@ -50,7 +50,7 @@ def to_charts(
         refuse_unless_one_of(name, CHARTS, "chart")
     total = reduce(merge, snapshots, StatisticsSnapshot())
     over_time = _OverTime(snapshots, unit)
-    types = _named(total, series) if series else {edge_text(kind): {kind} for kind, _ in top_of(total.types, top)}
+    types = _find_types(total, series) if series else {edge_text(kind): {kind} for kind, _ in top_of(total.types, top)}
     drawn: Mapping[str, Callable[[], Chart]] = {
         "types": lambda: _types(over_time, types, set(total.types)),
         "paths": lambda: _paths(total),
@@ -138,7 +138,7 @@ def _drift(over_time: _OverTime, snapshots: Sequence[StatisticsSnapshot]) -> Cha
     )
 
 
-def _named(total: StatisticsSnapshot, series: Sequence[str]) -> dict[str, set[EdgeType]]:
+def _find_types(total: StatisticsSnapshot, series: Sequence[str]) -> dict[str, set[EdgeType]]:
     """Return the edge types that are meant by names, each by the first that means it."""
     by_name: dict[str, set[EdgeType]] = {}
     for kind in total.types:

@@ -36,18 +36,18 @@ def graphtide_match(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def found(result: subprocess.CompletedProcess[str]) -> list[str]:
+def find(result: subprocess.CompletedProcess[str]) -> list[str]:
     return [json.loads(line)["edges"]["x"] for line in result.stdout.splitlines()]
 
 
 def test_a_column_with_a_leading_zero_holds_texts_in_every_line(folder: Path) -> None:
     result = graphtide_match("zip.gtp", "s.csv")
-    assert (found(result), result.returncode, result.stderr) == (["three"], 0, "")
+    assert (find(result), result.returncode, result.stderr) == (["three"], 0, "")
 
 
 def test_a_column_of_texts_that_a_pattern_takes_for_numbers_is_reported_with_what_to_do(folder: Path) -> None:
     result = graphtide_match("amount.gtp", "s.csv")
-    assert (found(result), result.returncode) == ([], 0)
+    assert (find(result), result.returncode) == ([], 0)
     assert result.stderr.startswith(
         "graphtide: column 'amount' holds texts, because of 'unknown' in line 4; a pattern compares it with what is none, "
         "which is never true; --type amount:number reads it otherwise\n"
@@ -56,15 +56,15 @@ def test_a_column_of_texts_that_a_pattern_takes_for_numbers_is_reported_with_wha
 
 def test_a_declared_type_rejects_what_is_not_of_it(folder: Path) -> None:
     result = graphtide_match("amount.gtp", "s.csv", "--type", "amount:number")
-    assert (found(result), result.returncode) == (["two"], 0)
+    assert (find(result), result.returncode) == (["two"], 0)
     assert '1 of 3 records was rejected, the first at line 4 (amount "unknown" is not of the type number' in result.stderr
 
 
 def test_a_schema_file_declares_and_an_option_comes_before_it(folder: Path) -> None:
     (folder / "schema.json").write_text('{"attributes": {"zip": "integer", "amount": "string"}}')
-    assert found(graphtide_match("amount.gtp", "s.csv", "--schema", "schema.json")) == []
+    assert find(graphtide_match("amount.gtp", "s.csv", "--schema", "schema.json")) == []
     result = graphtide_match("amount.gtp", "s.csv", "--schema", "schema.json", "--type", "amount:number")
-    assert found(result) == ["two"]
+    assert find(result) == ["two"]
 
 
 def test_json_of_another_type_is_rejected(folder: Path) -> None:

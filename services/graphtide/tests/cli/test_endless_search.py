@@ -44,7 +44,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 )
 def test_an_interrupt_ends_it_at_once(files: tuple[Path, Path], tmp_path: Path, engine: tuple[str, ...]) -> None:
     written = ["--output", tmp_path / "found.jsonl", "--summary", tmp_path / "summary.json"]
-    assert interrupted("match", *files, *engine, *written) == 130
+    assert interrupt_search("match", *files, *engine, *written) == 130
     found = [json.loads(line) for line in (tmp_path / "found.jsonl").read_text().splitlines()]
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert [match["edges"] for match in found if match["query"] == "chain"] == [{"f": "0", "g": "1"}]
@@ -53,7 +53,7 @@ def test_an_interrupt_ends_it_at_once(files: tuple[Path, Path], tmp_path: Path, 
 
 def test_an_interrupt_shows_what_was_seen_so_far(files: tuple[Path, Path]) -> None:
     patterns, stream = files
-    status, shown = ended("explain", patterns, "--engine", "re-search", "--analyze", stream)
+    status, shown = end("explain", patterns, "--engine", "re-search", "--analyze", stream)
     assert status == 130
     assert "chain: engine re-search" in shown
     assert "star: engine re-search" in shown
@@ -61,7 +61,7 @@ def test_an_interrupt_shows_what_was_seen_so_far(files: tuple[Path, Path]) -> No
 
 def test_sigterm_ends_it_as_an_interrupt_does_and_says_which_it_was(files: tuple[Path, Path], tmp_path: Path) -> None:
     written = ["--output", tmp_path / "found.jsonl", "--summary", tmp_path / "summary.json"]
-    status, _ = ended("match", *files, *written, number=signal.SIGTERM)
+    status, _ = end("match", *files, *written, number=signal.SIGTERM)
     assert status == 143
     assert json.loads((tmp_path / "summary.json").read_text())["outcome"] == "interrupted"
     assert (tmp_path / "found.jsonl").read_text().count("\n") >= 1
@@ -85,12 +85,12 @@ def start_seconds() -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def interrupted(*arguments: object) -> int:
+def interrupt_search(*arguments: object) -> int:
     """Run the program, interrupt it in its search, and return how it ended."""
-    return ended(*arguments)[0]
+    return end(*arguments)[0]
 
 
-def ended(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str]:
+def end(*arguments: object, number: int = signal.SIGINT) -> tuple[int, str]:
     """Run the program, send a signal in its search, and return its status and what it wrote."""
     command = [sys.executable, "-m", "graphtide", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -42,21 +42,21 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["backfill", *(str(each) for each in arguments)], catch_exceptions=False)
 
 
-def written(path: Path) -> None:
+def write_history(path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     write_stream(path, EDGES)
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.csv.gz", "e.jsonl", "e.parquet", "e.arrow"])
 def test_the_names_of_files_give_their_format(pattern: Path, name: str) -> None:
-    written(pattern.parent / "history" / name)
+    write_history(pattern.parent / "history" / name)
     (pattern.parent / "history" / "_SUCCESS").touch()
     assert run(pattern, "history/", "--output", "m.jsonl").exit_code == 0
     assert len((pattern.parent / "m.jsonl").read_bytes().splitlines()) == 1
 
 
 def test_where_no_name_gives_it_the_first_bytes_do(pattern: Path) -> None:
-    written(pattern.parent / "e.parquet")
+    write_history(pattern.parent / "e.parquet")
     (pattern.parent / "e.parquet").rename(pattern.parent / "part-0")
     assert run(pattern, "part-0", "--output", "m.jsonl").exit_code == 0
 

@@ -42,7 +42,7 @@ CASES = {
 }
 
 
-def said(folder: Path, text: str, records: str, verb: str) -> str:
+def read_notes(folder: Path, text: str, records: str, verb: str) -> str:
     (folder / "p.gt").write_text(text)
     (folder / "s.csv").write_text(records)
     stream = ["--stream"] if verb == "validate" else []
@@ -55,7 +55,7 @@ def said(folder: Path, text: str, records: str, verb: str) -> str:
 @pytest.mark.parametrize("case", CASES)
 def test_what_does_not_fit_the_stream_is_noted(tmp_path: Path, case: str, verb: str) -> None:
     text, records, note = CASES[case]
-    assert note in said(tmp_path, text, records, verb)
+    assert note in read_notes(tmp_path, text, records, verb)
 
 
 @pytest.mark.parametrize("verb", ["match", "validate"])
@@ -72,7 +72,9 @@ def test_what_does_not_fit_the_stream_is_noted(tmp_path: Path, case: str, verb: 
 )
 def test_what_fits_is_not(tmp_path: Path, text: str, records: str, verb: str) -> None:
     noted = [
-        line for line in said(tmp_path, text, records, verb).splitlines() if "note:" in line and "no record could" not in line
+        line
+        for line in read_notes(tmp_path, text, records, verb).splitlines()
+        if "note:" in line and "no record could" not in line
     ]
     assert noted == []
 

@@ -71,7 +71,7 @@ def stream(folder: Path, form: StreamFormat, *amounts: object) -> Path:
     return path
 
 
-def noted(folder: Path, text: str, path: Path, verb: str) -> str:
+def read_notes(folder: Path, text: str, path: Path, verb: str) -> str:
     (folder / "p.gt").write_text(text)
     option = {"match": [], "validate": ["--stream"], "explain": ["--analyze"]}[verb]
     ended = CliRunner().invoke(app, [verb, str(folder / "p.gt"), *option, str(path)])
@@ -84,7 +84,7 @@ def noted(folder: Path, text: str, path: Path, verb: str) -> str:
 @pytest.mark.parametrize("form", WRITERS)
 def test_an_attribute_that_no_record_had_is_noted(tmp_path: Path, form: StreamFormat, family: str, verb: str) -> None:
     path = stream(tmp_path, form, None, None, None)
-    assert f"note: {NOTE} 3 edges" in noted(tmp_path, FAMILIES[family], path, verb)
+    assert f"note: {NOTE} 3 edges" in read_notes(tmp_path, FAMILIES[family], path, verb)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -92,14 +92,14 @@ def test_an_attribute_that_no_record_had_is_noted(tmp_path: Path, form: StreamFo
 def test_one_that_the_last_record_alone_had_is_not(tmp_path: Path, form: StreamFormat, family: str) -> None:
     path = stream(tmp_path, form, *[None] * 8_000, 1)
     assert path.stat().st_size > 1 << 20 or form in {PARQUET, ARROW}, "more than a block of text"
-    assert "attribute" not in noted(tmp_path, FAMILIES[family], path, "match")
+    assert "attribute" not in read_notes(tmp_path, FAMILIES[family], path, "match")
 
 
 @pytest.mark.parametrize("verb", ["match", "validate"])
 @pytest.mark.parametrize("form", WRITERS)
 def test_a_pattern_with_matches_is_noted_too(tmp_path: Path, form: StreamFormat, verb: str) -> None:
     text = "PATTERN p MATCH (a)-[x:pay]->(b) ON s WINDOW 10s RETURN x.amount"
-    assert f"note: {NOTE} 3 edges" in noted(tmp_path, text, stream(tmp_path, form, None, None, None), verb)
+    assert f"note: {NOTE} 3 edges" in read_notes(tmp_path, text, stream(tmp_path, form, None, None, None), verb)
 
 
 @pytest.mark.parametrize("verb", ["match", "validate"])
@@ -107,8 +107,8 @@ def test_a_pattern_with_matches_is_noted_too(tmp_path: Path, form: StreamFormat,
 def test_a_text_for_a_number_is_noted_where_there_are_numbers_alone(tmp_path: Path, form: StreamFormat, verb: str) -> None:
     text = "PATTERN p MATCH (a)-[x:pay]->(b) WHERE x.amount > '5' ON s WINDOW 10s"
     numbers = "attribute 'amount' is compared with a text, and its values are numbers"
-    assert numbers in noted(tmp_path, text, stream(tmp_path, form, None, 7.5, None), verb)
-    assert numbers not in noted(tmp_path, text, stream(tmp_path, form, None, None, None), verb)
+    assert numbers in read_notes(tmp_path, text, stream(tmp_path, form, None, 7.5, None), verb)
+    assert numbers not in read_notes(tmp_path, text, stream(tmp_path, form, None, None, None), verb)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -36,7 +36,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def said(result: Result) -> str:
+def read_output(result: Result) -> str:
     """Return what was said, without the frame that is drawn around it."""
     return " ".join(result.output.replace("│", " ").split())
 
@@ -92,7 +92,7 @@ MATCH = ("match", "p.gtp", "s.csv")
 def test_it_is_refused_in_words(folder: Path, call: tuple[str, ...], words: str) -> None:
     ended = run(*call)
     assert (ended.exit_code, type(ended.exception)) == (2, SystemExit)
-    assert words in said(ended)
+    assert words in read_output(ended)
     assert (folder / "s.csv").read_text() == STREAM
     assert (folder / "p.gtp").read_text() == PATTERN
 
@@ -162,4 +162,4 @@ def test_a_session_with_all_the_room_there_is_works() -> None:
 def test_a_column_that_no_record_has_is_refused_with_the_nearest() -> None:
     refused = run("match", "p.gtp", "s.csv", "--column", "sorce=a")
     assert refused.exit_code == 2
-    assert "there is no column of a record 'sorce': did you mean 'src'? one of ts, src, dst" in said(refused)
+    assert "there is no column of a record 'sorce': did you mean 'src'? one of ts, src, dst" in read_output(refused)

@@ -13,7 +13,7 @@ from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError
 from graphtide_log.memory import MemoryLog
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 from graphtide_wire.topics import Topics
 from typer.testing import CliRunner
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with served(application(DevOptions(low_latency=True))) as url:
+    with serve(application(DevOptions(low_latency=True))) as url:
         wait_until(lambda: httpx2.get(f"{url}/readyz").status_code == 200, 60, pause=0.05)
         yield url
 
@@ -39,7 +39,7 @@ def test_a_deployment_that_works_is_left_as_it_was(url: str) -> None:
 def test_a_deployment_without_a_planner_is_recognized() -> None:
     log = MemoryLog()
     log.admin().ensure(Topics().of_deployment())
-    with served(admin_api(AdminApiSettings(insecure=True), log)) as url:
+    with serve(admin_api(AdminApiSettings(insecure=True), log)) as url:
         wait_until(lambda: httpx2.get(f"{url}/readyz").status_code == 200, 60, pause=0.05)
         ended = CliRunner().invoke(app, ["round-trip", "probe", "--server", url, "--timeout", "0.5"])
         assert isinstance(ended.exception, FatalError)

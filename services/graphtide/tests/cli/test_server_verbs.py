@@ -25,9 +25,9 @@ from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.stream_progress import Counted, StreamProgress
 from graphtide_query import parse_subgraphs
 from graphtide_query.planner import plan
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
-from graphtide_testing.serving import served
+from graphtide_testing.serving import serve
 from graphtide_testing.waiting import wait_until
 from graphtide_wire import control, matches
 from graphtide_wire.match_counts import CountsRecord, encode_counts
@@ -99,11 +99,11 @@ def there(tmp_path: Path) -> Iterator[There]:
     log = MemoryLog()
     log.admin().ensure(TOPICS.of_deployment())
     keys = [
-        KeySettings(name=name, hash=hashed(name), scopes=scopes)
+        KeySettings(name=name, hash=hash_key(name), scopes=scopes)
         for name, scopes in {"root": ["admin"], "reader": ["patterns:read"]}.items()
     ]
     settings = AdminApiSettings(api_keys=keys, requests_per_second=10_000, burst=10_000)
-    with served(admin_api(settings, log)) as url:
+    with serve(admin_api(settings, log)) as url:
         # What its workers log when they open would stand in what a verb prints.
         wait_until(lambda: httpx2.get(f"{url}/readyz").status_code == 200, 60, pause=0.01)
         yield There(log, url, tmp_path)

@@ -48,7 +48,7 @@ def files(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def started(*line: object, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def start(*line: object, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """Run Python with a line of arguments; it ends with the test."""
     process = subprocess.Popen(
         [sys.executable, *map(str, line)],
@@ -64,7 +64,7 @@ def started(*line: object, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
         process.communicate()
 
 
-def ended(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
+def end(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
     """Send a signal; return the status and what was said."""
     process.send_signal(number)
     # A command that waits for input keeps waiting: it stays open.
@@ -75,14 +75,14 @@ def ended(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
 
 @BOTH
 def test_match_reports_which_signal_ended_it_and_writes_what_it_has(files: Path, number: int, status: int) -> None:
-    with started("-m", "graphtide", "match", files / "p.gtp", "-", "--summary", files / "summary.json") as process:
+    with start("-m", "graphtide", "match", files / "p.gtp", "-", "--summary", files / "summary.json") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         edges = [{"ts": 1, "src": "a", "dst": "b", "label": "pays"}, {"ts": 2, "src": "b", "dst": "c", "label": "pays"}]
         process.stdin.write("".join(json.dumps(edge) + "\n" for edge in edges).encode())
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["edges"] == {"x": "0", "y": "1"}
-        assert ended(process, number) == (status, "")
+        assert end(process, number) == (status, "")
     summary = json.loads((files / "summary.json").read_text())
     assert (summary["outcome"], summary["matches"]) == ("interrupted", 1)
 
@@ -92,21 +92,21 @@ def test_a_verb_that_waits_for_a_server_ends(number: int, status: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(60)
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        with started("-m", "graphtide", "wait", "p", "--server", url) as process:
+        with start("-m", "graphtide", "wait", "p", "--server", url) as process:
             connection, _ = server.accept()
             # The server takes a request and never answers.
             with connection:
                 connection.settimeout(60)
                 assert connection.recv(1)
-                assert ended(process, number) == (status, "")
+                assert end(process, number) == (status, "")
 
 
 @BOTH
 @pytest.mark.parametrize("verb", [("statistics", "-"), ("validate", "P", "--stream", "-"), ("explain", "P", "--analyze", "-")])
 def test_a_verb_that_reads_ends(files: Path, verb: tuple[str, ...], number: int, status: int) -> None:
-    with started("-m", "graphtide", *(files / "p.gtp" if each == "P" else each for each in verb)) as process:
+    with start("-m", "graphtide", *(files / "p.gtp" if each == "P" else each for each in verb)) as process:
         wait_until(lambda: is_reading(process.pid), 60)
-        code, said = ended(process, number)
+        code, said = end(process, number)
     assert code == status
     assert "Traceback" not in said
 
@@ -115,17 +115,17 @@ def test_a_verb_that_reads_ends(files: Path, verb: tuple[str, ...], number: int,
 def test_a_signal_during_the_start_ends_it_without_a_word(number: int, status: int) -> None:
     # It comes while the named module is being imported.
     for module in ("graphtide.cli.app", "graphtide.cli.match", "lark"):
-        with started("-c", PAUSED, module) as process:
+        with start("-c", PAUSED, module) as process:
             assert process.stdout is not None
             assert process.stdout.read(9) == b"importing"
-            assert ended(process, number) == (status, "")
+            assert end(process, number) == (status, "")
 
 
 def test_a_signal_that_the_parent_lets_be_ignored_stays_so(files: Path) -> None:
     def ignores() -> object:
         return signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    with started("-m", "graphtide", "match", files / "p.gtp", "-", preexec_fn=ignores) as process:
+    with start("-m", "graphtide", "match", files / "p.gtp", "-", preexec_fn=ignores) as process:
         wait_until(lambda: is_reading(process.pid), 60)
         process.send_signal(signal.SIGINT)
         process.communicate(b"", timeout=60)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import graphtide
 import pytest
-from graphtide.cli.app import VERBS, app, loaded
+from graphtide.cli.app import VERBS, app, load
 from graphtide_core.installing import line_for
 from typer.testing import CliRunner
 
@@ -225,7 +225,7 @@ def test_names_for_the_checker_and_for_a_run_are_the_same() -> None:
 
 @pytest.mark.parametrize("name", VERBS)
 def test_lists_say_of_a_verb_what_it_says_of_itself(name: str) -> None:
-    command = loaded(name)
+    command = load(name)
     first = (command.help or "").partition("\n\n")[0]
     assert " ".join(first.split()) == VERBS[name].help
 

@@ -125,7 +125,7 @@ def payments(path: Path, *times: int) -> Path:
 NOON = 1_706_702_400
 
 
-def drawn(stream: Path, *arguments: object) -> list[str]:
+def draw(stream: Path, *arguments: object) -> list[str]:
     """Return the texts of a picture."""
     ended = run(stream, "--format", "plot", *arguments)
     assert ended.exit_code == 0, ended.output
@@ -154,7 +154,7 @@ def test_times_of_windows_are_shown_as_times_in_the_streams_unit(tmp_path: Path)
 def test_pictures_have_dates(tmp_path: Path, length: int, ticks: list[str], title: str) -> None:
     step = length // 20
     stream = payments(tmp_path / "s.csv", *range(NOON, NOON + length, step))
-    texts = drawn(stream, "--time-unit", "s", "--window", f"{step}s", "--chart", "rate")
+    texts = draw(stream, "--time-unit", "s", "--window", f"{step}s", "--chart", "rate")
     assert title in texts
     place = texts.index(ticks[0])
     assert texts[place : place + len(ticks)] == ticks
@@ -162,16 +162,16 @@ def test_pictures_have_dates(tmp_path: Path, length: int, ticks: list[str], titl
 
 def test_times_that_are_not_dates_are_counted_from_the_start(tmp_path: Path) -> None:
     stream = payments(tmp_path / "s.csv", 2**62, 2**62 + 50, 2**62 + 100)
-    assert "seconds since the start" in drawn(stream, "--time-unit", "s", "--window", "20s")
+    assert "seconds since the start" in draw(stream, "--time-unit", "s", "--window", "20s")
 
 
 def test_series_and_charts_are_chosen(tmp_path: Path) -> None:
     stream = payments(tmp_path / "s.csv", *range(0, 60_000, 500))
-    texts = drawn(stream, "--window", "5s", "--series", "owns", "--series", "()-[pays]->()")
+    texts = draw(stream, "--window", "5s", "--series", "owns", "--series", "()-[pays]->()")
     assert {"owns", "()-[pays]->()", "1 other types"} <= set(texts)
     assert texts.index("1 other types") < texts.index("()-[pays]->()") < texts.index("owns"), "the first at the bottom"
     charts = ("drift", "rate", "vertices", "degrees")
-    texts = drawn(stream, "--window", "5s", *(part for name in charts for part in ("--chart", name)))
+    texts = draw(stream, "--window", "5s", *(part for name in charts for part in ("--chart", name)))
     titles = [
         text for text in texts if text in {"Edge types", "2-edge paths", "Rate", "Vertices", "Degrees"} or "Drift" in text
     ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LINES = st.lists(st.sampled_from(["1,a,b,x,7", "2,a,b,x,y", "soon,a,b,x,1", "3,a", "4,c,d,y,"]), max_size=30)
 
 
-def emitted(reader: Reader) -> list[object]:
+def collect(reader: Reader) -> list[object]:
     """The batches of a reader and its report after each."""
     found: list[object] = [(reader.records, reader.columns, reader.bytes_read)]
     for batch in reader.batches():
@@ -36,7 +36,7 @@ def test_it_gives_the_same_batch_by_batch(tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("s") / "s.csv"
     path.write_text("\n".join(["ts,src,dst,label,n", *lines, ""]))
     options = ReaderOptions(attributes=("n",), block_size=block)
-    assert emitted(AheadReader(open_stream(path, options))) == emitted(open_stream(path, options))
+    assert collect(AheadReader(open_stream(path, options))) == collect(open_stream(path, options))
 
 
 def test_what_breaks_the_stream_off_comes_after_what_came_before(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_it_waits_until_many_rejected_records_were_taken(tmp_path: Path) -> None
     assert len(ahead.take_dead_letters()) > 100_000
     ahead.close()
     assert reader.records == seen
-    again = emitted(AheadReader(open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18))))
-    assert again == emitted(open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18)))
+    again = collect(AheadReader(open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18))))
+    assert again == collect(open_stream(tmp_path / "s.csv", ReaderOptions(block_size=1 << 18)))
 
 
 def test_only_files_are_read_ahead() -> None:

@@ -130,7 +130,7 @@ def test_a_column_of_a_type_that_it_cannot_have_is_named(tmp_path: Path) -> None
         list(open_stream(path, ReaderOptions()).batches())
 
 
-def damaged(sound: bytes, rng: Random) -> bytes:
+def damage(sound: bytes, rng: Random) -> bytes:
     content = bytearray(sound)
     for _ in range(rng.choice((1, 1, 2, 4))):
         place = rng.randrange(len(content))
@@ -164,7 +164,7 @@ def test_for_any_damage_the_reader_says_so_or_reads_on(tmp_path: Path, suffix: s
     rng = Random(suffix)
     names = [tmp_path / f"{number}.{suffix}" for number in range(400)]
     for name in names:
-        name.write_bytes(damaged(sound, rng))
+        name.write_bytes(damage(sound, rng))
 
     command = [sys.executable, "-c", READER, *map(str, names)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -118,19 +118,19 @@ def test_bad_records_are_rejected_with_their_place(tmp_path: Path) -> None:
     assert reader.take_dead_letters() == []
 
 
-def refused(path: Path | str, given: ReaderOptions | None = None) -> str:
+def read_refusal(path: Path | str, given: ReaderOptions | None = None) -> str:
     with pytest.raises(UnreadableStreamError) as caught:
         list(open_stream(path, given).batches())
     return str(caught.value).replace(str(path), "PATH")
 
 
 def test_what_cannot_be_opened_is_said_in_plain_words(tmp_path: Path) -> None:
-    assert refused(tmp_path / "none.csv") == "PATH: no such file"
-    assert refused(tmp_path) == "PATH: is a directory, not a file"
-    assert refused(tmp_path / "a.csv" / "b") == "PATH: no such file"
-    assert "is not the name of a file" in refused("a\0b")
+    assert read_refusal(tmp_path / "none.csv") == "PATH: no such file"
+    assert read_refusal(tmp_path) == "PATH: is a directory, not a file"
+    assert read_refusal(tmp_path / "a.csv" / "b") == "PATH: no such file"
+    assert "is not the name of a file" in read_refusal("a\0b")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    assert refused(tmp_path / "loop") == "PATH: cannot be opened (Too many levels of symbolic links)"
+    assert read_refusal(tmp_path / "loop") == "PATH: cannot be opened (Too many levels of symbolic links)"
 
 
 CONTENTS = [
@@ -156,7 +156,7 @@ CONTENTS = [
 def test_what_is_not_of_its_format_is_refused_in_plain_words(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
     path = tmp_path / name
     path.write_bytes(data)
-    assert refused(path).startswith(reason)
+    assert read_refusal(path).startswith(reason)
 
 
 def test_a_format_that_is_said_wins_over_the_name(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_format_that_is_said_wins_over_the_name(tmp_path: Path) -> None:
     reader = open_stream(path, ReaderOptions(format=CSV, delimiter=";"))
     assert [len(batch) for batch in reader.batches()] == [1]
     pyarrow.parquet.write_table(FLAT, path)
-    assert refused(path, ReaderOptions(format=CSV)) == "PATH: was said to be csv, but it is parquet"
+    assert read_refusal(path, ReaderOptions(format=CSV)) == "PATH: was said to be csv, but it is parquet"
 
 
 def test_an_empty_stream_of_json_lines_or_rows_is_not_an_error(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ def test_a_damaged_or_narrow_columnar_file_is_refused(tmp_path: Path, name: str)
     WRITERS[name](path)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    assert refused(path).startswith("PATH: ")
+    assert read_refusal(path).startswith("PATH: ")
     path.write_bytes(whole)
-    assert 'PATH: no column "from" (for src); the columns are "ts", "src"' in refused(
+    assert 'PATH: no column "from" (for src); the columns are "ts", "src"' in read_refusal(
         path, ReaderOptions(columns={"src": "from"})
     )
 
@@ -245,7 +245,7 @@ def test_standard_input_may_be_csv_but_not_columnar(monkeypatch: pytest.MonkeyPa
     path.write_bytes(b"ts,src,dst,label\n1,a,b,c\n")
     with path.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
-        assert refused("-", ReaderOptions(format=PARQUET)).endswith("parquet cannot be read from a pipe; use csv or jsonl")
+        assert read_refusal("-", ReaderOptions(format=PARQUET)).endswith("parquet cannot be read from a pipe; use csv or jsonl")
         reader = open_stream("-", ReaderOptions(format=CSV))
         assert [batch.ts for batch in reader.batches()] == [[1]]
         assert reader.bytes_total is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from graphtide.readers.pacing import paced, whole
+from graphtide.readers.pacing import read_in_chunks, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ class Source:
             yield self.given
 
     def chunks(self) -> Iterator[list[int]]:
-        return paced(self, MOST, self.clock)
+        return read_in_chunks(self, MOST, self.clock)
 
 
 @pytest.mark.parametrize("pause", [0.1, 0.006, 60.0])
@@ -71,7 +71,7 @@ def test_a_source_that_pauses_is_handed_on_item_by_item_again() -> None:
     assert late == [[number] for number in range(500_002, 500_402)]
 
 
-@pytest.mark.parametrize("chunks", [lambda items: whole(items, 100), lambda items: paced(items, 100)])
+@pytest.mark.parametrize("chunks", [lambda items: whole(items, 100), lambda items: read_in_chunks(items, 100)])
 def test_what_came_before_an_error_is_handed_on(chunks: Callable[[Iterable[int]], Iterator[list[int]]]) -> None:
     def broken() -> Iterator[int]:
         yield from range(2_030)
@@ -87,4 +87,4 @@ def test_what_came_before_an_error_is_handed_on(chunks: Callable[[Iterable[int]]
 def test_chunks_of_what_is_there_are_whole() -> None:
     assert [len(chunk) for chunk in whole(range(1_000), 300)] == [300, 300, 300, 100]
     assert list(whole([], 300)) == []
-    assert list(paced([], 300)) == []
+    assert list(read_in_chunks([], 300)) == []

@@ -23,7 +23,7 @@ from graphtide_serving.protection.protecting import protect
 from graphtide_serving.routes import SERVERS, operation_id
 from graphtide_serving.shared_problems import share_problems
 from graphtide_telemetry import metrics
-from graphtide_telemetry.health import Finding, checked
+from graphtide_telemetry.health import Finding, check
 from graphtide_telemetry.instruments import Gauges
 from graphtide_telemetry.requests import REQUESTS
 from graphtide_telemetry.version import version_of
@@ -104,7 +104,7 @@ class Ingestion:
     def ready(self) -> list[Finding]:
         """Look whether it can take edges and put them in order."""
         unmade = (Finding(f"stream {name}", note=f"it cannot be made: {reason}") for name, reason in self.unmade.items())
-        return [*self.followers.ready(), *self.sequencers.ready(), *unmade, checked("log", self.log.ping)]
+        return [*self.followers.ready(), *self.sequencers.ready(), *unmade, check("log", self.log.ping)]
 
     def paths(self) -> list[str]:
         """Return the paths of its API, for a server that routes them here."""

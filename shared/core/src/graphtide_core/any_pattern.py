@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_pattern import EventPattern
 from graphtide_core.graph_query import GraphQuery
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_core.pattern import SubgraphPattern
 from graphtide_core.suggestion import show
 
@@ -88,7 +88,7 @@ _HINT = "write a pattern of edges: PATTERN name MATCH (a)-[e]->(b)"
 
 def ordered_stream(pattern: AnyPattern) -> StreamName:
     """Return the stream whose ordered edges a pattern takes: of a graph query over several, the one that they are merged to."""
-    return merged(pattern.streams)
+    return merge(pattern.streams)
 
 
 def subgraphs_alone(patterns: Iterable[AnyPattern]) -> tuple[SubgraphPattern, ...]:

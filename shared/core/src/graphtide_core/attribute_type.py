@@ -30,10 +30,10 @@ def declared_types(names: Mapping[str, object]) -> dict[str, AttributeType]:
     Raises:
         InvalidQueryError: a type is none, or a name is a field of every record, whose type is given.
     """
-    return {name: _declared(name, kind) for name, kind in names.items()}
+    return {name: _declare(name, kind) for name, kind in names.items()}
 
 
-def _declared(name: str, kind: object) -> AttributeType:
+def _declare(name: str, kind: object) -> AttributeType:
     if not name or name in RECORD_FIELDS or name == "op":
         message = f"{name!r} is not an attribute: a record's own fields have fixed types"
         raise InvalidQueryError(message)

@@ -168,7 +168,7 @@ class InvalidPatternError(InvalidQueryError):
         end = location.column - 1 + _SHOWN_AFTER
         cut = "…" if start > 0 else ""
         shown = (
-            cut + "".join(_shown(char) for char in self.source_line[start:end]) + ("…" if end < len(self.source_line) else "")
+            cut + "".join(_show(char) for char in self.source_line[start:end]) + ("…" if end < len(self.source_line) else "")
         )
         before = shown[: len(cut) + location.column - 1 - start]
         # Tabs keep their width in the padding, so that the caret stands below the right character.
@@ -177,7 +177,7 @@ class InvalidPatternError(InvalidQueryError):
         return [f"  {shown}", f"  {padding}{'^' * room}"]
 
 
-def _shown(char: str) -> str:
+def _show(char: str) -> str:
     """Return the character as one that takes one place on a screen and does nothing to it."""
     if char == "\t" or char.isprintable():
         return char

@@ -189,7 +189,7 @@ class _Names:
         for read in attributes(expression):
             if read.variable not in self._events:
                 message = f"the pattern has no event {show(read.variable)}"
-                hint = did_you_mean(read.variable, self._events) or f"it has {_listed(self._events)}"
+                hint = did_you_mean(read.variable, self._events) or f"it has {_list(self._events)}"
                 raise InvalidPatternError(message, read.location, hint=hint)
         for aggregate in aggregates(expression):
             read = aggregate.operand
@@ -202,7 +202,7 @@ class _Names:
                 raise InvalidPatternError(message, read.location, hint=hint)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list(names: Iterable[str]) -> str:
     known = [show(name) for name in names]
     return ", ".join(known[:_LISTED] + ["…"] * (len(known) > _LISTED))
 

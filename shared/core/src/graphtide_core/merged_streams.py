@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _BETWEEN = "."
 
 
-def merged(streams: Iterable[StreamName]) -> StreamName:
+def merge(streams: Iterable[StreamName]) -> StreamName:
     """Return the stream that these are merged to, each of them once; one alone is that stream itself."""
     return StreamName(_BETWEEN.join(sorted(set(streams))))
 

@@ -98,13 +98,13 @@ def symbols(expression: PathExpression) -> Iterator[Symbol]:
             yield from symbols(operand)
 
 
-def concatenated(parts: Iterable[PathExpression]) -> PathExpression:
+def make_concatenation(parts: Iterable[PathExpression]) -> PathExpression:
     """Return the concatenation of at least one part: a part that is one gives its own parts."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Concatenation) else (part,))]
     return flat[0] if len(flat) == 1 else Concatenation(tuple(flat))
 
 
-def alternated(options: Iterable[PathExpression]) -> PathExpression:
+def make_alternation(options: Iterable[PathExpression]) -> PathExpression:
     """Return the alternation of at least one option: each once, and those of alternations in it."""
     flat = [inner for option in options for inner in (option.options if isinstance(option, Alternation) else (option,))]
     once = tuple(dict.fromkeys(flat))
@@ -120,7 +120,7 @@ def without_empty(expression: PathExpression) -> PathExpression:
         case Symbol() | Concatenation():
             return expression
         case Alternation(options):
-            return alternated(map(without_empty, options))
+            return make_alternation(map(without_empty, options))
         case Star(operand) | Plus(operand):
             inner = without_empty(operand)
             return inner if isinstance(inner, Plus) else Plus(inner)
@@ -139,14 +139,14 @@ def from_start(expression: PathExpression, mark: Callable[[Symbol], Symbol]) -> 
         case Concatenation(parts):
             options: list[PathExpression] = []
             for place, part in enumerate(parts):
-                options.append(concatenated((from_start(part, mark), *parts[place + 1 :])))
+                options.append(make_concatenation((from_start(part, mark), *parts[place + 1 :])))
                 if not is_nullable(part):
                     break
-            return alternated(options)
+            return make_alternation(options)
         case Alternation(several):
-            return alternated(from_start(option, mark) for option in several)
+            return make_alternation(from_start(option, mark) for option in several)
         case Star(operand) | Plus(operand):
-            return concatenated((from_start(operand, mark), Star(operand)))
+            return make_concatenation((from_start(operand, mark), Star(operand)))
         case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
             return from_start(operand, mark)
 
@@ -200,22 +200,22 @@ def renamed_symbols(expression: PathExpression, names: Mapping[str, str]) -> Pat
             return Maybe(renamed_symbols(operand, names))
 
 
-def spelled(expression: PathExpression) -> str:
+def write_expression(expression: PathExpression) -> str:
     """Write the expression as G-CORE does between its slashes: `:a :b* | ^:c`."""
     match expression:
         case Symbol(predicate, is_inverse):
             return f"{'^' if is_inverse else ''}:{predicate}"
         case Concatenation(parts):
-            return " ".join(_grouped(part) if isinstance(part, Alternation) else spelled(part) for part in parts)
+            return " ".join(_group(part) if isinstance(part, Alternation) else write_expression(part) for part in parts)
         case Alternation(options):
-            return " | ".join(map(spelled, options))
+            return " | ".join(map(write_expression, options))
         case Star(operand):
-            return f"{_grouped(operand)}*"
+            return f"{_group(operand)}*"
         case Plus(operand):
-            return f"{_grouped(operand)}+"
+            return f"{_group(operand)}+"
         case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
-            return f"{_grouped(operand)}?"
+            return f"{_group(operand)}?"
 
 
-def _grouped(expression: PathExpression) -> str:
-    return spelled(expression) if isinstance(expression, Symbol) else f"({spelled(expression)})"
+def _group(expression: PathExpression) -> str:
+    return write_expression(expression) if isinstance(expression, Symbol) else f"({write_expression(expression)})"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.one_per import OnePer, refuse_empty
 from graphtide_core.order import TimingOrder
-from graphtide_core.predicate import RECORD_FIELDS, Attribute, aggregates, attributes, plain_attributes, renamed, variables
+from graphtide_core.predicate import RECORD_FIELDS, Attribute, aggregates, attributes, plain_attributes, rename, variables
 from graphtide_core.returns import MatchLayout, refuse_fields
 from graphtide_core.suggestion import show
 from graphtide_core.window import EdgeCount
@@ -345,13 +345,13 @@ def renamed_pattern(pattern: SubgraphPattern, names: Mapping[str, str]) -> Subgr
             replace(edge, name=new(edge.name), source=new(edge.source), target=new(edge.target)) for edge in pattern.edges
         ),
         order=TimingOrder(frozenset((new(earlier), new(later)) for earlier, later in pattern.order.before)),
-        predicates=tuple(renamed(predicate, names) for predicate in pattern.predicates),
+        predicates=tuple(rename(predicate, names) for predicate in pattern.predicates),
         returns=pattern.returns
         and replace(
             pattern.returns,
-            fields=tuple(replace(each, value=renamed(each.value, names)) for each in pattern.returns.fields),
+            fields=tuple(replace(each, value=rename(each.value, names)) for each in pattern.returns.fields),
         ),
-        one_per=pattern.one_per and replace(pattern.one_per, keys=tuple(renamed(key, names) for key in pattern.one_per.keys)),
+        one_per=pattern.one_per and replace(pattern.one_per, keys=tuple(rename(key, names) for key in pattern.one_per.keys)),
     )
 
 

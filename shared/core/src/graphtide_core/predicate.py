@@ -200,7 +200,7 @@ def operands(operator: Operator[_X, _V]) -> tuple[_X, ...]:
             return (operand,)
 
 
-def mapped(operator: Operator[_X, _V], new: Callable[[_X], _Y]) -> Operator[_Y, _V]:
+def map_operands(operator: Operator[_X, _V], new: Callable[[_X], _Y]) -> Operator[_Y, _V]:
     """Return the same operator over other operands."""
     match operator:
         case Compare(comparison, left, right):
@@ -271,7 +271,7 @@ def variables(expression: Expression) -> frozenset[str]:
     return frozenset(attribute.variable for attribute in attributes(expression))
 
 
-def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+def rename(expression: Expression, names: Mapping[str, str]) -> Expression:
     """Return the expression over other edges, vertices and events; those that `names` lacks keep theirs."""
     if isinstance(expression, Compare) and isinstance(expression.left, Attribute) and isinstance(expression.right, Literal):
         # As above.
@@ -280,7 +280,7 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
         return Compare(expression.comparison, own, expression.right)
 
     def new(operand: Expression) -> Expression:
-        return renamed(operand, names)
+        return rename(operand, names)
 
     match expression:
         case Literal():
@@ -290,7 +290,7 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
         case Aggregate(function, Attribute(variable, name, location)):
             return Aggregate(function, Attribute(names.get(variable, variable), name, location))
         case _:
-            return mapped(expression, new)
+            return map_operands(expression, new)
 
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:

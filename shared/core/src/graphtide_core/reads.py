@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_core.window import EdgeCount
 
@@ -70,7 +70,7 @@ class Reads:
     @property
     def stream(self) -> StreamName:
         """The one whose ordered edges it takes: of several streams, what they are merged to."""
-        return merged(self.streams)
+        return merge(self.streams)
 
     @property
     def of_ordered(self) -> Reads:

@@ -86,7 +86,7 @@ def generate(options: DepositOptions) -> GeneratedEvents:
     cast = rng.sample(range(options.accounts), 2 * hidden)
     for number in range(hidden):
         flaw = None if number < options.recipe.planted else FLAWS[(number - options.recipe.planted) % len(FLAWS)]
-        deposits = _structured(rng, options, (cast[2 * number], cast[2 * number + 1]), flaw)
+        deposits = _make_deposits(rng, options, (cast[2 * number], cast[2 * number + 1]), flaw)
         if flaw is None:
             drafts.plant({"d": deposits})
         else:
@@ -95,7 +95,9 @@ def generate(options: DepositOptions) -> GeneratedEvents:
     return drafts.finish("d", PATTERN)
 
 
-def _structured(rng: random.Random, options: DepositOptions, accounts: tuple[int, int], flaw: str | None) -> list[EventDraft]:
+def _make_deposits(
+    rng: random.Random, options: DepositOptions, accounts: tuple[int, int], flaw: str | None
+) -> list[EventDraft]:
     """Return the deposits of an instance, or of a near miss with that flaw."""
     amounts = _amounts(rng)
     times = instance_times(rng, len(amounts), options.start, options.duration - HOUR, WINDOW)

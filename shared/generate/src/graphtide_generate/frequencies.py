@@ -19,14 +19,14 @@ Kind = TypeVar("Kind")
 
 
 def draw_kinds(rng: Random, weights: Mapping[Kind, float], labels: Mapping[Kind, str], recipe: Recipe) -> list[Kind]:
-    """Return the kind of every background record in the order of time; from the middle on with `swapped` weights if asked."""
+    """Return the kind of every background record in the order of time; the second half has swapped weights if asked."""
     kinds = list(weights)
     before = recipe.records // 2 if recipe.swap_labels else recipe.records
     drawn = rng.choices(kinds, list(weights.values()), k=before)
-    return drawn + rng.choices(kinds, list(swapped(weights, labels).values()), k=recipe.records - before)
+    return drawn + rng.choices(kinds, list(swap_ranks(weights, labels).values()), k=recipe.records - before)
 
 
-def swapped(weights: Mapping[Kind, float], labels: Mapping[Kind, str]) -> dict[Kind, float]:
+def swap_ranks(weights: Mapping[Kind, float], labels: Mapping[Kind, str]) -> dict[Kind, float]:
     """Return weights that turn the ranks of labels around: the most frequent label is then as frequent as the rarest was.
 
     The second is as frequent as the second rarest was, and so on. The kinds of one label keep their shares of it.

@@ -92,7 +92,7 @@ def generate(options: RoadOptions) -> GeneratedStream:
 
 
 def _reports(rng: random.Random, options: RoadOptions) -> Iterator[Draft]:
-    roads = _watched(rng, options)
+    roads = _list_watched(rng, options)
     leading_to: dict[Junction, list[tuple[Junction, Junction]]] = {}
     for road in roads:
         leading_to.setdefault(road[1], []).append(road)
@@ -114,7 +114,7 @@ def _reports(rng: random.Random, options: RoadOptions) -> Iterator[Draft]:
         yield _report(rng, ts, road, state)
 
 
-def _watched(rng: random.Random, options: RoadOptions) -> list[tuple[Junction, Junction]]:
+def _list_watched(rng: random.Random, options: RoadOptions) -> list[tuple[Junction, Junction]]:
     """Return the roads that report, in the order of their reports."""
     roads = []
     for row in range(options.rows):

@@ -99,7 +99,7 @@ def _wave(rng: random.Random, options: TrafficOptions, road: list[Junction], fla
     """Return the three readings of one wave, or of a near miss with that flaw."""
     a, b, c, d = road
     times = instance_times(rng, 3, options.start, options.duration - MINUTE, WINDOW)
-    speeds = [_jammed(rng) for _ in range(3)]
+    speeds = [_draw_jam_speed(rng) for _ in range(3)]
     middle = (b, c)
     match flaw:
         case "travels downstream":
@@ -129,7 +129,7 @@ def _background(rng: random.Random, options: TrafficOptions) -> Iterator[Draft]:
     for ts, (start, end) in zip(background_times(rng, count, options.start, options.duration), chosen, strict=True):
         leads_east = end == (start[0], start[1] + 1)
         may_jam = leads_east and start[0] % 2 == 0 and start[1] % 3 == 0
-        speed = _jammed(rng) if may_jam and rng.random() < 0.4 else round(JAMMED + 80 * rng.random(), 1)
+        speed = _draw_jam_speed(rng) if may_jam and rng.random() < 0.4 else round(JAMMED + 80 * rng.random(), 1)
         yield _reading(rng, ts, start, end, speed)
 
 
@@ -143,7 +143,7 @@ def _roads(rows: int, columns: int) -> Iterator[tuple[Junction, Junction]]:
                     yield neighbour, (row, column)
 
 
-def _jammed(rng: random.Random) -> float:
+def _draw_jam_speed(rng: random.Random) -> float:
     """Return a speed of 2.0 to 19.9 km/h."""
     return rng.randrange(20, 200) / 10
 

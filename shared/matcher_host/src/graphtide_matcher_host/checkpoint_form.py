@@ -114,7 +114,7 @@ def key_of(host: str, stream: StreamName) -> str:
     return f"{host}.{stream}"
 
 
-def described(name: str, newest: int, encoded: bytes) -> Segment:
+def describe(name: str, newest: int, encoded: bytes) -> Segment:
     """Return a segment's entry in the manifest."""
     return Segment(name, newest, _digest(encoded), len(encoded))
 

@@ -27,7 +27,7 @@ from graphtide_matcher_host.checkpoint_form import (
     Manifest,
     Segment,
     decode_frames,
-    described,
+    describe,
     encode_manifest,
     read_contents,
     read_segments,
@@ -173,7 +173,7 @@ class Checkpointer:
         self.keep(of)
         kept = [segment for segment in known if segment.newest >= of.alive_from]
         added: dict[str, bytes] = {}
-        for some in _bounded(frames):
+        for some in _split_frames(frames):
             kept.append(self._added(some, some[-1].newest, added))
         if sum(segment.size < MOST_BYTES // 2 for segment in kept) > MOST_SEGMENTS:
             kept = self._merged(kept, added)
@@ -225,7 +225,7 @@ class Checkpointer:
     def _added(self, content: Sequence[Frame] | Mapping[str, int], newest: int, added: dict[str, bytes]) -> Segment:
         """Add a segment to those to be saved."""
         encoded = msgspec.msgpack.encode(content)
-        segment = described(self._name(), newest, encoded)
+        segment = describe(self._name(), newest, encoded)
         added[segment.name] = encoded
         return segment
 
@@ -243,7 +243,7 @@ def _pairs(segments: Sequence[Segment]) -> list[tuple[Segment, Segment]]:
     return pairs
 
 
-def _bounded(frames: Sequence[Frame]) -> Iterator[Sequence[Frame]]:
+def _split_frames(frames: Sequence[Frame]) -> Iterator[Sequence[Frame]]:
     """Yield the frames in parts, each of one frame or of so few bytes as a segment may have."""
     start = size = 0
     for place, frame in enumerate(frames):

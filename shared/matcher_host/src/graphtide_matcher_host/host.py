@@ -31,7 +31,7 @@ from graphtide_core.ports.log import Position, TopicPartition
 from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.follower import Follower
 from graphtide_ordering.faults import is_foreseen, reason_of
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_telemetry.resident import resident_bytes
 from graphtide_wire import ordered
@@ -43,7 +43,7 @@ from graphtide_matcher_host.faults import Faults
 from graphtide_matcher_host.grouping import flaw_of
 from graphtide_matcher_host.host_metrics import HostMetrics
 from graphtide_matcher_host.occupancy import Occupancy
-from graphtide_matcher_host.reconciling import dropped, reconcile, refused, runs
+from graphtide_matcher_host.reconciling import drop, reconcile, refuse_plan, runs
 from graphtide_matcher_host.stream_work import StreamWork
 from graphtide_matcher_host.tracing import matching
 from graphtide_matcher_host.trouble import limit_reached, trouble
@@ -207,7 +207,7 @@ class MatcherHost:
         self._telemetry.close()
 
     def _needed(self) -> _Opened:
-        return opened(self._opened, "the host")
+        return open_worker(self._opened, "the host")
 
     def _recall(self) -> None:
         """Read the statuses of plans that this host reported before."""
@@ -246,7 +246,7 @@ class MatcherHost:
     def _refuse(self) -> None:
         """Report why plans cannot be read; for plans that run here, `_adopt` reports it at their end."""
         known = ((refusal, self._plan_statuses.get(name)) for name, refusal in self._refusals.items())
-        emitted = (refused(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
+        emitted = (refuse_plan(refusal, each) for refusal, each in known if each is None or each.state is not State.RUNNING)
         messages = [
             self._record_status(each) for each in emitted if each is not None and each != self._plan_statuses.get(each.name)
         ]
@@ -360,7 +360,7 @@ class MatcherHost:
             if each is not None and each.stream == stream:
                 wanted.append(each)
             elif known is not None and known.state is State.RUNNING and known.stream == stream:
-                emitted.append(dropped(known, work.position, self._refusals.get(name)))
+                emitted.append(drop(known, work.position, self._refusals.get(name)))
         for each in sorted(wanted, key=lambda each: not runs(each, self._plan_statuses.get(each.name))):
             match reconcile(each, self._plan_statuses.get(each.name), work.position):
                 case Running() as plan:

@@ -35,7 +35,7 @@ def reconcile(wanted: Assignment, known: PlanStatus | None, position: int) -> Ru
     goes_on = runs(wanted, known)
     if known is not None and known.epoch == wanted.epoch and not goes_on:
         return None
-    plan = _continued(wanted, known, position)
+    plan = _continue_plan(wanted, known, position)
     if wanted.desired is State.RUNNING:
         return plan
     has_more = wanted.until is not None and plan.reports_from < wanted.until
@@ -49,13 +49,13 @@ def runs(wanted: Assignment, known: PlanStatus | None) -> bool:
     return known is not None and known.version == wanted.version and known.state is State.RUNNING
 
 
-def dropped(known: PlanStatus, position: int, refusal: Refusal | None) -> PlanStatus:
+def drop(known: PlanStatus, position: int, refusal: Refusal | None) -> PlanStatus:
     """Return the status of a plan that ran without being asked to stop: it was deleted, or cannot be read now."""
     ended = replace(known, state=State.STOPPED, start=known.end(position), reports_from=None, reason="")
-    return ended if refusal is None else refused(refusal, ended) or ended
+    return ended if refusal is None else refuse_plan(refusal, ended) or ended
 
 
-def refused(refusal: Refusal, known: PlanStatus | None) -> PlanStatus | None:
+def refuse_plan(refusal: Refusal, known: PlanStatus | None) -> PlanStatus | None:
     """Return the status of a plan that cannot be read; `known` is the last reported status of the pattern, an ended one.
 
     If not even the version can be read, the record may be anything: the reported status holds, and the planner gives the plan
@@ -68,7 +68,7 @@ def refused(refusal: Refusal, known: PlanStatus | None) -> PlanStatus | None:
     return PlanStatus(refusal.name, refusal.version, refusal.epoch, State.FAILED, stream, start, reason=refusal.reason)
 
 
-def _continued(wanted: Assignment, known: PlanStatus | None, position: int) -> Running:
+def _continue_plan(wanted: Assignment, known: PlanStatus | None, position: int) -> Running:
     """Return the plan as it would continue from what was reported of its version here and elsewhere."""
     begun = Running.begun(wanted, position)
     if known is None or known.version != wanted.version:

@@ -86,7 +86,7 @@ class StreamPass:
         self.symbols: Symbols = beside.symbols if beside is not None else Symbols()
         self.plans = PassPlans(running)
         known: Sequence[str] = beside.coverage.attributes if beside is not None else ()
-        self.coverage: Coverage = Coverage(_extended(known, assignments), assignments)
+        self.coverage: Coverage = Coverage(_extend(known, assignments), assignments)
         self._stages = Stages(self.unit, self.coverage.attributes, self.symbols)
         self._matcher = self._stages.matcher(
             matched_by(assignments, self.unit),
@@ -384,7 +384,7 @@ class StreamPass:
         yield from self._pass(watermark)
 
 
-def _extended(attributes: Sequence[str], assignments: Sequence[Assignment]) -> tuple[str, ...]:
+def _extend(attributes: Sequence[str], assignments: Sequence[Assignment]) -> tuple[str, ...]:
     """Return attributes, followed by what plans read more."""
     read = columns(each.plan.pattern for each in assignments)
     return (*attributes, *(each for each in read if each not in attributes))

@@ -72,7 +72,7 @@ def _traceparents(record: Record, header: OrderedHeader, matches: Sequence[Encod
         if origin is None or number >= MOST_SPANS:
             yield None if origin is None else traceparent_of(origin)
         else:
-            yield _reported(origin, match, topic)
+            yield _start_span(origin, match, topic)
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def _matching(record: Record, header: OrderedHeader, stream: StreamName) -> Iter
         yield
 
 
-def _reported(origin: SpanContext, match: EncodedMatch, topic: str) -> str:
+def _start_span(origin: SpanContext, match: EncodedMatch, topic: str) -> str:
     """Make the span of a match: below the record's span where that is in the same trace, else linked to it."""
     around = sampled_now()
     is_same = around is not None and around.trace_id == origin.trace_id

@@ -142,7 +142,7 @@ class Packing:
         messages: list[Message] = []
         too_large: list[bytes] = []
         packed, number = 0, stretch.number
-        parts = [part for joined in _joined(stretch.batches) for part in self._parts(joined)]
+        parts = [part for joined in _join(stretch.batches) for part in self._parts(joined)]
         for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
             first, number = number, number + part.edges
             if len(body) > self.most_bytes:
@@ -188,7 +188,7 @@ def _no_edges() -> bytes:
     return JsonLinesDecoder(Symbols(), [], {}).decode(b"").to_arrow()
 
 
-def _joined(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:
+def _join(batches: Iterable[EdgeBatch]) -> Iterator[EdgeBatch]:
     """Join neighbours that have the same attributes."""
     for _, group in groupby(batches, key=lambda batch: batch.attributes):
         neighbours: Sequence[EdgeBatch] = list(group)

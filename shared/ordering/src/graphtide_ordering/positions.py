@@ -127,7 +127,7 @@ class PartitionPosition:
         return Position(first.offset, _fitting(remembered))
 
 
-def remembered(position: Position) -> Remembered:
+def read_remembered(position: Position) -> Remembered:
     """Return the fields that were kept with a position.
 
     Raises:

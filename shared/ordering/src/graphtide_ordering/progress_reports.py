@@ -14,7 +14,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.merged_streams import is_merged
 from graphtide_core.ports.log import TopicPartition
 
-from graphtide_ordering.positions import remembered
+from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.stream_progress import StreamProgress
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress 
         return None
     reader = log.reader(sequencer_of(topics, stream))
     try:
-        found = list(_remembered(reader.committed(reader.partitions(topics.raw(stream))).values()))
+        found = list(_read_remembered(reader.committed(reader.partitions(topics.raw(stream))).values()))
     finally:
         reader.close()
     if not found:
         reader = log.reader(micro_batches_of(topics, stream))
         try:
-            found = list(_marked(reader.committed([TopicPartition(topics.ordered(stream), 0)]).values()))
+            found = list(_mark(reader.committed([TopicPartition(topics.ordered(stream), 0)]).values()))
         finally:
             reader.close()
     # Among several partitions the last commit has the newest progress.
@@ -68,14 +68,14 @@ def progress_of(log: Log, topics: Topics, stream: StreamName) -> StreamProgress 
     )
 
 
-def _remembered(positions: Iterable[Position | None]) -> Iterator[StreamProgress]:
+def _read_remembered(positions: Iterable[Position | None]) -> Iterator[StreamProgress]:
     for position in positions:
         with suppress(FatalError):
             if position is not None:
-                yield remembered(position).stream_progress
+                yield read_remembered(position).stream_progress
 
 
-def _marked(positions: Iterable[Position | None]) -> Iterator[StreamProgress]:
+def _mark(positions: Iterable[Position | None]) -> Iterator[StreamProgress]:
     for position in positions:
         with suppress(msgspec.DecodeError):
             if position is not None:

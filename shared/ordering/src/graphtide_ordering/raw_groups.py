@@ -83,7 +83,7 @@ class ResetRecord:
         return self.record.partition
 
 
-def grouped(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord | ResetRecord]:
+def group_records(records: Iterable[Record]) -> Iterator[RawGroup | UnreadableRecord | ResetRecord]:
     """Yield groups of the largest allowed size, unreadable records, and commands, all in order."""
     members: list[Member] = []
     size = 0

@@ -49,7 +49,7 @@ from graphtide_ordering.ordered_records import GoingOut, Stretch
 from graphtide_ordering.positions import PartitionPosition
 from graphtide_ordering.progress import FrozenProgress, Progress
 from graphtide_ordering.raw_decoding import Ahead, RawDecoder, Refused
-from graphtide_ordering.raw_groups import UnreadableRecord, grouped
+from graphtide_ordering.raw_groups import UnreadableRecord, group_records
 from graphtide_ordering.stream_progress import Counted, StreamProgress
 from graphtide_ordering.traces import Traces
 
@@ -251,7 +251,7 @@ class StreamSequencer:
     def replay(self, record: Record) -> None:
         """Take again a record between a position and the `next` that was remembered there."""
         self._hold()
-        for group in grouped([record]):
+        for group in group_records([record]):
             decoded = self._decoder.decode(group, self._partitions[record.partition].ordinal)
             newest = self._note(decoded.pieces)
             if newest is None or decoded.edges is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import QueryEdge, SubgraphPattern, renamed_pattern
-from graphtide_core.predicate import Expression, renamed, variables
+from graphtide_core.predicate import Expression, rename, variables
 from graphtide_core.time import Duration
 
 from graphtide_query.language.printer import print_subgraph_pattern
@@ -58,7 +58,7 @@ def _canonical(pattern: SubgraphPattern, edge: QueryEdge, spoken: Mapping[frozen
         window=Duration(1),
         stream=StreamName("s"),
         order=TimingOrder(),
-        predicates=tuple(sorted((renamed(predicate, names) for predicate in decided), key=repr)),
+        predicates=tuple(sorted((rename(predicate, names) for predicate in decided), key=repr)),
         morphism=pattern.morphism,
         report=pattern.report,
     )

@@ -14,7 +14,7 @@ from graphtide_query import picture
 from graphtide_query.event_trace import EventTrace
 from graphtide_query.explanation import Explanation, Seen
 from graphtide_query.families import FAMILIES, family_of
-from graphtide_query.funnel import PatternTrace, aligned, funnel_object, node_lines, table, why_not_lines, why_not_object
+from graphtide_query.funnel import PatternTrace, align, funnel_object, node_lines, table, why_not_lines, why_not_object
 from graphtide_query.markup import markup
 from graphtide_query.picture import Box, Drawing
 from graphtide_query.plan_candidate import query_lines, query_object
@@ -84,7 +84,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
                 "pattern": explanation.pattern,
                 "engine": explanation.engine,
                 "settings": dict(explanation.settings),
-                "considered": [_considered(each) for each in explanation.considered],
+                "considered": [_describe_candidate(each) for each in explanation.considered],
                 **query_object(explanation.logical, explanation.plans, explanation.engines),
                 "nodes": [
                     {
@@ -106,7 +106,7 @@ def to_json(explanations: Sequence[Explanation]) -> str:
     )
 
 
-def _considered(candidate: Candidate) -> dict[str, object]:
+def _describe_candidate(candidate: Candidate) -> dict[str, object]:
     return {
         "engine": candidate.physical.name,
         "nanoseconds": candidate.nanoseconds,
@@ -146,15 +146,15 @@ def to_dot(explanations: Sequence[Explanation]) -> str:
     lines = ["digraph plans {", "  rankdir=BT;", "  node [shape=box, fontname=monospace];"]
     for number, explanation in enumerate(explanations):
         lines.append(f"  subgraph cluster_{number} {{")
-        lines.append(f"    label={_quoted(_title(explanation))};")
+        lines.append(f"    label={_quote(_title(explanation))};")
         for node in explanation.nodes:
             label = "\n".join(_node_lines(explanation, node))
-            lines.append(f"    {_quoted(f'{number}/{node.name}')} [label={_quoted(label)}];")
-            lines += [f"    {_quoted(f'{number}/{i}')} -> {_quoted(f'{number}/{node.name}')};" for i in node.inputs]
+            lines.append(f"    {_quote(f'{number}/{node.name}')} [label={_quote(label)}];")
+            lines += [f"    {_quote(f'{number}/{i}')} -> {_quote(f'{number}/{node.name}')};" for i in node.inputs]
         if reasons := _why_not(explanation):
             # In a label, \\l ends a left-aligned line.
-            text = _quoted("\n".join(["why not", *reasons])).replace("\\n", "\\l")
-            lines.append(f'    {_quoted(f"{number}/why not")} [shape=note, label={text[:-1]}\\l"];')
+            text = _quote("\n".join(["why not", *reasons])).replace("\\n", "\\l")
+            lines.append(f'    {_quote(f"{number}/why not")} [shape=note, label={text[:-1]}\\l"];')
         lines.append("  }")
     return "\n".join([*lines, "}"])
 
@@ -256,7 +256,7 @@ def _text_lines(explanation: Explanation) -> list[str]:
         lines.append(f"  {node.name:<{width}}  {node.does:<{does}}  {counts}{reads}".rstrip())
     lines += [f"  {_words(name)}: {value:,}" for name, value in explanation.counts.items()]
     if funnel := _funnel(explanation):
-        lines += ["", "  match funnel", *(f"    {line}".rstrip() for line in aligned(funnel))]
+        lines += ["", "  match funnel", *(f"    {line}".rstrip() for line in align(funnel))]
         if reasons := _why_not(explanation):
             lines += ["", "  why not", *(f"    {line}" for line in reasons)]
     return [*lines, ""]
@@ -286,6 +286,6 @@ _MERMAID: Final = {"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "
 """How Mermaid escapes special characters in labels."""
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -144,11 +144,11 @@ def _at_hubs(join: _Join, statistics: StatisticsSnapshot, extent: Extent) -> Exp
         for hub in (out, into):
             vertex = start.source if hub.is_out else start.target
             asked = (start.share, start.share_out, start.share_in)
-            found[vertex, round(hub.degree), asked] += _completed(join, at, start, hub)
+            found[vertex, round(hub.degree), asked] += _complete(join, at, start, hub)
     return max((Expected(matches, vertex, degree) for (vertex, degree, _), matches in found.items()), default=None)
 
 
-def _completed(join: _Join, at: Mapping[str, Sequence[_Part]], start: _Part, hub: _Hub) -> float:
+def _complete(join: _Join, at: Mapping[str, Sequence[_Part]], start: _Part, hub: _Hub) -> float:
     """Return how many matches an edge of the hub that fits `start` completes."""
     if any(first == start.name for first, _ in join.before):
         # Another edge must come after it.

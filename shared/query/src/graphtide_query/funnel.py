@@ -59,7 +59,7 @@ def table(trace: PatternTrace) -> list[list[str]]:
     return [["step", *columns], *([name, *(_format(counts.get(column)) for column in columns)] for name, counts in rows)]
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+def align(lines: Sequence[Sequence[str]]) -> list[str]:
     """Return a table as text: its first column to the left, the others to the right."""
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     return [
@@ -269,14 +269,14 @@ def _answer_lines(answer: Answer, edges: int, unit: TimeUnit) -> list[str]:
         refused.setdefault(reason, []).append(name)
     return [
         head + left,
-        *(f"  not {_named(names)}: {_words(reason.value)}" for reason, names in refused.items()),
-        *(f"  as {_named(names)}: {_lack_of(lack, unit)}" for lack, names in lacks.items()),
+        *(f"  not {_name_edges(names)}: {_words(reason.value)}" for reason, names in refused.items()),
+        *(f"  as {_name_edges(names)}: {_lack_of(lack, unit)}" for lack, names in lacks.items()),
         *(["  not held: a limit was reached"] if answer.ends is None and len(answer.refused) < edges else []),
     ]
 
 
 def _lack_of(lack: Lack, unit: TimeUnit) -> str:
-    edges, there = _named(lack.edges), _few(lack.there)
+    edges, there = _name_edges(lack.edges), _few(lack.there)
     query, data = lack.vertex or ("", "")
     verb = "enter" if lack.enters else "leave"
     match lack.reason:
@@ -292,7 +292,7 @@ def _lack_of(lack: Lack, unit: TimeUnit) -> str:
             return "what it needs never was there all at once"
 
 
-def _named(names: Sequence[str]) -> str:
+def _name_edges(names: Sequence[str]) -> str:
     """Name query edges; of parallel ones, which are numbered, the first and the last."""
     runs: list[list[str]] = []
     for name in names:

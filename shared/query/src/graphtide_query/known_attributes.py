@@ -148,17 +148,17 @@ def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outc
         case p.IsNull(operand):
             return frozenset({True}) if _outcomes(operand, missing) == _MISSING else frozenset({True, False})
         case p.Not(operand):
-            return _negated(_outcomes(operand, missing))
+            return _negate(_outcomes(operand, missing))
         case p.And(operands):
             return _all_of(_outcomes(operand, missing) for operand in operands)
         case p.Or(operands):
-            return _negated(_all_of(_negated(_outcomes(operand, missing)) for operand in operands))
+            return _negate(_all_of(_negate(_outcomes(operand, missing)) for operand in operands))
         case _:
             parts = [_outcomes(child, missing) for child in p.children(expression)]
             return _MISSING if _MISSING in parts else _ANY
 
 
-def _negated(outcomes: Outcomes) -> Outcomes:
+def _negate(outcomes: Outcomes) -> Outcomes:
     return frozenset(None if each is None else not each for each in outcomes)
 
 

@@ -37,7 +37,7 @@ class AskedNames:
         """Return those of a pattern; types of events are labels of edges."""
         texts = tuple(sorted(attributes_as_texts(pattern)))
         family = family_of(pattern)
-        edges, vertices = (_named(each) for each in (family.edge_labels(pattern), family.vertex_labels(pattern)))
+        edges, vertices = (_sort_names(each) for each in (family.edge_labels(pattern), family.vertex_labels(pattern)))
         return cls(edges, vertices, pattern.attributes, texts)
 
 
@@ -113,7 +113,7 @@ def lacking_stream(stream: str, seen: Collection[str]) -> str | None:
     return f"no edge of stream {stream!r} was seen{hint}" if hint else None
 
 
-def _named(names: Iterable[str | None]) -> tuple[str, ...]:
+def _sort_names(names: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name is not None))
 
 

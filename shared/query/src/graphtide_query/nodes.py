@@ -37,7 +37,7 @@ class Node:
     actual: Actual | None = None
 
 
-def drawn(pattern: SubgraphPattern, edge: QueryEdge) -> str:
+def draw(pattern: SubgraphPattern, edge: QueryEdge) -> str:
     """Return a query edge as the language writes it."""
 
     def vertex(name: str) -> str:

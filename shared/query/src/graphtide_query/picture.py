@@ -62,7 +62,7 @@ def to_svg(drawings: Sequence[Drawing]) -> str:
     parts: list[str] = []
     width, top = 0.0, 0.0
     for drawing in drawings:
-        layout = _Layout(_shortened(drawing))
+        layout = _Layout(_shorten(drawing))
         parts += [f'<g transform="translate(0 {top:.0f})">', *layout.drawn(), "</g>"]
         width, top = max(width, layout.width), top + layout.height
     return "\n".join(
@@ -167,7 +167,7 @@ def _row_width(layer: Sequence[Box]) -> float:
     return sum(box.width for box in layer) + _BETWEEN * (len(layer) - 1)
 
 
-def _shortened(drawing: Drawing) -> Drawing:
+def _shorten(drawing: Drawing) -> Drawing:
     """Cut lines that no picture has room for; ids of a stream may be of any length."""
     boxes = tuple(Box(box.name, box.inputs, tuple(map(_short, box.lines))) for box in drawing.boxes)
     return Drawing(_short(drawing.title), boxes, tuple(map(_short, drawing.notes)))

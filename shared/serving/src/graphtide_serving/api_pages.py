@@ -45,7 +45,7 @@ def serve_page(app: FastAPI) -> None:
     app.router.add_route(PATH, page, ["GET"], include_in_schema=False)
 
 
-def merged(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
+def merge(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
     """Return one description of what several applications serve side by side; title and servers are those of the first.
 
     Raises:

@@ -23,7 +23,7 @@ def described_by(body: type[Body], model: type[BaseModel]) -> None:
 
 
 @cache
-def described(body: type[Body]) -> type[BaseModel]:
+def describe(body: type[Body]) -> type[BaseModel]:
     """Return the model of a body: its members in their order, all required but those that may be left out."""
     if body in _MODELS:
         return _MODELS[body]
@@ -58,4 +58,4 @@ def _type(hint: Any) -> Any:
         return types.GenericAlias(list, _type(parts[0]))
     if hint is msgspec.Raw:
         return JsonValue
-    return described(hint) if isinstance(hint, type) and issubclass(hint, Body) else hint
+    return describe(hint) if isinstance(hint, type) and issubclass(hint, Body) else hint

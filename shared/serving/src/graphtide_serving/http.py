@@ -61,7 +61,7 @@ class ProblemDocument(BaseModel):
     accepted: int | None = None
 
 
-def described(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+def describe(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
     """Return the description of problems for OpenAPI, given the meaning of each status; FastAPI takes any JSON here."""
     form: dict[str, Any] = {"model": ProblemDocument, "content": {PROBLEM_TYPE: {}}}
     return {status: {**form, "description": meaning} for status, meaning in problems.items()}
@@ -155,7 +155,7 @@ def answer_with_problems(app: FastAPI) -> None:
         code = status.phrase.lower().replace(" ", "-")
         headers = dict(error.headers or {})
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
-            headers["Allow"] = ", ".join(_allowed(request))
+            headers["Allow"] = ", ".join(_list_methods(request))
         return ProblemError(status, code, str(error.detail), headers=headers).response()
 
     @app.exception_handler(Exception)
@@ -164,7 +164,7 @@ def answer_with_problems(app: FastAPI) -> None:
         return problem_of(FatalError()).response()
 
 
-def _allowed(request: Request) -> list[str]:
+def _list_methods(request: Request) -> list[str]:
     """Return the methods that the path of a request knows."""
     asked = {"type": "http", "path": request.scope["path"], "root_path": request.scope.get("root_path", ""), "headers": []}
     routes = request.app.routes
@@ -183,11 +183,11 @@ def health_routes(alive: Look, ready: Look) -> APIRouter:
 
     @router.get("/livez")
     async def livez() -> Response:
-        return _found("alive", alive())
+        return _find("alive", alive())
 
     @router.get("/readyz")
     async def readyz() -> Response:
-        return _found("ready", await looking())
+        return _find("ready", await looking())
 
     @router.get("/metrics")
     async def metrics() -> Response:
@@ -214,7 +214,7 @@ class _Shared(Generic[_T]):
         return await asyncio.shield(now)
 
 
-def _found(good: str, findings: Iterable[Finding]) -> Response:
+def _find(good: str, findings: Iterable[Finding]) -> Response:
     looked_at = list(findings)
     checks = {each.name: each.summary for each in looked_at}
     wrong = [f"{each.name}: {each.wrong}" for each in looked_at if each.wrong is not None]

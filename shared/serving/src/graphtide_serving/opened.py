@@ -20,7 +20,7 @@ class Closing(Protocol):
         ...
 
 
-def opened(held: _Held | None, worker: str) -> _Held:
+def open_worker(held: _Held | None, worker: str) -> _Held:
     """Return the resources of a worker.
 
     Raises:

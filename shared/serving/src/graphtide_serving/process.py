@@ -6,7 +6,7 @@ import signal
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from graphtide_telemetry.health import STUCK_SECONDS, Finding, Pulse, checked
+from graphtide_telemetry.health import STUCK_SECONDS, Finding, Pulse, check
 
 from graphtide_serving.clock import SystemClock
 from graphtide_serving.health_server import HealthPortError, serving
@@ -67,7 +67,7 @@ def serve(workers: Iterable[Worker], health: HealthSettings, ping: Callable[[], 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: running.stop.set())
     try:
-        with serving(health, running.alive, lambda: [*running.ready(), checked("log", ping)]):
+        with serving(health, running.alive, lambda: [*running.ready(), check("log", ping)]):
             running.start()
             running.stop.wait()
             running.end()

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from graphtide_core.suggestion import did_you_mean
 from graphtide_wire.bodies import Body
 
-from graphtide_serving.described import described
+from graphtide_serving.described import describe
 from graphtide_serving.http import ProblemError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class StrictRoute(APIRoute):
         """Describe what the function returns, unless a model is given."""
         returned = get_typed_return_annotation(endpoint)
         if isinstance(response_model, DefaultPlaceholder) and isinstance(returned, type) and issubclass(returned, Body):
-            response_model = described(returned)
+            response_model = describe(returned)
         super().__init__(path, endpoint, response_model=response_model, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
@@ -129,12 +129,12 @@ def media_type(request: Request, taken: Iterable[str], what: str) -> str:
         reported = (
             f"the content type {kind[:_MOST_SHOWN]!r} is not one of {what}" if kind else f"a body of {what} has a Content-Type"
         )
-        raise _unsupported(request, names, "unsupported-media-type", f"{reported}: {', '.join(names)}")
+        raise _refuse_format(request, names, "unsupported-media-type", f"{reported}: {', '.join(names)}")
     if charset not in _UTF_8:
         detail = f"the body is to be in UTF-8, not in {charset[:_MOST_SHOWN]!r}"
-        raise _unsupported(request, names, "unsupported-media-type", detail)
+        raise _refuse_format(request, names, "unsupported-media-type", detail)
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise _unsupported(request, names, "unsupported-encoding", "compressed bodies are not taken")
+        raise _refuse_format(request, names, "unsupported-encoding", "compressed bodies are not taken")
     return kind
 
 
@@ -162,7 +162,7 @@ def declared_type(request: Request) -> tuple[str, str]:
     return kind.strip().lower(), charset.strip().strip('"').lower()
 
 
-def _unsupported(request: Request, names: list[str], code: str, detail: str) -> ProblemError:
+def _refuse_format(request: Request, names: list[str], code: str, detail: str) -> ProblemError:
     """Return the problem; its headers name what is taken, as RFC 9110 and, for PATCH, RFC 5789 have it."""
     headers = {"Accept": ", ".join(names)}
     if request.method == "PATCH":

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from graphtide_telemetry import metrics
-from graphtide_telemetry.exposed import exposed
+from graphtide_telemetry.exposed import list_series
 from graphtide_telemetry.names import Alert, Metric
 
 
 def _series(metric: Metric) -> str:
     """Return the series that expressions ask for: that of a metric, for a histogram its count."""
-    return exposed(metric)[-1]
+    return list_series(metric)[-1]
 
 
 _EDGES: Final = f"sum by (graphtide_stream) (rate({_series(metrics.SEQUENCED_EDGES)}{{%HERE%, graphtide_outcome"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _UNITS: Final = {"s": "_seconds", "By": "_bytes"}
 
 
-def exposed(metric: Metric) -> tuple[str, ...]:
+def list_series(metric: Metric) -> tuple[str, ...]:
     """Return the names of a metric's series: one, but for a histogram its buckets, its sum and its count, in that order."""
     name = metric.name.replace(".", "_") + _UNITS.get(metric.unit, "")
     match metric.kind:

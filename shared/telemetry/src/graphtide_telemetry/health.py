@@ -112,7 +112,7 @@ def note(text: str | None) -> None:
         pulse.note(text)
 
 
-def checked(name: str, check: Callable[[], None]) -> Finding:
+def check(name: str, check: Callable[[], None]) -> Finding:
     """Return the finding of a check: None, or the `GraphtideError` that it raises."""
     try:
         check()

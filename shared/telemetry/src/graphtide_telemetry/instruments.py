@@ -49,7 +49,7 @@ def record(metric: Metric, value: float, attributes: Attributes | None = None) -
 
 
 @contextmanager
-def timed(metric: Metric, attributes: Attributes) -> Iterator[None]:
+def record_duration(metric: Metric, attributes: Attributes) -> Iterator[None]:
     """Record how long the block takes, and the class of the error that ended it, if any."""
     begun = time.perf_counter()
     try:
@@ -61,7 +61,7 @@ def timed(metric: Metric, attributes: Attributes) -> Iterator[None]:
 
 
 @contextmanager
-def observed(metric: Metric, values: Observe) -> Iterator[None]:
+def observe_gauge(metric: Metric, values: Observe) -> Iterator[None]:
     """Ask for a gauge's values here at every collection, while the block runs."""
     end = observe(metric, values)
     try:

@@ -19,14 +19,14 @@ def tables() -> dict[str, str]:
         "spans": _table(
             ("span", "kind", "meaning", "attributes"),
             (
-                (f"`{each.operation} …`", each.role, each.meaning, _listed(each.attributes))
+                (f"`{each.operation} …`", each.role, each.meaning, _list(each.attributes))
                 for each in entries(vars(spans), SpanName)
             ),
         ),
         "metrics": _table(
             ("metric", "kind", "unit", "meaning", "attributes"),
             (
-                (f"`{each.name}`", each.kind.value, f"`{each.unit}`", each.meaning, _listed(each.attributes))
+                (f"`{each.name}`", each.kind.value, f"`{each.unit}`", each.meaning, _list(each.attributes))
                 for each in entries(vars(metrics), Metric)
             ),
         ),
@@ -39,13 +39,13 @@ def tables() -> dict[str, str]:
                     each.when,
                     f"{each.minutes} min",
                     "" if each.threshold is None else f"`monitoring.rules.{each.threshold}`",
-                    _listed(metric.name for metric in each.metrics),
+                    _list(metric.name for metric in each.metrics),
                 )
                 for each in entries(vars(alerts), Alert)
             ),
         ),
-        "events": _table(("event", "meaning"), _named(entries(vars(events), Name))),
-        "attributes": _table(("attribute or field", "meaning"), _named(entries(vars(attributes), Name))),
+        "events": _table(("event", "meaning"), _group_names(entries(vars(events), Name))),
+        "attributes": _table(("attribute or field", "meaning"), _group_names(entries(vars(attributes), Name))),
     }
 
 
@@ -59,11 +59,11 @@ def rewritten(page: str) -> str:
     return page
 
 
-def _named(names: Iterable[Name]) -> Iterable[tuple[str, ...]]:
+def _group_names(names: Iterable[Name]) -> Iterable[tuple[str, ...]]:
     return ((f"`{each}`", each.meaning) for each in names)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list(names: Iterable[str]) -> str:
     return ", ".join(f"`{each}`" for each in names)
 
 

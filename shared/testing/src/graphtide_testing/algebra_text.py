@@ -24,11 +24,11 @@ from graphtide_core.path_expression import (
     Plus,
     Star,
     Symbol,
-    alternated,
-    concatenated,
+    make_alternation,
+    make_concatenation,
     renamed_symbols,
-    spelled,
     symbols,
+    write_expression,
 )
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.regular_rule import Constant, Variable
@@ -62,30 +62,30 @@ def read(text: str) -> Algebra:
     return found
 
 
-def written(expression: Algebra) -> str:
+def write_text(expression: Algebra) -> str:
     """Write an expression; what is read from that is the same but for the labels of operators."""
     match expression:
         case WScan(window, label):
             amount = window.length.amount
             return (label or "any") + ("" if amount == LENGTH else f"@{amount}")
         case Filter(operand, conditions):
-            return f"FILTER[{write_conditions(conditions)}]({written(operand)})"
+            return f"FILTER[{write_conditions(conditions)}]({write_text(operand)})"
         case Union(operands):
-            return f"UNION({', '.join(map(written, operands))})"
+            return f"UNION({', '.join(map(write_text, operands))})"
         case Pattern(parts, columns, _, conditions):
-            joined = ", ".join(f"{written(part.operand)} as ({_term(part.source)}, {_term(part.target)})" for part in parts)
+            joined = ", ".join(f"{write_text(part.operand)} as ({_term(part.source)}, {_term(part.target)})" for part in parts)
             asked = f" where {write_conditions(conditions)}" if conditions else ""
             return f"PATTERN[{', '.join(columns)}]({joined}{asked})"
         case Path(path, bindings, _, source, target):  # pragma: no branch - mypy knows that no case is left
             ends = "".join(f", {word} {end}" for word, end in (("from", source), ("to", target)) if end is not None)
             names = {each.predicate: _name(each.predicate) for each in symbols(path)}
-            return f"PATH[{spelled(renamed_symbols(path, names))}{ends}]({', '.join(map(_bound, bindings))})"
+            return f"PATH[{write_expression(renamed_symbols(path, names))}{ends}]({', '.join(map(_bound, bindings))})"
 
 
 def _bound(binding: Binding) -> str:
     operand = binding.operand
     is_plain = isinstance(operand, WScan | Filter) and label_of(operand) == binding.symbol
-    return written(operand) + ("" if is_plain else f" = {_name(binding.symbol)}")
+    return write_text(operand) + ("" if is_plain else f" = {_name(binding.symbol)}")
 
 
 def _name(name: str) -> str:
@@ -187,7 +187,7 @@ class _Reader:
         bindings = [self._binding()]
         while self.take(",", ")") == ",":
             bindings.append(self._binding())
-        return Path(path, tuple(bindings), spelled(path), ends.get("from"), ends.get("to"))
+        return Path(path, tuple(bindings), write_expression(path), ends.get("from"), ends.get("to"))
 
     def _binding(self) -> Binding:
         operand = self.expression()
@@ -200,13 +200,13 @@ class _Reader:
         options = [self._row()]
         while self._is("|"):
             options.append(self._row())
-        return alternated(options)
+        return make_alternation(options)
 
     def _row(self) -> PathExpression:
         parts = [self._repeated()]
         while self._next() in (":", "^", "("):
             parts.append(self._repeated())
-        return concatenated(parts)
+        return make_concatenation(parts)
 
     def _repeated(self) -> PathExpression:
         if self._is("("):

@@ -37,7 +37,7 @@ import httpx2
 from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ids import StreamName
 from graphtide_core.match import MatchKind
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_core.plans import PathEngine
 from graphtide_log.follower import Follower
 from graphtide_log.kafka import KafkaConnection, KafkaLog
@@ -70,7 +70,7 @@ _SEQUENCE: Final = f"PATTERN {{name}} SEQ(x:k, y:k) ON {STREAM} WITHIN 1"
 
 VIEW: Final = StreamName("seen")
 OTHER: Final = StreamName("t")
-MERGED: Final = merged((STREAM, OTHER))
+MERGED: Final = merge((STREAM, OTHER))
 _LONG: Final = 10**9
 LASTING: Final = {
     "keeper": (_ISOMORPHIC, STREAM),

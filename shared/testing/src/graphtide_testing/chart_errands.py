@@ -23,7 +23,7 @@ _TEXT: Final = "PATTERN {name} MATCH (a)-[x:{name}]->(b)-[y:{name}]->(c) ORDER x
 _LINES: Final = {"content-type": "application/x-ndjson"}
 
 
-def backfilled(edges: Place, control: Place, key: str, stream: str) -> int:
+def backfill(edges: Place, control: Place, key: str, stream: str) -> int:
     """Register a pattern, send edges, wait for their live matches, and have them found again in history; return how many.
 
     Raises:
@@ -34,11 +34,11 @@ def backfilled(edges: Place, control: Place, key: str, stream: str) -> int:
         httpx2.Client(base_url=_url(edges), headers=headers, timeout=300) as sending,
         httpx2.Client(base_url=_url(control), headers=headers, timeout=300) as asking,
     ):
-        _accepted(asking.post("/api/v1/patterns", json={"text": _TEXT.format(name=_NAME, stream=stream)}))
+        _accept(asking.post("/api/v1/patterns", json={"text": _TEXT.format(name=_NAME, stream=stream)}))
         _until(lambda: _got(asking, f"/api/v1/patterns/{_NAME}")["state"] == "running", f"{_NAME} runs")
-        _accepted(sending.post(f"/api/v1/streams/{stream}/edges", content=_edges(), headers=_LINES))
+        _accept(sending.post(f"/api/v1/streams/{stream}/edges", content=_edges(), headers=_LINES))
         _until(lambda: len(_got(asking, f"/api/v1/patterns/{_NAME}/matches?limit=1000")["matches"]) >= _PAIRS, "matches come")
-        id = _accepted(asking.post(f"/api/v1/patterns/{_NAME}:backfill", json={}))["id"]
+        id = _accept(asking.post(f"/api/v1/patterns/{_NAME}:backfill", json={}))["id"]
         _until(lambda: _got(asking, f"/api/v1/operations/{id}")["state"] not in {"queued", "running"}, "the backfill ends")
         ended = _got(asking, f"/api/v1/operations/{id}")
         assert (ended["state"], ended["matches"]) == ("done", _PAIRS), ended
@@ -59,14 +59,14 @@ def _url(place: Place) -> str:
     return f"http://{place[0]}:{place[1]}"
 
 
-def _accepted(answer: httpx2.Response) -> dict[str, Any]:
+def _accept(answer: httpx2.Response) -> dict[str, Any]:
     assert answer.is_success, answer.text
     found: dict[str, Any] = answer.json()
     return found
 
 
 def _got(client: httpx2.Client, path: str) -> dict[str, Any]:
-    return _accepted(client.get(path))
+    return _accept(client.get(path))
 
 
 def _until(holds: Callable[[], bool], what: str) -> None:

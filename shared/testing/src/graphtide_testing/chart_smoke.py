@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 from graphtide_serving.access.callers import SCOPES
-from graphtide_serving.access.keys import hashed, new_key
+from graphtide_serving.access.keys import hash_key, new_key
 
-from graphtide_testing.chart_errands import backfilled
+from graphtide_testing.chart_errands import backfill
 from graphtide_testing.cluster.kubelet import Kubelet
 from graphtide_testing.cluster.manifests import Manifests
 from graphtide_testing.cluster.network import NODE, apart
@@ -175,7 +175,7 @@ class Smoke:
         """Let Spark put a stream in order, and go back through it; return what was wrong."""
         edges, control = (kubelet.address(f"{RELEASE}-graphtide-{name}", "http") for name in ("ingestion", "admin-api"))
         try:
-            found = backfilled(edges, control, self.key, ON_SPARK)
+            found = backfill(edges, control, self.key, ON_SPARK)
         except AssertionError as error:
             return [f"what users ask for: {error}"]
         _say(f"{ON_SPARK}, put in order on Spark: {found} matches, and the same by a backfill")
@@ -211,7 +211,7 @@ def _secrets(security: Security, key: str) -> list[Object]:
     """Return what an operator makes before the installation; the chart's values name them."""
     files = {"ca.crt": security.authorities, "tls.crt": security.certificate, "tls.key": security.key}
     tls = {name: file.read_text() for name, file in files.items()}
-    callers = [{"name": "round-trip", "hash": hashed(key), "scopes": sorted(SCOPES)}]
+    callers = [{"name": "round-trip", "hash": hash_key(key), "scopes": sorted(SCOPES)}]
     held = {
         "kafka-tls": tls,
         "kafka-user": {"username": USER, "password": PASSWORD},

@@ -84,17 +84,17 @@ class Rendered:
         return configured
 
 
-def rendered(values: Mapping[str, object] | None = None, *, over: str = "default") -> Rendered:
+def render(values: Mapping[str, object] | None = None, *, over: str = "default") -> Rendered:
     """Return what the chart makes of values, put over those of a set.
 
     Raises:
         RefusedError: Helm says no.
     """
-    return _rendered(json.dumps(values or {}, sort_keys=True), over)
+    return _render(json.dumps(values or {}, sort_keys=True), over)
 
 
 @cache
-def _rendered(values: str, over: str) -> Rendered:
+def _render(values: str, over: str) -> Rendered:
     written = helm("template", RELEASE, str(CHART), "--namespace", NAMESPACE, *files(over), "--values", "-", given=values)
     # The faster loader reads the same.
     return Rendered(tuple(each for each in yaml.load_all(written, yaml.CSafeLoader) if each))

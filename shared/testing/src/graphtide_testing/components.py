@@ -12,12 +12,12 @@ Emitted = tuple[str, int, frozenset[tuple[str, str]], str, tuple[str, ...]]
 """Kind, time of detection, pairs, id of the component, ids that it had."""
 
 
-def reported(found: Found) -> Emitted:
+def read_report(found: Found) -> Emitted:
     """Return what an engine reported."""
     return (found.kind, found.detected_at, frozenset(found.edges), found.component, found.former)
 
 
-def expected(component: Component) -> Emitted:
+def make_expected(component: Component) -> Emitted:
     """Return what the oracle expects."""
     of = component.component or ""
     return (component.kind.value, component.detected_at, component.pairs, of, component.former)

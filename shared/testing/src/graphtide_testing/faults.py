@@ -24,7 +24,7 @@ from graphtide_query.families import AUTO, FAMILIES
 
 from graphtide_testing.adversary import star
 from graphtide_testing.fleet import KAFKA, REDIS, TWIN
-from graphtide_testing.poison import KEYS, damaged, strange_record, unreadable_record
+from graphtide_testing.poison import KEYS, damage, strange_record, unreadable_record
 from graphtide_testing.raw_producer import send_raw
 from graphtide_testing.steady_load import STREAM
 from graphtide_testing.tail import Tail
@@ -159,10 +159,10 @@ class Faults:
             name = chance.choice(names or [b"of-no-user"])
             kind = client.type(name) if chance.random() < 0.8 else b"none"
             if kind == b"string":
-                client.set(name, damaged(_bytes(client.get(name)), chance))
+                client.set(name, damage(_bytes(client.get(name)), chance))
             elif kind == b"hash":
                 segment = chance.choice(sorted(client.hkeys(name)) or [b"x"])
-                client.hset(name, segment, damaged(_bytes(client.hget(name, segment)), chance))
+                client.hset(name, segment, damage(_bytes(client.hget(name, segment)), chance))
             else:
                 client.delete(name)
                 if chance.random() < 0.7:

@@ -57,7 +57,7 @@ class _Record(msgspec.Struct):
     fields: dict[str, Any] = {}
 
 
-def named(mapping: Mapping[str, str | Sequence[str]]) -> Named:
+def sort_pairs(mapping: Mapping[str, str | Sequence[str]]) -> Named:
     """Return the pairs of `mapping`, sorted; of a name with several, each."""
     return tuple(sorted((name, id) for name, ids in mapping.items() for id in ([ids] if isinstance(ids, str) else ids)))
 
@@ -74,8 +74,8 @@ def key(match: Match) -> Found:
         match_id=match.match_id,
         first_ts=match.first_ts,
         last_ts=match.last_ts,
-        edges=named(match.edges),
-        vertices=named(match.vertices),
+        edges=sort_pairs(match.edges),
+        vertices=sort_pairs(match.vertices),
         component=component,
         former=tuple(former),
         is_component=isinstance(match, ComponentMatch),
@@ -102,8 +102,8 @@ def keys_in_json_lines(lines: str | bytes) -> list[Found]:
             match_id=record.match_id,
             first_ts=record.first_ts,
             last_ts=record.last_ts,
-            edges=named(record.edges),
-            vertices=named(record.vertices),
+            edges=sort_pairs(record.edges),
+            vertices=sort_pairs(record.vertices),
             component=record.component,
             former=(*sorted(record.merged), *([record.split_from] if record.split_from else [])),
             is_component=any(isinstance(ids, list) for ids in record.edges.values()),

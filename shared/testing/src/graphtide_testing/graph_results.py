@@ -27,7 +27,7 @@ Emitted = tuple[str, str, "Row", tuple[int, int | None], str, int]
 """An emitted result: kind, label, vertices, interval, identity and place in its instant."""
 
 
-def reported(matches: Iterable[Match]) -> list[Emitted]:
+def sort_matches(matches: Iterable[Match]) -> list[Emitted]:
     """Return the results that an engine emits, sorted; a repeated result is repeated here."""
     found = (each for each in matches if isinstance(each, IntervalMatch))
     return sorted(
@@ -35,7 +35,7 @@ def reported(matches: Iterable[Match]) -> list[Emitted]:
     )
 
 
-def expected(query: GraphQuery, emitted: Iterable[EmittedInterval]) -> list[Emitted]:
+def find_expected(query: GraphQuery, emitted: Iterable[EmittedInterval]) -> list[Emitted]:
     """Return the results that the oracle emits, sorted."""
     return sorted(
         (
@@ -83,7 +83,7 @@ def check_path(query: GraphQuery, found: IntervalMatch, oracle: GraphQueryOracle
     for instant in (now, now if until is None else max(now, until - 1)):
         snapshot = oracle.snapshot(instant)
         atoms = [(rule, next(atom for atom in rule.body if atom.name == name)) for rule in rules]
-        ends = {end for _, atom in atoms for end in _spelled(query, atom, found.path, snapshot, edges)}
+        ends = {end for _, atom in atoms for end in _list_rows(query, atom, found.path, snapshot, edges)}
         assert ends, (found.path, instant)
         known = dict(zip(rules[0].columns, found.bindings.values(), strict=True))
         for _, atom in atoms if len(atoms) == 1 else ():
@@ -94,7 +94,7 @@ def check_path(query: GraphQuery, found: IntervalMatch, oracle: GraphQueryOracle
             )
 
 
-def _spelled(
+def _list_rows(
     query: GraphQuery, atom: Atom, path: tuple[PathStep, ...], snapshot: Snapshot, edges: Mapping[str, Edge]
 ) -> Iterator[Row]:
     """Yield the ends between which steps spell a word of an atom's expression, all of them in a snapshot."""
@@ -129,7 +129,7 @@ def _row(step: PathStep, edges: Mapping[str, Edge]) -> Row:
 
 def _is_of(step: PathStep, predicate: str, query: GraphQuery, edges: Mapping[str, Edge]) -> bool:
     """Return whether a step is a tuple of a predicate, by its kind and its label."""
-    while (other := _renamed(predicate, query)) is not None:
+    while (other := _rename(predicate, query)) is not None:
         predicate = other
     known = next((each for each in query.inputs if each.name == predicate), None)
     if isinstance(step, DerivedEdge):
@@ -137,7 +137,7 @@ def _is_of(step: PathStep, predicate: str, query: GraphQuery, edges: Mapping[str
     return known is not None and known.label in {None, edges[step].label}
 
 
-def _renamed(predicate: str, query: GraphQuery) -> str | None:
+def _rename(predicate: str, query: GraphQuery) -> str | None:
     """Return the head that a head is another name of, if it is; the name of an input derives edges."""
     rules = [rule for rule in query.rules if rule.head == predicate]
     if len(rules) != 1 or len(rules[0].body) != 1 or rules[0].conditions:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphtide_testing.host_world import World
 
 
-def named(pattern: SubgraphPattern, name: str) -> SubgraphPattern:
+def rename_pattern(pattern: SubgraphPattern, name: str) -> SubgraphPattern:
     """Return the pattern under another name, over the stream of the tests."""
     return replace(pattern, name=PatternName(name), stream=StreamName("s"))
 

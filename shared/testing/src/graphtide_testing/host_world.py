@@ -144,7 +144,7 @@ class World:
         self.epoch += 1
         given = {"desired": "running"} | more
         if "plan" not in given:
-            given["plan"] = form_of(planned(pattern, engine))
+            given["plan"] = form_of(plan(pattern, engine))
         record = control.PlanRecord(
             name=pattern.name,
             version=pattern.version,
@@ -238,7 +238,7 @@ class World:
                     else []
                 )
                 found += emitted if offset >= start and (end is None or offset < end) else []
-        return sorted(repr(components.comparable(components.expected(each))) for each in found)
+        return sorted(repr(components.comparable(components.make_expected(each))) for each in found)
 
     def _expected_occurrences(self, pattern: EventPattern, start: int, end: int | None) -> list[str]:
         """Return what is to be reported of an event pattern: of matches whose last event came from the start on.
@@ -262,7 +262,7 @@ class World:
                     else ()
                 )
                 is_reported = offset >= start and (end is None or offset < end)
-                found += [_shown(pattern, each) for each in emitted if is_reported and came[each.completed_by] >= start]
+                found += [_show(pattern, each) for each in emitted if is_reported and came[each.completed_by] >= start]
         return sorted(found)
 
     def _expected_results(self, query: GraphQuery, start: int, end: int | None) -> list[str]:
@@ -298,7 +298,7 @@ class World:
 
 def _comparable(found: Found) -> str:
     """Return what was reported, of a component without what the oracle does not say."""
-    return repr(components.comparable(components.reported(found)) if found.is_component else found)
+    return repr(components.comparable(components.read_report(found)) if found.is_component else found)
 
 
 def _occurrence(line: bytes) -> str:
@@ -322,7 +322,7 @@ def _emitted_result(emitted: EmittedInterval, at: int) -> str:
     return repr((emitted.kind.value, int(at), emitted.label, tuple(map(str, emitted.row)), list(emitted.valid), emitted.nth))
 
 
-def _shown(pattern: EventPattern, emitted: Emitted) -> str:
+def _show(pattern: EventPattern, emitted: Emitted) -> str:
     is_counted = pattern.report is Report.EXISTS and emitted.kind != "timeout"
     return repr((emitted.kind, emitted.detected_at, emitted.count, () if is_counted else tuple(sorted(emitted.events))))
 
@@ -331,6 +331,6 @@ def _line(record: Edge | Event) -> bytes:
     return events_to_json_lines([record]) if isinstance(record, Event) else to_json_lines([record])
 
 
-def planned(pattern: AnyPattern, engine: str) -> AssignedPlan:
+def plan(pattern: AnyPattern, engine: str) -> AssignedPlan:
     """Return how an engine matches a pattern, as the planner would say."""
     return family_of(pattern).assign(pattern, PlannerOptions(engine), PlanningContext()).physical

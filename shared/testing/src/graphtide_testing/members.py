@@ -98,7 +98,7 @@ def take_past(matcher: Matcher, unreported: Sequence[EdgeBatch], reported: Seque
             pass
 
 
-def chained(count: int, label: str = "k") -> tuple[Edge, ...]:
+def make_chain(count: int, label: str = "k") -> tuple[Edge, ...]:
     """Return a path."""
     places = ((place, VertexId(f"v{place}"), VertexId(f"v{place + 1}")) for place in range(count))
     return tuple(Edge(EdgeId(f"e{place}"), EventTime(place), source, target, label) for place, source, target in places)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import merged
+from graphtide_core.merged_streams import merge
 from graphtide_core.ports.log import Message
 from graphtide_core.time import MIN_EVENT_TIME, EventTime, TimeUnit
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
@@ -122,7 +122,7 @@ class Stage:
 
     def __post_init__(self) -> None:
         """Make the topics, and what merges them."""
-        self.stream = merged(self.names)
+        self.stream = merge(self.names)
         self.log.admin().ensure(TOPICS.of_deployment())
         for name in self.names:
             self.log.admin().ensure(TOPICS.of_stream(name))
@@ -237,6 +237,6 @@ def ids(edges: Sequence[Out]) -> list[str]:
     return [f"{edge.stream}{edge.id}" for edge in edges]
 
 
-def decoded(record: Record) -> list[dict[str, Any]]:
+def decode(record: Record) -> list[dict[str, Any]]:
     """Return the edges of an ordered record."""
     return ArrowDecoder(Symbols(), [], {}).decode(record.value or b"").to_records()

@@ -23,7 +23,7 @@ def planner_options_of(family: str) -> list[PlannerOptions]:
     ]
 
 
-def said(planner_options: PlannerOptions) -> str:
+def describe(planner_options: PlannerOptions) -> str:
     """Return planner options as the name of a test has them."""
     return " ".join((planner_options.engine, *planner_options.variants.values()))
 

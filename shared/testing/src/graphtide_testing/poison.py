@@ -26,7 +26,7 @@ def strange_record(topic: str, genuine: Sequence[Record], rng: Random) -> Messag
     known = [record for record in genuine if record.value is not None]
     model = rng.choice(known) if known and rng.random() < 0.9 else None
     key = model.key if model is not None and rng.random() < 0.8 else rng.choice(KEYS)
-    value = damaged(model.value or b"", rng) if model is not None else rng.randbytes(rng.randint(0, 40))
+    value = damage(model.value or b"", rng) if model is not None else rng.randbytes(rng.randint(0, 40))
     return Message(topic, key, value, _headers(model, rng))
 
 
@@ -40,7 +40,7 @@ def unreadable_record(topic: str, genuine: Sequence[Record], rng: Random) -> Mes
     return Message(topic, model.key if model is not None else None, value or b"\xff", _headers(model, rng))
 
 
-def damaged(value: bytes, rng: Random) -> bytes:
+def damage(value: bytes, rng: Random) -> bytes:
     """Return the value with bytes changed, cut or added; or with one of its JSON values changed, if it is JSON."""
     try:
         document = json.loads(value)
@@ -65,7 +65,7 @@ def _headers(model: Record | None, rng: Random) -> tuple[tuple[str, bytes], ...]
     headers = list(model.headers) if model is not None and rng.random() < 0.9 else []
     if headers and rng.random() < 0.3:
         place = rng.randrange(len(headers))
-        headers[place] = (headers[place][0], damaged(headers[place][1], rng))
+        headers[place] = (headers[place][0], damage(headers[place][1], rng))
     return tuple(headers)
 
 

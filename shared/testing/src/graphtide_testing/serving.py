@@ -31,7 +31,7 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def served(app: ASGIApp, connection: type[BoundedConnection] = BoundedConnection) -> Iterator[str]:
+def serve(app: ASGIApp, connection: type[BoundedConnection] = BoundedConnection) -> Iterator[str]:
     """Serve the application in a thread on a free port, as every service is; gives its URL."""
     config = configuration(app, grace_seconds=1)
     config.http = connection

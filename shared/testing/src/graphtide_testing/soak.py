@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx2
 from graphtide_core.ids import StreamName
 from graphtide_log.kafka import KafkaConnection, KafkaLog
-from graphtide_serving.access.keys import hashed
+from graphtide_serving.access.keys import hash_key
 from graphtide_wire import dead_letters
 from graphtide_wire.ordered import RECORDS
 
@@ -45,7 +45,7 @@ from graphtide_testing.fleet import Fleet
 from graphtide_testing.resident_memory import SLOPE_SECONDS, Lives, Patience, Sample, slope
 from graphtide_testing.servers.process import ServerError, free_ports
 from graphtide_testing.slow_clients import SlowClients
-from graphtide_testing.steady_load import PATTERNS, STREAM, SteadyLoad, reported
+from graphtide_testing.steady_load import PATTERNS, STREAM, SteadyLoad, list_reported
 from graphtide_testing.tail import Tail
 from graphtide_testing.waiting import wait_until
 
@@ -207,7 +207,7 @@ class Soak:
     def _add_open(self, service: str, name: str, settings: dict[str, str]) -> None:
         """Start a service that others call."""
         port = free_ports(1)[0]
-        keys = [{"name": caller, "hash": hashed(caller), "scopes": scopes} for caller, scopes in _KEYS.items()]
+        keys = [{"name": caller, "hash": hash_key(caller), "scopes": scopes} for caller, scopes in _KEYS.items()]
         self._urls[name] = url = f"http://127.0.0.1:{port}"
         configured = {**settings, "PORT": str(port), "API_KEYS": json.dumps(keys)}
         self.fleet.add(service, configured, name, is_ready=lambda: _lives(url))
@@ -245,7 +245,7 @@ class Soak:
 
     def _read(self) -> None:
         """Read what came of matches and letters."""
-        for name, each in reported(self._matches.read()):
+        for name, each in list_reported(self._matches.read()):
             self._reported.setdefault(name, []).append(each)
         self.letters.update(code for record in self._letters.read() if (code := _code(record)) is not None)
 

@@ -183,7 +183,7 @@ class SteadyLoad:
         raise ValueError(message)
 
 
-def reported(records: Iterable[Record]) -> Iterable[tuple[str, Reported]]:
+def list_reported(records: Iterable[Record]) -> Iterable[tuple[str, Reported]]:
     """Yield the matches of the patterns, each with the number of the edge that completed it; the rest is left out.
 
     Raises:

@@ -111,7 +111,7 @@ class Spans:
 
     def ended(self) -> list[Seen]:
         """Return the spans that have ended."""
-        return [_seen(span) for span in self._exporter.get_finished_spans()]
+        return [_read_span(span) for span in self._exporter.get_finished_spans()]
 
 
 @contextmanager
@@ -205,7 +205,7 @@ class OtlpReceiver:
         return Handler
 
 
-def _seen(span: ReadableSpan) -> Seen:
+def _read_span(span: ReadableSpan) -> Seen:
     context = span.get_span_context()
     if context is None:
         message = "a span without a context"

@@ -72,7 +72,7 @@ class DeadLetterRecord:
 
 def encode(topic: str, letter: DeadLetterRecord) -> Message:
     """Return the message that keeps the letter."""
-    headers = names.given(
+    headers = names.drop_empty(
         (CODE, letter.code),
         (REASON, letter.reason),
         (SOURCE_TOPIC, letter.source.topic),
@@ -99,9 +99,9 @@ def decode(record: Record) -> DeadLetterRecord:
     headers = names.by_name(record.headers)
     return DeadLetterRecord(
         raw=record.value,
-        code=names.required(headers, CODE),
-        reason=names.required(headers, REASON),
-        time=names.required(headers, TIME),
+        code=names.require(headers, CODE),
+        reason=names.require(headers, REASON),
+        time=names.require(headers, TIME),
         source=Source(
             names.text(headers, SOURCE_TOPIC),
             names.integer(headers, SOURCE_PARTITION),

@@ -60,7 +60,7 @@ def readable(headers: Mapping[str, bytes], name: str) -> str | None:
     return None
 
 
-def required(headers: Mapping[str, bytes], name: str) -> str:
+def require(headers: Mapping[str, bytes], name: str) -> str:
     """Return the value of the header.
 
     Raises:
@@ -100,7 +100,7 @@ def required_integer(headers: Mapping[str, bytes], name: str) -> int:
     return found
 
 
-def given(*pairs: tuple[str, str | int | None]) -> Headers:
+def drop_empty(*pairs: tuple[str, str | int | None]) -> Headers:
     """Return the headers that have a value."""
     return tuple((name, str(value).encode()) for name, value in pairs if value is not None)
 

@@ -121,17 +121,17 @@ def _event_id(head: MatchHead) -> str:
 @lru_cache(maxsize=4096)
 def _common(pattern: str, version: int, kind: MatchKind) -> tuple[bytes, Headers, Headers]:
     """Return the key and headers that all records of a kind have that a version reports: before the time, and after it."""
-    source = names.given(
+    source = names.drop_empty(
         ("ce_source", f"/graphtide/patterns/{quote(pattern, safe='')}"),
         ("ce_type", TYPES[kind]),
         ("ce_subject", pattern),
     )
-    return pattern.encode(), source, names.given((CONTENT_TYPE, "application/json"), (PATTERN_VERSION, version))
+    return pattern.encode(), source, names.drop_empty((CONTENT_TYPE, "application/json"), (PATTERN_VERSION, version))
 
 
 def as_backfilled(message: Message) -> Message:
     """Return the message of a match that was found in history; its body stays."""
-    return message._replace(headers=(*message.headers, *names.given((BACKFILLED, "true"))))
+    return message._replace(headers=(*message.headers, *names.drop_empty((BACKFILLED, "true"))))
 
 
 def decode(record: Record) -> MatchEvent:
@@ -143,7 +143,7 @@ def decode(record: Record) -> MatchEvent:
     head = decode_json(record.value, _Head, "match record")
     kind = MatchKind(head.kind)
     headers = names.by_name(record.headers)
-    if names.required(headers, "ce_type") != TYPES[kind]:
+    if names.require(headers, "ce_type") != TYPES[kind]:
         reason = f"the event's type is not that of a {kind.value}"
         raise PoisonRecordError(reason, record.value or b"")
     return MatchEvent(

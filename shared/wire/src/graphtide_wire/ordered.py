@@ -96,7 +96,7 @@ class OrderedHeader:
 def encode(topic: str, header: OrderedHeader, body: bytes) -> Message:
     """Return the message that carries the edges, for the topic's one partition."""
     named = ",".join(f"{each.first}+{each.rows}={each.traceparent}" for each in header.traces[:MOST_TRACES])
-    headers = names.given(
+    headers = names.drop_empty(
         (CONTENT_TYPE, ARROW_STREAM),
         (FIRST_TS, header.first_ts),
         (LAST_TS, header.last_ts),
@@ -129,11 +129,11 @@ def header(given: Headers) -> OrderedHeader:
         PoisonRecordError: another header is missing or damaged.
     """
     headers = names.by_name(given)
-    declared = names.required(headers, CONTENT_TYPE)
+    declared = names.require(headers, CONTENT_TYPE)
     if declared != ARROW_STREAM:
         reason = f"ordered edges as {declared[:100]!r}"
         raise PoisonRecordError(reason)
-    unit = names.required(headers, UNIT)
+    unit = names.require(headers, UNIT)
     if unit not in _UNITS:
         reason = f"the header {UNIT} is not a unit of time: {unit[:40]!r}"
         raise PoisonRecordError(reason)

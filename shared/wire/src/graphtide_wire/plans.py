@@ -60,10 +60,10 @@ class PlanForm(msgspec.Struct, frozen=True):
 def form_of(physical: AssignedPlan, considered: tuple[Candidate, ...] = ()) -> PlanForm:
     """Return the form of a plan. JSON has no infinity: an estimate without bound becomes the largest number there is."""
     candidates = (
-        CandidateForm(_written(each.physical), _finite(each.nanoseconds), _finite(each.partial_matches), each.reason)
+        CandidateForm(_write_plan(each.physical), _finite(each.nanoseconds), _finite(each.partial_matches), each.reason)
         for each in considered
     )
-    return PlanForm(_written(physical), tuple(candidates))
+    return PlanForm(_write_plan(physical), tuple(candidates))
 
 
 def plan_of(form: PlanForm) -> tuple[AssignedPlan, tuple[Candidate, ...]]:
@@ -100,11 +100,11 @@ def form_class(engine: str) -> type[PhysicalForm]:
     with _MAKING:
         found = _FORMS.get(engine)
         if found is None:
-            found = _FORMS[engine] = _made(engine)
+            found = _FORMS[engine] = _make(engine)
     return found
 
 
-def _made(engine: str) -> type[PhysicalForm]:
+def _make(engine: str) -> type[PhysicalForm]:
     kind = _class_of(engine)
     if kind is None:
         message = f"there is no engine {engine!r}"
@@ -124,7 +124,7 @@ def _class_of(engine: str) -> type[AssignedPlan] | None:
     return _CLASSES.get(engine)
 
 
-def _written(plan: AssignedPlan) -> PhysicalForm:
+def _write_plan(plan: AssignedPlan) -> PhysicalForm:
     members = {each.name: getattr(plan, each.name) for each in fields(cast("Any", plan)) if each.name != _ENGINE}
     with _MAKING:
         return _finite(msgspec.convert(members, form_class(plan.name), from_attributes=True))

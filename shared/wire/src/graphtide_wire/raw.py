@@ -130,7 +130,7 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
     """Return the message that carries the edges."""
-    headers = names.given(
+    headers = names.drop_empty(
         (CONTENT_TYPE, ARROW_STREAM if edges.is_batch else edges.format.media_type),
         (FORMAT, edges.format.media_type if edges.is_batch else None),
         (COLUMNS, edges.columns),
@@ -144,7 +144,7 @@ def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
 
 def encode_reset(topic: str, reset: Reset) -> Message:
     """Return the message that carries the command, for the topic's first partition."""
-    headers = names.given((COMMAND, RESET_WATERMARK), (EPOCH, reset.ends), (REQUESTED_BY, reset.requested_by))
+    headers = names.drop_empty((COMMAND, RESET_WATERMARK), (EPOCH, reset.ends), (REQUESTED_BY, reset.requested_by))
     return Message(topic, None, b"", headers, partition=0)
 
 
@@ -174,7 +174,7 @@ def parts(record: Record) -> tuple[RawOrigin, bytes]:
     if value is None:
         reason = "a record without a value"
         raise PoisonRecordError(reason)
-    kind, event, is_rewritten, origin = _remembered(headers) if _are_short(headers) else _declared(headers)
+    kind, event, is_rewritten, origin = _read_cached(headers) if _are_short(headers) else _read_declared(headers)
     if origin.reset is not None:
         if value:
             reason = "a command with a value: it must have none"
@@ -207,12 +207,12 @@ def _are_short(headers: Headers) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _remembered(headers: Headers) -> _Declared:
+def _read_cached(headers: Headers) -> _Declared:
     """Return what headers say; most records of a stream say the same."""
-    return _declared(headers)
+    return _read_declared(headers)
 
 
-def _declared(given: Headers) -> _Declared:
+def _read_declared(given: Headers) -> _Declared:
     """Return what headers say.
 
     Raises:
@@ -221,12 +221,12 @@ def _declared(given: Headers) -> _Declared:
     headers = names.by_name(given)
     kind = (names.text(headers, CONTENT_TYPE) or formats.DEFAULT.media_type).partition(";")[0].strip().lower()
     is_batch = kind == ARROW_STREAM
-    format = _written(headers) if is_batch else formats.on_log(kind)
+    format = _read_format(headers) if is_batch else formats.on_log(kind)
     columns, traceparent = names.text(headers, COLUMNS), names.text(headers, TRACEPARENT)
     origin = RawOrigin(
         format=format or formats.DEFAULT,
         columns=columns if format is not None and format.has_header and not is_batch else None,
-        types=_checked(names.text(headers, TYPES)),
+        types=_check(names.text(headers, TYPES)),
         producer=names.text(headers, PRODUCER),
         is_batch=is_batch,
         line=names.integer(headers, LINE),
@@ -237,7 +237,7 @@ def _declared(given: Headers) -> _Declared:
     return _Declared(kind, names.text(headers, _EVENT_TYPE) or "" if is_event else None, format is None, origin)
 
 
-def _written(headers: Mapping[str, bytes]) -> StreamFormat:
+def _read_format(headers: Mapping[str, bytes]) -> StreamFormat:
     """Return the format in which the edges of a batch were sent; JSON by default.
 
     Raises:
@@ -268,7 +268,7 @@ def types_of(text: str | None) -> Mapping[str, str]:
     return declared
 
 
-def _checked(text: str | None) -> str | None:
+def _check(text: str | None) -> str | None:
     types_of(text)
     return text
 
@@ -297,7 +297,7 @@ def _body(value: bytes, kind: str, event: str | None) -> bytes:
     if kind == _CLOUD_EVENTS:
         return _data(value)
     if kind == "application/json" or (event is not None and kind.endswith("+json")):
-        return _one_line(_typed(value, event))
+        return _one_line(_add_type(value, event))
     reason = f"the content type {kind[:100]!r} is not one of edges"
     raise PoisonRecordError(reason, value)
 
@@ -306,12 +306,12 @@ def _data(value: bytes) -> bytes:
     envelope = decode_json(value, _Envelope, "CloudEvent in structured mode")
     data = bytes(envelope.data)
     if not data.startswith(b"["):
-        return _one_line(_typed(data, envelope.type))
+        return _one_line(_add_type(data, envelope.type))
     listed = decode_json(data, list[msgspec.Raw], "list of edges")
-    return b"\n".join(_one_line(_typed(bytes(each), envelope.type)) for each in listed)
+    return b"\n".join(_one_line(_add_type(bytes(each), envelope.type)) for each in listed)
 
 
-def _typed(value: bytes, event: str | None) -> bytes:
+def _add_type(value: bytes, event: str | None) -> bytes:
     """Return a JSON object with the type of its CloudEvent, unless its fields show what it is."""
     if not event:
         return value

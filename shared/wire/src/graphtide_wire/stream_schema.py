@@ -69,7 +69,7 @@ def source_of(key: bytes | None) -> tuple[str, Source] | None:
             return None
 
 
-def merged(one: Mapping[str, Kind], other: Mapping[str, Kind], read: Collection[str] = ()) -> dict[str, Kind]:
+def merge(one: Mapping[str, Kind], other: Mapping[str, Kind], read: Collection[str] = ()) -> dict[str, Kind]:
     """Return what two schemas say together: of an attribute of two types the one that has both values, or `any`.
 
     Of more than `MOST_ATTRIBUTES` those that patterns `read` are kept first, then the others in their order.

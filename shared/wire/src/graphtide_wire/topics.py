@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidQueryError
 from graphtide_core.ids import StreamName
-from graphtide_core.merged_streams import is_merged, merged, sources
+from graphtide_core.merged_streams import is_merged, merge, sources
 from graphtide_core.ports.log import TopicSpec
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def check_ordered(name: str) -> None:
     names = sources(StreamName(name))
     for each in names:
         check_stream(each)
-    if merged(names) != name:
+    if merge(names) != name:
         message = f"{name!r} is not a name of a merged stream: names of streams in their order, each once, with dots between"
         raise InvalidQueryError(message)
 
@@ -166,13 +166,13 @@ class Topics:
             return None
         kind, *names = middle
         if names[0] == _MERGED:
-            names = [_unescaped(name) for name in names[1:]]
+            names = [_unescape(name) for name in names[1:]]
             if len(names) < 2:
                 return None
         stream = StreamName(".".join(names))
         if kind not in {"in", "ordered", "dlq"} or (kind == "in" and is_merged(stream)):
             return None
-        return stream if all(map(_NAME.fullmatch, names)) and merged(sources(stream)) == stream else None
+        return stream if all(map(_NAME.fullmatch, names)) and merge(sources(stream)) == stream else None
 
     def accepting(self, topics: Iterable[str]) -> frozenset[StreamName]:
         """Return the streams that edges can be sent to: those whose raw topics are among these."""
@@ -234,7 +234,7 @@ class Topics:
         return self._new(kind, stream)
 
     def _new(self, kind: str, stream: StreamName) -> str:
-        names = [_MERGED, *map(_escaped, sources(stream))] if is_merged(stream) else [stream]
+        names = [_MERGED, *map(_escape, sources(stream))] if is_merged(stream) else [stream]
         topic = f"{self.prefix}.{kind}.{'.'.join(names)}.v1"
         if len(topic) > MOST_TOPIC_NAME:
             message = f"the topic {topic!r} would have more than {MOST_TOPIC_NAME} characters: merge fewer streams"
@@ -246,11 +246,11 @@ class Topics:
         return f"{self.prefix}.{kind}.{stream}.v1"
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     return name.replace("-", "--").replace("_", "-u")
 
 
-def _unescaped(name: str) -> str:
-    """Undo `_escaped`; for other texts, return an invalid name of a stream."""
+def _unescape(name: str) -> str:
+    """Undo `_escape`; for other texts, return an invalid name of a stream."""
     plain = re.sub("-[-u]", lambda found: "-" if found[0] == "--" else "_", name)
-    return plain if _escaped(plain) == name else ""
+    return plain if _escape(plain) == name else ""

@@ -15,7 +15,7 @@ import structlog
 from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.follower import to_the_end
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire import matches
 from graphtide_wire.place import Place, Places
@@ -260,15 +260,15 @@ class MatchFeed:
         )
         reader.assign(positions)
         for record in to_the_end(reader, self._topics.matches):
-            name, match = kept(record)
+            name, match = read_match(record)
             if match is not None:
                 rings.take(name, match)
         self._recent.show(rings)
 
     def step(self) -> None:
         """Take what is new."""
-        for record in opened(self._reader, "the feed").poll(self._linger, _MOST_POLLED):
-            name, match = kept(record)
+        for record in open_worker(self._reader, "the feed").poll(self._linger, _MOST_POLLED):
+            name, match = read_match(record)
             if match is not None:
                 self._recent.take(name, match)
 
@@ -278,7 +278,7 @@ class MatchFeed:
         self._reader = None
 
 
-def kept(record: Record) -> tuple[str, Kept | None]:
+def read_match(record: Record) -> tuple[str, Kept | None]:
     """Return the pattern and the match of a record; no match where it cannot be read."""
     try:
         event = matches.decode(record)
@@ -306,7 +306,7 @@ class Wanted:
         """Return the match of a record if it is one of these."""
         if record.key != self.name.encode():
             return None
-        _, match = kept(record)
+        _, match = read_match(record)
         if match is None or (self.since is None and self.until is None):
             return match
         at = msgspec.json.decode(match.body, type=_Time).detected_at
@@ -348,7 +348,7 @@ def from_the_log(log: Log, topic: str, name: str, after: Place, most: int) -> tu
             records = reader.poll(_PATIENCE, _MOST_POLLED)
             for record in records:
                 reached = record.offset
-                of, match = kept(record)
+                of, match = read_match(record)
                 if match is not None and of == name:
                     found.append(match)
                     if len(found) == most:
@@ -378,7 +378,7 @@ def all_from_the_log(log: Log, topic: str, after: Mapping[int, int], most: int) 
             records = reader.poll(_PATIENCE, most - len(found))
             for record in records:
                 reached[record.partition] = record.offset
-                _, match = kept(record)
+                _, match = read_match(record)
                 if match is not None:
                     found.append(match)
             if reader.at_end():

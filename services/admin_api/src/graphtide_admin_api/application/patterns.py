@@ -14,11 +14,11 @@ from graphtide_admin_api.domain.problems import ProblemError, no_pattern
 from graphtide_admin_api.domain.registration import (
     Moment,
     PatternRequest,
-    changed,
+    apply_change,
     check_match,
     read,
-    registered,
-    renewed,
+    register,
+    renew,
     without_view,
 )
 
@@ -63,7 +63,7 @@ class Patterns:
         def change(old: PatternRecord | None) -> PatternRecord:
             if old is not None:
                 raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
-            return registered(request, self._view.last_version(pattern.name) + 1, self._moment(ordered_stream(pattern)))
+            return register(request, self._view.last_version(pattern.name) + 1, self._moment(ordered_stream(pattern)))
 
         return self._changed(pattern.name, change)
 
@@ -83,14 +83,14 @@ class Patterns:
             nonlocal was_there
             was_there = old is not None
             moment = self._moment(ordered_stream(pattern))
-            fresh = registered(request, self._view.last_version(name) + 1, moment)
+            fresh = register(request, self._view.last_version(name) + 1, moment)
             if old is None:
                 if if_match is not None:
                     raise ProblemError(412, "precondition-failed", f"there is no pattern {name!r} yet")
                 return fresh
             check_match(old, if_match)
             whole = PatternRequest(request.text, fresh.limits, fresh.options.engine, fresh.state)
-            return changed(old, whole, self._next_version(old), moment)
+            return apply_change(old, whole, self._next_version(old), moment)
 
         return self._changed(name, change, force=force), not was_there
 
@@ -102,7 +102,7 @@ class Patterns:
             if old is None:
                 raise no_pattern(name)
             check_match(old, if_match)
-            return changed(old, request, self._next_version(old), self._moment(stream))
+            return apply_change(old, request, self._next_version(old), self._moment(stream))
 
         return self._changed(name, change, force=force)
 
@@ -117,7 +117,7 @@ class Patterns:
             if old is None:
                 raise no_pattern(name)
             check_match(old, seen)
-            return renewed(old, self._next_version(old), self._moment(record.stream))
+            return renew(old, self._next_version(old), self._moment(record.stream))
 
         return self._changed(name, change)
 

@@ -16,7 +16,7 @@ from graphtide_log.follower import Follower
 from graphtide_query import parse, print_pattern
 from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream, notes
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire import control, hosts, match_counts, statistics, stream_schema
 from graphtide_wire.control import PlanRecord
@@ -456,7 +456,7 @@ class Viewer:
 
     def step(self) -> None:
         """Take what is new."""
-        followers = opened(self._followers or None, "the view")
+        followers = open_worker(self._followers or None, "the view")
         records = [record for follower in followers for record in follower.poll()]
         for record in records:
             self._view.take(record)

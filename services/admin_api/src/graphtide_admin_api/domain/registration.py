@@ -140,7 +140,7 @@ def check_burst(pattern: AnyPattern, limits: LimitsForm) -> None:
         raise ProblemError(422, "too-many-matches", f"{detail}: {burst.text}")
 
 
-def registered(request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
+def register(request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a new pattern.
 
     Args:
@@ -159,7 +159,7 @@ def registered(request: PatternRequest, version: int, moment: Moment) -> Pattern
     limits = request.limits or LimitsForm()
     check_burst(pattern, limits)
     stream = ordered_stream(pattern)
-    return _marked(
+    return _mark(
         PatternRecord(
             name=pattern.name,
             version=version,
@@ -180,7 +180,7 @@ def registered(request: PatternRequest, version: int, moment: Moment) -> Pattern
     )
 
 
-def changed(record: PatternRecord, request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
+def apply_change(record: PatternRecord, request: PatternRequest, version: int, moment: Moment) -> PatternRecord:
     """Return the record with the request applied; `version` is the next one, for a new text.
 
     Raises:
@@ -212,7 +212,7 @@ def changed(record: PatternRecord, request: PatternRequest, version: int, moment
         starts = record.state == "paused" and request.state == "active"
         new = replace(new, state=request.state, start=moment.ends.get(new.stream) if starts else new.start)
         new = replace(new, lost=UNSET) if starts else new
-    return record if new == record else _marked(replace(new, updated_at=moment.now))
+    return record if new == record else _mark(replace(new, updated_at=moment.now))
 
 
 def _source_ends(pattern: AnyPattern, moment: Moment) -> tuple[int, ...] | UnsetType:
@@ -257,7 +257,7 @@ def readers(view: str, registered: Iterable[PatternRecord]) -> list[PatternRecor
 def without_view(view: str, record: PatternRecord, moment: datetime) -> PatternRecord:
     """Return the record of a pattern whose view goes: it waits until its user resumes it, with the reason."""
     lost = f"it reads the view {view!r}, which was deleted"
-    return _marked(replace(record, state="paused", lost=lost, updated_at=moment))
+    return _mark(replace(record, state="paused", lost=lost, updated_at=moment))
 
 
 def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
@@ -276,10 +276,10 @@ def refuse_if_read(view: str, reading: Sequence[PatternRecord]) -> None:
         raise ProblemError(409, "view-in-use", detail)
 
 
-def renewed(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:
+def renew(record: PatternRecord, version: int, moment: Moment) -> PatternRecord:
     """Return the record of a pattern that continues after a limit ended it."""
     start = moment.ends.get(record.stream)
-    return _marked(replace(record, state="active", version=version, start=start, updated_at=moment.now))
+    return _mark(replace(record, state="active", version=version, start=start, updated_at=moment.now))
 
 
 def check_match(record: PatternRecord, if_match: str | None) -> None:
@@ -298,7 +298,7 @@ def check_match(record: PatternRecord, if_match: str | None) -> None:
         raise ProblemError(412, "precondition-failed", detail)
 
 
-def _marked(record: PatternRecord) -> PatternRecord:
+def _mark(record: PatternRecord) -> PatternRecord:
     """Return the record with an ETag of its content."""
     content = encode_pattern(replace(record, etag=""))
     return replace(record, etag=f"{record.version}-{hashlib.blake2b(content, digest_size=6).hexdigest()}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI
 from graphtide_serving.api_pages import serve_page
-from graphtide_serving.http import described
+from graphtide_serving.http import describe
 from graphtide_serving.protection.bodies import WholeBodies
 from graphtide_serving.protection.protecting import protect
 from graphtide_serving.routes import SERVERS, operation_id
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from graphtide_admin_api.entrypoints.parts import Parts
 
-_PROBLEMS: Final = described(
+_PROBLEMS: Final = describe(
     {
         400: "A place, a cursor or the name of a stream is malformed: `bad-event-id`, `bad-place`, `bad-cursor`, `bad-stream`.",
         401: "The caller is unknown: `unauthenticated`.",

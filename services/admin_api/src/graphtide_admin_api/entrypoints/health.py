@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from fastapi import APIRouter
 from graphtide_serving.http import health_routes
-from graphtide_telemetry.health import Finding, checked
+from graphtide_telemetry.health import Finding, check
 
 from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -19,5 +19,5 @@ def router(parts: Parts) -> APIRouter:
 def readiness(parts: Parts) -> Iterable[Finding]:
     """Look whether requests can be answered."""
     yield from parts.ready()
-    yield checked("log", parts.log.ping)
+    yield check("log", parts.log.ping)
     yield Finding("registrations", None if parts.view.is_whole else "what is registered is being read")

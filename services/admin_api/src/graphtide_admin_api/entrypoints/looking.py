@@ -34,7 +34,7 @@ def router(parts: Parts) -> APIRouter:
     def get_plan(name: str, format: Literal["json", "text", "dot"] = "json") -> Response:
         """Explain the last published plan: its steps with their estimates, and what its host has counted."""
         _, pattern_status = parts.patterns.get(name)
-        return Response(_explained(name, pattern_status, format), media_type=_TYPES[format])
+        return Response(_explain(name, pattern_status, format), media_type=_TYPES[format])
 
     @routes.get("/statistics", dependencies=reads)
     def get_pattern_statistics(name: str) -> PatternStatistics:
@@ -49,7 +49,7 @@ def router(parts: Parts) -> APIRouter:
     return routes
 
 
-def _explained(name: str, pattern_status: PatternStatus, format: str) -> str:
+def _explain(name: str, pattern_status: PatternStatus, format: str) -> str:
     if pattern_status.plan is None:
         raise ProblemError(404, "no-plan", f"pattern {name!r} has no plan: it is {pattern_status.state}")
     pattern = read(pattern_status.plan.pattern.text)

@@ -65,7 +65,7 @@ def router(parts: Parts) -> APIRouter:
 
     def shown(record: PatternRecord, response: Response) -> Pattern:
         response.headers["ETag"] = f'"{record.etag}"'
-        return _shown(parts, record)
+        return _show(parts, record)
 
     def shown_at_first(record: PatternRecord, response: Response) -> Pattern:
         """Return the same of a pattern whose stream may not have been counted yet: its end is looked at."""
@@ -89,7 +89,7 @@ def router(parts: Parts) -> APIRouter:
         rest = [record for record in records if cursor is None or record.name > cursor]
         page = rest[:limit]
         return PatternsPage(
-            patterns=[_shown(parts, record) for record in page], next=page[-1].name if len(page) < len(rest) else None
+            patterns=[_show(parts, record) for record in page], next=page[-1].name if len(page) < len(rest) else None
         )
 
     @routes.post("/patterns:validate", dependencies=reads)
@@ -160,5 +160,5 @@ def router(parts: Parts) -> APIRouter:
     return routes
 
 
-def _shown(parts: Parts, record: PatternRecord) -> Pattern:
+def _show(parts: Parts, record: PatternRecord) -> Pattern:
     return pattern_of(record, parts.view.pattern_status(record), parts.view.warnings(record))

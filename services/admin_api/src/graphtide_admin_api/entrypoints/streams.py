@@ -43,7 +43,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.get("/streams/{stream}", dependencies=reads)
     def get_stream(stream: StreamPath) -> StreamDetails:
         """Return a stream and how far it was put in order."""
-        patterns, found = parts.view.patterns(), parts.streams.one(checked(stream))
+        patterns, found = parts.view.patterns(), parts.streams.one(check(stream))
         if found is None:
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
         progress = None
@@ -72,7 +72,7 @@ def router(parts: Parts) -> APIRouter:
 
         Ids are in no index: with `from` and `to`, which a match has as `first_ts` and `last_ts`, only those times are read.
         """
-        if checked(stream) not in parts.streams.names():
+        if check(stream) not in parts.streams.names():
             raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
         found = parts.edges.find(stream, ids, since, until)
         return EdgesOut(edges=[EdgeOut.of(each) for each in found.edges], truncated=not found.is_whole)
@@ -80,7 +80,7 @@ def router(parts: Parts) -> APIRouter:
     @routes.delete("/streams/{stream}", status_code=204, dependencies=administers)
     def delete_stream(stream: StreamPath) -> None:
         """Delete a stream that no pattern reads, with its edges, dead letters and statistics; reported matches stay."""
-        parts.deleting.delete(checked(stream))
+        parts.deleting.delete(check(stream))
 
     @routes.get("/statistics/{stream}", dependencies=reads, response_class=Response)
     def get_statistics(stream: StreamPath) -> Response:
@@ -98,11 +98,11 @@ def router(parts: Parts) -> APIRouter:
         begin = begin_of(cursor)
         if stream is None and begin is not None:
             raise ProblemError(400, "bad-cursor", "a cursor of dead letters is one of a stream: add ?stream=")
-        names = parts.streams.names() if stream is None else [checked(stream)]
+        names = parts.streams.names() if stream is None else [check(stream)]
         pages = [parts.streams.letters(name, limit, begin) for name in names]
         following = pages[0].following if stream is not None else None
         return DeadLettersPage(
-            dead_letters=[_shown(letter) for page in pages for letter in page.found],
+            dead_letters=[_show(letter) for page in pages for letter in page.found],
             next=None if following is None else str(following),
         )
 
@@ -110,12 +110,12 @@ def router(parts: Parts) -> APIRouter:
     def get_dead_letter(stream: StreamPath, place: PlacePath) -> DeadLetter:
         """Return the dead letter at a place, `partition-offset`."""
         try:
-            found = parts.streams.letter(checked(stream), Place.of(place))
+            found = parts.streams.letter(check(stream), Place.of(place))
         except ValueError as error:
             raise ProblemError(400, "bad-place", str(error)) from error
         if found is None:
             raise ProblemError(404, "not-found", f"there is no dead letter {place} of stream {stream!r}")
-        return _shown(found)
+        return _show(found)
 
     return routes
 
@@ -131,13 +131,13 @@ def _stream(stream: ReadStream, patterns: Iterable[PatternRecord]) -> Stream:
     )
 
 
-def checked(stream: str) -> str:
+def check(stream: str) -> str:
     """Return the name if a stream may have it, merged or not.
 
     Raises:
         ProblemError: it may not.
     """
-    return _checked(stream, check_ordered)
+    return _check(stream, check_ordered)
 
 
 def checked_sent(stream: str) -> str:
@@ -146,10 +146,10 @@ def checked_sent(stream: str) -> str:
     Raises:
         ProblemError: it may not.
     """
-    return _checked(stream, check_stream)
+    return _check(stream, check_stream)
 
 
-def _checked(stream: str, check: Callable[[str], None]) -> str:
+def _check(stream: str, check: Callable[[str], None]) -> str:
     try:
         check(stream)
     except InvalidQueryError as error:
@@ -163,7 +163,7 @@ def _place(source: Source) -> str | None:
     return str(Place(source.partition, source.offset))
 
 
-def _shown(letter: Letter) -> DeadLetter:
+def _show(letter: Letter) -> DeadLetter:
     record = letter.record
     try:
         raw, raw_base64 = record.raw.decode(), None

@@ -50,9 +50,9 @@ class ParquetPiece:
             labels = [name for name in (self.columns.get(each, each) for each in _LABELS) if name in texts]
             # Labels repeat: read as codes, they are looked up once each.
             with pq.ParquetFile(self.path, read_dictionary=labels) as file:
-                wanted = _wanted(file.schema_arrow, self.columns, (*reading.attributes, *self.types))
+                wanted = _select_columns(file.schema_arrow, self.columns, (*reading.attributes, *self.types))
                 groups = (file.read_row_group(group, columns=wanted) for group in range(self.first, self.last))
-                self._facts = yield from _decoded(groups, file.schema_arrow, self.columns, self.types, reading)
+                self._facts = yield from _decode(groups, file.schema_arrow, self.columns, self.types, reading)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
@@ -77,9 +77,9 @@ class ArrowPiece:
         try:
             with pa.OSFile(self.path) as opened:
                 schema, given = _arrow(opened)
-                wanted = _wanted(schema, self.columns, (*reading.attributes, *self.types))
+                wanted = _select_columns(schema, self.columns, (*reading.attributes, *self.types))
                 tables = (each.select(wanted) for each in given)
-                self._facts = yield from _decoded(tables, schema, self.columns, self.types, reading)
+                self._facts = yield from _decode(tables, schema, self.columns, self.types, reading)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
@@ -164,7 +164,7 @@ def _arrow(opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.Table]]:
     return file.schema, (pa.Table.from_batches([file.get_batch(n)]) for n in range(file.num_record_batches))
 
 
-def _decoded(
+def _decode(
     tables: Iterator[pa.Table],
     schema: pa.Schema,
     columns: Mapping[str, str],
@@ -187,7 +187,7 @@ def _decoded(
     return PieceFacts(decoder.ordinal() - reading.ordinal, rejected, has_ids, columns.get("op", "op") in schema.names)
 
 
-def _wanted(schema: pa.Schema, columns: Mapping[str, str], attributes: tuple[str, ...]) -> list[str]:
+def _select_columns(schema: pa.Schema, columns: Mapping[str, str], attributes: tuple[str, ...]) -> list[str]:
     names = {columns.get(name, name) for name in _NAMES} | set(attributes)
     return [name for name in schema.names if name in names]
 

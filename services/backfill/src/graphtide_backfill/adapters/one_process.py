@@ -9,7 +9,7 @@ import numpy as np
 from graphtide_backfill.application.pieces import PieceReport, count
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.application.work import blocks_of, ids_of, match_slices
-from graphtide_backfill.domain.duplicates import Occurrence, dropped
+from graphtide_backfill.domain.duplicates import Occurrence, drop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class OneProcess:
 
     def count(self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool]) -> list[PieceReport]:
         """See `Cluster.count`."""
-        return [_wanted(count(piece, unit), tick) for piece in pieces]
+        return [_keep_wanted(count(piece, unit), tick) for piece in pieces]
 
     def duplicates(
         self, pieces: Sequence[PlannedPiece], unit: TimeUnit, window: int, tick: Callable[[], bool]
@@ -43,11 +43,11 @@ class OneProcess:
         rows = [
             Occurrence(*row)
             for piece in pieces
-            for each in _wanted(ids_of(piece, unit), tick)
+            for each in _keep_wanted(ids_of(piece, unit), tick)
             for row in zip(each.ids.to_pylist(), each.times, each.arrivals, each.deletes, strict=True)
         ]
         in_order = sorted(rows, key=lambda row: (row.ts, row.arrival))
-        return np.array(sorted(dropped(in_order, window)), np.int64)
+        return np.array(sorted(drop(in_order, window)), np.int64)
 
     def match(
         self,
@@ -61,13 +61,13 @@ class OneProcess:
         blocks = [block for piece in pieces for block in blocks_of(piece, job, duplicates)]
         in_order = sorted(blocks, key=lambda block: (block.slice, block.place))
         for outcome in match_slices(in_order, job, sink):
-            _wanted(outcome, tick)
+            _keep_wanted(outcome, tick)
 
     def close(self) -> None:
         """See `Cluster.close`."""
 
 
-def _wanted(done: _Done, tick: Callable[[], bool]) -> _Done:
+def _keep_wanted(done: _Done, tick: Callable[[], bool]) -> _Done:
     if not tick():
         raise CancelledError
     return done

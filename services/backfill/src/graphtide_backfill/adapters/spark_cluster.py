@@ -18,7 +18,7 @@ from graphtide_backfill.application.pieces import PieceReport, count
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.application.work import blocks_of, ids_of, match_slices
 from graphtide_backfill.domain.blocks import Block
-from graphtide_backfill.domain.duplicates import Occurrence, dropped
+from graphtide_backfill.domain.duplicates import Occurrence, drop
 from graphtide_backfill.domain.sizing import Machine
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class SparkCluster:
 
     def count(self, pieces: Sequence[Piece], unit: TimeUnit, tick: Callable[[], bool]) -> list[PieceReport]:
         """See `Cluster.count`."""
-        rows = self._each(pieces, partial(_counted, unit=unit), "piece long, report binary")
+        rows = self._each(pieces, partial(_count, unit=unit), "piece long, report binary")
         found: dict[int, bytes] = dict(self._collected(rows, tick))
         return [msgspec.msgpack.decode(found[number], type=PieceReport) for number in range(len(pieces))]
 
@@ -72,7 +72,7 @@ class SparkCluster:
             return np.zeros(0, np.int64)
         candidates = occurrences.join(repeated, "id", "left_semi")
         by_id = candidates.repartition(self.machine.cores, "id").sortWithinPartitions("ts", "arrival")
-        rows = by_id.mapInArrow(partial(_dropped, window=window), "arrival long")
+        rows = by_id.mapInArrow(partial(_drop, window=window), "arrival long")
         return np.array(sorted(each for (each,) in self._collected(rows, tick)), np.int64)
 
     def match(
@@ -92,7 +92,7 @@ class SparkCluster:
             "part int, slice int, place long, settled long, edges binary",
         )
         own = blocks.repartitionById(len(job.slices), "part").sortWithinPartitions("slice", "place")
-        self._collected(own.mapInArrow(partial(_matched, job=job, sink=sink), "slice int"), tick)
+        self._collected(own.mapInArrow(partial(_match, job=job, sink=sink), "slice int"), tick)
 
     def close(self) -> None:
         """See `Cluster.close`."""
@@ -137,7 +137,7 @@ class SparkCluster:
         return found[0]
 
 
-def _counted(piece: Piece, number: int, *, unit: TimeUnit) -> Batches:
+def _count(piece: Piece, number: int, *, unit: TimeUnit) -> Batches:
     report = msgspec.msgpack.encode(count(piece, unit))
     yield pa.record_batch([pa.array([number], pa.int64()), pa.array([report], pa.binary())], ["piece", "report"])
 
@@ -155,9 +155,9 @@ def _occurrences(piece: PlannedPiece, _: int, *, unit: TimeUnit) -> Batches:
         )
 
 
-def _dropped(batches: Batches, *, window: int) -> Batches:
+def _drop(batches: Batches, *, window: int) -> Batches:
     rows = (Occurrence(**row) for batch in batches for row in batch.to_pylist())
-    yield pa.record_batch([pa.array(list(dropped(rows, window)), pa.int64())], ["arrival"])
+    yield pa.record_batch([pa.array(list(drop(rows, window)), pa.int64())], ["arrival"])
 
 
 def _blocks(piece: PlannedPiece, job: Job, duplicates: NDArray[np.int64], places: Mapping[int, int]) -> Batches:
@@ -172,7 +172,7 @@ def _blocks(piece: PlannedPiece, job: Job, duplicates: NDArray[np.int64], places
         yield pa.record_batch(list(row.values()), list(row))
 
 
-def _matched(batches: Batches, *, job: Job, sink: SliceSink) -> Batches:
+def _match(batches: Batches, *, job: Job, sink: SliceSink) -> Batches:
     for outcome in match_slices(_read(batches), job, sink):
         yield pa.record_batch([pa.array([outcome.slice], pa.int32())], ["slice"])
 

@@ -14,7 +14,7 @@ from graphtide_query.known_attributes import refuse_unknown_attributes
 from graphtide_backfill.application.manifest import manifest_of
 from graphtide_backfill.application.reading_plan import reading_plan
 from graphtide_backfill.application.work import Job
-from graphtide_backfill.domain.sizing import Estimate, check_memory, cut_by_length, cut_evenly, estimated
+from graphtide_backfill.domain.sizing import Estimate, check_memory, cut_by_length, cut_evenly, estimate_size
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Outcome
 
@@ -174,7 +174,7 @@ class Backfill:
         reading = reading_plan(pieces, self._cluster.count(pieces, self._task.unit, self._is_wanted))
         self._rejected = reading.rejected
         slices = self._ended(slices_at(known) if known is not None else self._cut(reading))
-        estimate = estimated(reading.profile, slices, self._task.window)
+        estimate = estimate_size(reading.profile, slices, self._task.window)
         check_memory(estimate, self._cluster.machine)
         return Prepared(
             msgspec.structs.replace(this, bounds=_bounds(slices)), reading, slices, estimate, self._rest(reading, slices)
@@ -261,7 +261,7 @@ class Backfill:
             seconds=round(time.perf_counter() - self._started, 6),
             slice_seconds=round(sum(each.seconds for each in done), 6),
             is_exact=all(each.is_exact for each in done),
-            unmatched=_unmatched(done),
+            unmatched=_find_unmatched(done),
         )
 
 
@@ -284,7 +284,7 @@ def refuse_missing_attributes(task: Task, history: History) -> None:
         refuse_unknown_attributes(task.patterns, tuple(known))
 
 
-def _unmatched(done: Iterable[Outcome]) -> dict[str, list[str]]:
+def _find_unmatched(done: Iterable[Outcome]) -> dict[str, list[str]]:
     each_of_some = [set(each.unmatched) for each in done if each.edges or each.overlap]
     found: dict[str, list[str]] = {}
     for pattern, edge in sorted(set.intersection(*each_of_some)) if each_of_some else ():

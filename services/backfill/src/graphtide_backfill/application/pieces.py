@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from graphtide_native.records import Symbols
 
-from graphtide_backfill.domain.profile import Profile, joined, profile_of
+from graphtide_backfill.domain.profile import Profile, join, profile_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,8 +130,8 @@ def count(piece: Piece, unit: TimeUnit) -> PieceReport:
         in_order = in_order and bool((times[1:] >= times[:-1]).all())
         profiles.append(profile_of(times))
         if len(profiles) >= _JOINED_AT_ONCE:
-            profiles = [joined(profiles)]
-    profile = joined(profiles)
+            profiles = [join(profiles)]
+    profile = join(profiles)
     facts = piece.facts()
     return PieceReport(
         facts.records,

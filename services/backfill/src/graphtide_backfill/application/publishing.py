@@ -41,7 +41,7 @@ class Written(NamedTuple):
     slices: set[int]
 
 
-def written(log: Log, topic: str, run: str) -> Written:
+def read_written(log: Log, topic: str, run: str) -> Written:
     """Return what can be read now of a run in the topic of operations; only a `Publisher` knows that it is all.
 
     Raises:
@@ -53,7 +53,7 @@ def written(log: Log, topic: str, run: str) -> Written:
         # The first writer makes the topic.
         return Written(None, set())
     try:
-        return _written(follower.to_the_end(), run)
+        return _read_written(follower.to_the_end(), run)
     finally:
         follower.close()
 
@@ -122,7 +122,7 @@ class Publisher:
         self._write_of_run(operations.opened_key(self._run), None, mark)
         follower = Follower(log, self._written)
         try:
-            return _written(takewhile(lambda record: record.headers != mark, _patiently(follower)), self._run)
+            return _read_written(takewhile(lambda record: record.headers != mark, _patiently(follower)), self._run)
         finally:
             follower.close()
 
@@ -139,7 +139,7 @@ class Publisher:
         return matches.as_backfilled(matches.encode(self._topic, found.record, found.version, self._unit))
 
 
-def _written(records: Iterable[Record], run: str) -> Written:
+def _read_written(records: Iterable[Record], run: str) -> Written:
     bounds: tuple[int, ...] | None = None
     slices: set[int] = set()
     for record in records:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphtide_backfill.domain.profile import Profile, joined
+from graphtide_backfill.domain.profile import Profile, join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def reading_plan(pieces: Sequence[Piece], reports: Sequence[PieceReport]) -> Rea
             (min(earliest for earliest, _ in report.spans), max(latest for _, latest in report.spans)) if report.spans else None
             for report in reports
         ),
-        profile=joined(report.profile for report in reports),
+        profile=join(report.profile for report in reports),
         rejected=sum(report.rejected for report in reports),
         has_ids=any(report.has_ids for report in reports),
         deletions=any(report.has_operations for report in reports),

@@ -22,7 +22,7 @@ class Occurrence(NamedTuple):
     deletes: bool
 
 
-def dropped(occurrences: Iterable[Occurrence], window: int) -> Iterator[int]:
+def drop(occurrences: Iterable[Occurrence], window: int) -> Iterator[int]:
     """Yield the arrivals of the duplicates among records in the order (ts, arrival); all records of an id are among them.
 
     Complexity: O(1) a record, memory O(ids).

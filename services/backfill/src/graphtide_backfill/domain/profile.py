@@ -69,10 +69,10 @@ def profile_of(times: NDArray[np.int64]) -> Profile:
     if not len(times):
         return Profile(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
     distinct, counts = np.unique(times, return_counts=True)
-    return _thinned(int(distinct[0]), distinct, counts.astype(np.int64))
+    return _thin(int(distinct[0]), distinct, counts.astype(np.int64))
 
 
-def joined(profiles: Iterable[Profile]) -> Profile:
+def join(profiles: Iterable[Profile]) -> Profile:
     """Return the profile of all edges of some profiles."""
     some = [each for each in profiles if len(each.times)]
     if not some:
@@ -80,10 +80,10 @@ def joined(profiles: Iterable[Profile]) -> Profile:
     times, places = np.unique(np.concatenate([each.times for each in some]), return_inverse=True)
     edges = np.zeros(len(times), np.int64)
     np.add.at(edges, places, np.concatenate([each.edges for each in some]))
-    return _thinned(min(each.first for each in some), times, edges)
+    return _thin(min(each.first for each in some), times, edges)
 
 
-def _thinned(first: int, times: NDArray[np.int64], edges: NDArray[np.int64]) -> Profile:
+def _thin(first: int, times: NDArray[np.int64], edges: NDArray[np.int64]) -> Profile:
     """Join light neighbours until few entries are left; a time that is heavy alone stays alone."""
     if len(times) <= ENTRIES:
         return Profile(first, times, edges)

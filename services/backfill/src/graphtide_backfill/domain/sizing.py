@@ -122,7 +122,7 @@ def cut_by_length(start: int, end: int, length: int) -> tuple[Slice, ...]:
     return slices_at([*range(start, end, length), end])
 
 
-def estimated(profile: Profile, slices: tuple[Slice, ...], window: int) -> Estimate:
+def estimate_size(profile: Profile, slices: tuple[Slice, ...], window: int) -> Estimate:
     """Return what matching these slices takes."""
     if not slices:
         return Estimate(0, 0, 0, 0, BASE_BYTES)

@@ -75,11 +75,11 @@ def refusals(patterns: Iterable[AnyPattern]) -> dict[PatternName, str]:
     """Return why history cannot be searched for some of these patterns, in a sentence each; the others can be."""
     asked = tuple(patterns)
     views = frozenset(str(each.name) for each in asked if each.is_view)
-    found = {each.name: _unread(each, views) if family_of(each).reads_by_name else _unsliced(each) for each in asked}
+    found = {each.name: _unread(each, views) if family_of(each).reads_by_name else _explain_unsliced(each) for each in asked}
     return {name: reason for name, reason in found.items() if reason is not None}
 
 
-def _unsliced(pattern: AnyPattern) -> str | None:
+def _explain_unsliced(pattern: AnyPattern) -> str | None:
     window = family_of(pattern).window(pattern)
     if isinstance(window, EdgeCount):
         return (

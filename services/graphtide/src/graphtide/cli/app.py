@@ -149,7 +149,7 @@ VERBS: Final = {
 
 
 @cache
-def loaded(name: str) -> Command:
+def load(name: str) -> Command:
     """Return the command of a verb, its module imported.
 
     Raises:
@@ -177,7 +177,7 @@ class _Unloaded(TyperCommand):
     def make_context(self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any) -> Context:
         """Load the command, and let it make the context."""
         with starting():
-            return loaded(str(self.name)).make_context(info_name, args, parent, **extra)
+            return load(str(self.name)).make_context(info_name, args, parent, **extra)
 
 
 class _Commands(TyperGroup):

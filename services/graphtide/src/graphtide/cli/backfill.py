@@ -111,7 +111,7 @@ def backfill(
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     task = Task(
-        _searched(read_any_patterns(pattern_file)),
+        _search(read_any_patterns(pattern_file)),
         engine_name(engine),
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
@@ -133,7 +133,7 @@ def backfill(
     request = SparkRequest(master, size(executor_memory), pairs(spark or []))
     if kind != "kafka":
         _check(task, history, pattern_file)
-    to = None if to_kafka is None else bootstrap.published(*_topic(to_kafka, "--to-kafka"), prefix)
+    to = None if to_kafka is None else bootstrap.publish(*_topic(to_kafka, "--to-kafka"), prefix)
     stop = Event()
     with Ending(stop) as ending, java_log() as log, contextlib.ExitStack() as stack:
         with log.taken():
@@ -141,7 +141,7 @@ def backfill(
         ending.listen()
         run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=_Shown().update, stop=stop, to=to)
         try:
-            prepared = _prepared(run, pattern_file, is_new=resume is None)
+            prepared = _prepare(run, pattern_file, is_new=resume is None)
             is_useless = _say_rejected(prepared)
             _say_rest(prepared)
             if dry_run:
@@ -162,7 +162,7 @@ def backfill(
         raise typer.Exit(UNREADABLE_STREAM)
 
 
-def _searched(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
+def _search(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
     """Return the patterns that history can be searched for, and warn of the others; all where it can be for none."""
     from graphtide_backfill.domain.task import refusals  # noqa: PLC0415 - Spark is an extra
 
@@ -203,7 +203,7 @@ def _say_rejected(prepared: Prepared) -> bool:
     return all(span is None for span in pieces)
 
 
-def _prepared(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:
+def _prepare(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:
     """Prepare a run; a new one that cannot begin leaves no folder."""
     try:
         return run.backfill.prepare()

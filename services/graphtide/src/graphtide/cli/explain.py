@@ -43,7 +43,7 @@ from graphtide.cli.streams import (
     reading_of,
     stream_of,
 )
-from graphtide.explaining import NEAR_MISSES, analyzed, explained, planned, refuse_vain_questions, statistics_of
+from graphtide.explaining import NEAR_MISSES, analyze_run, plan_each, refuse_vain_questions, run_explain, statistics_of
 from graphtide.explanations import FORMATS
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
@@ -139,19 +139,19 @@ def explain(
     for text in notes_on_bursts(parsed, options.statistics, options.time_unit):
         say(f"note: {text}")
     if stream is None:
-        typer.echo(FORMATS[form](planned(parsed, options)))
+        typer.echo(FORMATS[form](plan_each(parsed, options)))
         return
     with contextlib.ExitStack() as stack:
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         try:
-            run = analyzed(parsed, stream, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
+            run = analyze_run(parsed, stream, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
         except InvalidPatternError as error:
             raise with_source(error, patterns) from error
     for text in (*run.unused(shown_by(dead_letters)), *(f"note: {text}" for text in run.notes())):
         say(text)
     if run.error is not None:
         raise run.error
-    typer.echo(FORMATS[form](explained(run)))
+    typer.echo(FORMATS[form](run_explain(run)))
     if run.interrupt is not None:
         raise typer.Exit(status_of_interrupt(run.interrupt))
     if run.rejections.is_all(run.reader.records):

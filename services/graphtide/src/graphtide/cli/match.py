@@ -166,9 +166,9 @@ def match(
         if summary is not None:
             write_text(summary, result.to_json().decode() + "\n")
         if explain is not None:
-            from graphtide.explaining import explained  # noqa: PLC0415 - as above
+            from graphtide.explaining import run_explain  # noqa: PLC0415 - as above
 
-            write_text(explain, explained(run).to_text() + "\n")
+            write_text(explain, run_explain(run).to_text() + "\n")
     except BrokenPipeError:
         outcome = "output closed"
     _end(run, outcome)

@@ -37,7 +37,7 @@ def end_at_once() -> None:
 
     A signal that the parent ignores stays ignored: SIGINT in jobs that a script has put in the background, say.
     """
-    _let(_taken(), _end)
+    _let(_take(), _end)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ class Ending:
 
     def __enter__(self) -> Self:
         """Take the signals."""
-        self._before = {number: signal.getsignal(number) for number in _taken()}
+        self._before = {number: signal.getsignal(number) for number in _take()}
         _let(self._before, _end)
         return self
 
@@ -100,7 +100,7 @@ def status_of_interrupt(error: BaseException | None) -> int:
     return 128 + (error.number if isinstance(error, InterruptedBySignal) else signal.SIGINT)
 
 
-def _taken() -> list[signal.Signals]:
+def _take() -> list[signal.Signals]:
     """Return the signals that the parent process does not ignore."""
     return [number for number in ENDING if signal.getsignal(number) not in {signal.SIG_IGN, None}]
 

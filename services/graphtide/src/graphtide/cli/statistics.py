@@ -94,7 +94,7 @@ def statistics(
             for text in counting.rejections.sentences(reader.records, reader.place, shown_by(dead_letters)):
                 say(text)
     try:
-        text = _rendered(snapshots, form, top, options.time_unit, charts=chart or DRAWN, series=series or ())
+        text = _render(snapshots, form, top, options.time_unit, charts=chart or DRAWN, series=series or ())
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--series") from error
     _write(text, output)
@@ -109,7 +109,7 @@ def _refuse_needless(form: str, given: dict[str, list[str] | None]) -> None:
             raise typer.BadParameter(message, param_hint=option)
 
 
-def _rendered(
+def _render(
     snapshots: Sequence[StatisticsSnapshot],
     form: str,
     top: int,

@@ -103,10 +103,10 @@ def _refuse_unusable(
     from graphtide.pipeline import Pipeline  # noqa: PLC0415
     from graphtide.readers import open_stream  # noqa: PLC0415
     from graphtide.rejections import Rejections  # noqa: PLC0415
-    from graphtide.run import tuned  # noqa: PLC0415
+    from graphtide.run import tune_reader  # noqa: PLC0415
 
     pipeline = Pipeline(patterns, options)
-    reader = open_stream(stream, tuned(reading, pipeline, options))
+    reader = open_stream(stream, tune_reader(reading, pipeline, options))
     rejections = Rejections()
     try:
         batch = next(iter(reader.batches()), None)

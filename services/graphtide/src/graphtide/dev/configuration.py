@@ -92,7 +92,7 @@ def settings_of(program: str) -> list[Setting]:
 
 def page() -> str:
     """Return the page of the documentation."""
-    shared = _shared()
+    shared = _share()
     return "\n".join(
         [
             _HEAD,
@@ -102,7 +102,7 @@ def page() -> str:
     )
 
 
-def _shared() -> dict[tuple[str, ...], list[Setting]]:
+def _share() -> dict[tuple[str, ...], list[Setting]]:
     """Return settings that are the same but for the prefix, by the programs that have them; those of most programs first."""
     having: dict[Setting, list[str]] = {}
     for program in PROGRAMS:
@@ -165,7 +165,7 @@ def _settings(model: type[BaseModel], prefix: str, defaults: _Defaults) -> Itera
             raise ValueError(message)
         configured = [_kind(field.annotation), *_bounds(field.metadata)]
         is_secret = _is_secret(field.annotation)
-        yield Setting(prefix + name.upper(), ", ".join(configured), _written(default), is_secret, meanings[name])
+        yield Setting(prefix + name.upper(), ", ".join(configured), _write_default(default), is_secret, meanings[name])
 
 
 def _group(annotation: object) -> type[BaseModel] | None:
@@ -223,7 +223,7 @@ def _is_secret(annotation: object) -> bool:
     return annotation is SecretStr or any(_is_secret(each) for each in get_args(annotation))
 
 
-def _written(default: object) -> str | None:
+def _write_default(default: object) -> str | None:
     """Return a default as it would be written; None without one."""
     match default:
         case None:

@@ -38,7 +38,7 @@ from graphtide_matcher_timing.bootstrap import matcher as matcher_timing
 from graphtide_matcher_timing.settings import Settings as TimingSettings
 from graphtide_planner.bootstrap import planner
 from graphtide_planner.settings import PlannerSettings
-from graphtide_serving.api_pages import merged, serve_page
+from graphtide_serving.api_pages import merge, serve_page
 from graphtide_serving.http import health_routes
 from graphtide_serving.process import Workers
 from graphtide_serving.protection.heads import HeadAsGet
@@ -122,7 +122,7 @@ def application(options: DevOptions) -> FastAPI:
             yield
 
     everything = FastAPI(lifespan=life, openapi_url=None, telemetry=REQUESTS)
-    everything.openapi = lambda: merged(control.app.openapi(), edges.app.openapi())  # type: ignore[method-assign]
+    everything.openapi = lambda: merge(control.app.openapi(), edges.app.openapi())  # type: ignore[method-assign]
     everything.router.add_route("/openapi.json", lambda _: JSONResponse(everything.openapi()), include_in_schema=False)
     serve_page(everything)
     both = (settings, control_settings)
@@ -170,7 +170,7 @@ def description() -> str:
     """Return the description of the whole API, of the control plane and of ingestion, in OpenAPI as JSON."""
     control = assemble(AdminApiSettings(insecure=True), MemoryLog()).app
     edges = ingestion(MemoryLog(), IngestionSettings(insecure=True)).app
-    return json.dumps(merged(control.openapi(), edges.openapi()), indent=2) + "\n"
+    return json.dumps(merge(control.openapi(), edges.openapi()), indent=2) + "\n"
 
 
 class _Whole:

@@ -44,7 +44,7 @@ def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
         labels = [name for name in _labels(options) if name in schema.names and pa.types.is_string(schema.field(name).type)]
         # Labels repeat: read as codes, they are looked up once each.
         file = pq.ParquetFile(source.name, read_dictionary=labels)
-        wanted = _wanted(file.schema_arrow, options)
+        wanted = _select_columns(file.schema_arrow, options)
     except _DAMAGED as error:
         _refuse(source, f"this is not a readable Parquet file ({_first_line(error)})", error)
 
@@ -76,7 +76,7 @@ def read_arrow(source: ByteSource, options: ReaderOptions) -> DecodingReader:
         else:
             stream = pa.ipc.open_stream(source.name)
             schema, given = stream.schema, stream
-        _wanted(schema, options)
+        _select_columns(schema, options)
     except _DAMAGED as error:
         _refuse(source, f"this is not a readable Arrow IPC file ({_first_line(error)})", error)
     total = source.total or 0
@@ -110,7 +110,7 @@ def _reader(
     decoder.accept_until(options.latest)
 
     def blocks() -> Iterator[pa.RecordBatch]:
-        known = _wanted(schema, options)
+        known = _select_columns(schema, options)
         checked = pa.schema([field if field.name in known else pa.field(field.name, pa.null()) for field in schema])
         try:
             decoder.check_columns(checked)
@@ -120,7 +120,7 @@ def _reader(
         wanted: list[str] | None = None
         try:
             for batch in batches:
-                wanted = wanted or _wanted(batch.schema, options)
+                wanted = wanted or _select_columns(batch.schema, options)
                 selected = batch.select(wanted)
                 selected.validate(full=True)
                 for start in range(0, selected.num_rows, options.block_rows):
@@ -142,7 +142,7 @@ def _reader(
     )
 
 
-def _wanted(schema: pa.Schema, options: ReaderOptions) -> list[str]:
+def _select_columns(schema: pa.Schema, options: ReaderOptions) -> list[str]:
     names = {options.columns.get(name, name) for name in RECORD_COLUMNS} | {*options.attributes, *options.types}
     return [name for name in schema.names if name in names]
 

@@ -18,7 +18,7 @@ from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder
 
 from graphtide.readers.decoding import DecodingReader
-from graphtide.readers.pacing import paced, whole
+from graphtide.readers.pacing import read_in_chunks, whole
 from graphtide.readers.reader import Reader, ReaderOptions
 from graphtide.readers.times import ticks
 from graphtide.record import RECORD_COLUMNS
@@ -97,7 +97,7 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
 
     # What has a length is there already.
     is_live = options.live and not hasattr(edges, "__len__")
-    chunks = paced if is_live else whole
+    chunks = read_in_chunks if is_live else whole
 
     def blocks() -> Iterator[bytes]:
         for chunk in chunks(edges, _CHUNK):

@@ -30,7 +30,7 @@ _Item = TypeVar("_Item")
 
 
 def whole(items: Iterable[_Item], most: int) -> Iterator[list[_Item]]:
-    """Yield the items in chunks of `most`, the last less. Raises as `paced`."""
+    """Yield the items in chunks of `most`, the last less. Raises as `read_in_chunks`."""
     rest = iter(items)
     while True:
         chunk: list[_Item] = []
@@ -46,7 +46,7 @@ def whole(items: Iterable[_Item], most: int) -> Iterator[list[_Item]]:
         yield chunk
 
 
-def paced(items: Iterable[_Item], most: int, clock: Callable[[], float] = time.perf_counter) -> Iterator[list[_Item]]:
+def read_in_chunks(items: Iterable[_Item], most: int, clock: Callable[[], float] = time.perf_counter) -> Iterator[list[_Item]]:
     """Yield the items in chunks of at most `most`. What iterating raises is raised, after the items before it were yielded."""
     came, room = 0, 1
     chunk: list[_Item] = []

@@ -83,7 +83,7 @@ class Appender:
                 _close(writer)
                 writer = None
                 for handed in waiting:
-                    handed.done.set_exception(_reported(error))
+                    handed.done.set_exception(_translate_error(error))
             else:
                 for handed in waiting:
                     handed.done.set_result(None)
@@ -102,7 +102,7 @@ class Appender:
         return taken, False
 
 
-def _reported(error: Exception) -> GraphtideError:
+def _translate_error(error: Exception) -> GraphtideError:
     """Return the error for the callers that wait."""
     if isinstance(error, GraphtideError):
         return error

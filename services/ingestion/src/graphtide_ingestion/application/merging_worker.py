@@ -26,7 +26,7 @@ from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.raw_decoding import Refused
 from graphtide_ordering.tracing import sequencing
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire.dead_letters import ErrorCode, Source
 from graphtide_wire.ordered import ARROW_STREAM
@@ -177,7 +177,7 @@ class MergingWorker:
     def _restore(self, reader: LogReader, transactor: LogTransactor, last: OrderedHeader | None) -> None:
         """Bring the merger to the last commit, by the last merged record."""
         committed = self._committed(reader, last, transactor)
-        found = {name: _known(committed[place]) for name, place in self._places.items()}
+        found = {name: _read_position(committed[place]) for name, place in self._places.items()}
         known = {name: each for name, each in found.items() if each is not None}
         for name, (offset, position) in known.items():
             self._merger.restore(name, offset, position)
@@ -240,7 +240,7 @@ class MergingWorker:
         reader.assign(starts)
 
     def _opened(self) -> tuple[LogReader, StreamMerger]:
-        return opened(self._reader, self.name), self._merger
+        return open_worker(self._reader, self.name), self._merger
 
     def _read_those_behind(self, reader: LogReader) -> None:
         """Read no more of streams with enough waiting."""
@@ -295,5 +295,5 @@ def _ends_at_registration(patterns: Iterable[PatternRecord], stream: StreamName)
             yield from (end for name, end in known if name == stream)
 
 
-def _known(position: Position | None) -> tuple[int, MergedPosition] | None:
+def _read_position(position: Position | None) -> tuple[int, MergedPosition] | None:
     return None if position is None else (position.offset, merged_position(position))

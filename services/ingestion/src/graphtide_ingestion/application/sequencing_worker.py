@@ -19,13 +19,13 @@ from graphtide_log.window_log import between, last_before
 from graphtide_ordering.dead_letters import letter, letter_of
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, LastRecord
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
-from graphtide_ordering.positions import remembered
+from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.raw_decoding import Refused
-from graphtide_ordering.raw_groups import grouped
+from graphtide_ordering.raw_groups import group_records
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_ordering.tracing import sequencing
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire.dead_letters import ErrorCode
 
@@ -149,7 +149,7 @@ class SequencingWorker:
         as_of = self._clock.monotonic()
         records = reader.poll(self._timer.left(self._linger(), self._options.poll_seconds), self._options.most_records)
         self._metrics.polled(records, self._clock.now())
-        for group in grouped(records):
+        for group in group_records(records):
             sequencer.take(group, self._clock.monotonic())
             self._timer.start()
             if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
@@ -175,11 +175,11 @@ class SequencingWorker:
         starts = dict.fromkeys(self._places.values(), 0)
         for number, place in self._places.items():
             position = committed[place]
-            self._stream_sequencer.restore(number, None if position is None else remembered(position))
+            self._stream_sequencer.restore(number, None if position is None else read_remembered(position))
         for place, position in committed.items():
             if position is None:
                 continue
-            starts[place] = remembered(position).next
+            starts[place] = read_remembered(position).next
             for record in between(reader, place, position.offset, starts[place]):
                 self._stream_sequencer.replay(record)
         ends = reader.ends(starts)
@@ -196,7 +196,7 @@ class SequencingWorker:
         went_out = 0 if last is None else last.ordinal + last.records
 
         def contradiction(positions: Mapping[TopicPartition, Position | None]) -> str | None:
-            known = max((remembered(each).ordered for each in positions.values() if each is not None), default=0)
+            known = max((read_remembered(each).ordered for each in positions.values() if each is not None), default=0)
             if went_out <= known:
                 return None
             return f"knows of {known} edges that went out, and {self._packing.topic} has {went_out}"
@@ -211,7 +211,7 @@ class SequencingWorker:
         reader.assign(starts)
 
     def _opened(self) -> tuple[LogReader, StreamSequencer]:
-        return opened(self._reader, self.name), self._stream_sequencer
+        return open_worker(self._reader, self.name), self._stream_sequencer
 
     def _linger(self) -> float:
         return _QUIET_COMMIT_SECONDS if self._stream_sequencer.output.is_empty else self._options.linger_seconds

@@ -12,10 +12,10 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
 from graphtide_log.registered_lookbacks import RegisteredLookbacks
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire import stream_schema
-from graphtide_wire.stream_schema import MOST_ATTRIBUTES, SchemaRecord, merged
+from graphtide_wire.stream_schema import MOST_ATTRIBUTES, SchemaRecord, merge
 
 from graphtide_ingestion.domain.stream_types import StreamTypes
 
@@ -79,7 +79,7 @@ class StreamSchemas:
             if self._known is None:
                 return []
             types = self._known.get(stream, StreamTypes())
-            together = merged(types.seen, attributes, self._read(stream))
+            together = merge(types.seen, attributes, self._read(stream))
             if len(attributes.keys() - together.keys()) and stream not in self._full:
                 self._full.add(stream)
                 _LOG.warning(events.ATTRIBUTES_LEFT_OUT, stream=stream, most=MOST_ATTRIBUTES, names=len(attributes))
@@ -107,7 +107,7 @@ class StreamSchemas:
 
     def step(self) -> None:
         """Take what is new."""
-        follower, lookbacks = opened(self._follower, self.name), opened(self._lookbacks, self.name)
+        follower, lookbacks = open_worker(self._follower, self.name), open_worker(self._lookbacks, self.name)
         with self._changed:
             lookbacks.poll()
         for record in follower.poll(_WAIT_SECONDS):
@@ -139,6 +139,4 @@ class StreamSchemas:
             known[stream] = StreamTypes(attributes, types.seen)
         else:
             # Another instance may not have seen yet what this one has.
-            known[stream] = StreamTypes(
-                types.declared, merged(types.seen, attributes, self._read(stream)) if attributes else {}
-            )
+            known[stream] = StreamTypes(types.declared, merge(types.seen, attributes, self._read(stream)) if attributes else {})

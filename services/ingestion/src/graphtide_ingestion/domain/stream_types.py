@@ -13,7 +13,7 @@ import msgspec
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.predicate import RECORD_FIELDS
 from graphtide_native.decoders import Decoding, decoder_of
-from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, merged, wider
+from graphtide_wire.stream_schema import LONGEST_ATTRIBUTE, merge, wider
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -72,7 +72,7 @@ def seen_in_json(block: bytes, read: Collection[str] = ()) -> dict[str, Kind]:
         if isinstance(edge, dict):
             nested = edge.pop("attributes", None)
             _note(found, [edge, nested] if isinstance(nested, dict) else [edge])
-    return merged({}, found, read)
+    return merge({}, found, read)
 
 
 def seen_in_columns(
@@ -89,7 +89,7 @@ def seen_in_columns(
     Of too many, those that patterns `read` come first.
     """
     fields = RECORD_COLUMNS.union(columns.values())
-    attributes = [*merged({}, {name: "any" for name in names if name not in fields}, read)]
+    attributes = [*merge({}, {name: "any" for name in names if name not in fields}, read)]
     decoder = decoder_of(format, Decoding(attributes=attributes, columns=columns, types=types))
     found: dict[str, Kind] = {}
     try:

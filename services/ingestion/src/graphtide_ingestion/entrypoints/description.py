@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Path, Query
 from graphtide_core import formats
-from graphtide_serving.http import described
+from graphtide_serving.http import describe
 from graphtide_serving.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
 
@@ -41,7 +41,7 @@ TAGS: Final = [
     },
 ]
 
-PROBLEMS: Final = described(
+PROBLEMS: Final = describe(
     {
         400: "The body or a parameter is malformed: `unreadable-body`, `incomplete-body`, `invalid-columns`, `invalid-header`, "
         "`bad-place`.",
@@ -71,7 +71,7 @@ _EVENT: Final = {
 }
 
 
-def streamed(example: Callable[[HttpBody], str]) -> dict[str, Any]:
+def stream_body(example: Callable[[HttpBody], str]) -> dict[str, Any]:
     """Return the content of bodies that are read as they come, by media type."""
     return {
         kind: {"schema": {"type": "string"} if format.http.is_text else {}, "example": example(format.http)}
@@ -89,7 +89,7 @@ EDGES: Final[dict[str, Any]] = {
             "the answer is that one again."
         ),
         "content": {
-            **streamed(attrgetter("edge")),
+            **stream_body(attrgetter("edge")),
             JSON: {"schema": {}, "example": _EDGE},
             bodies.EVENT: {"schema": _EVENT, "example": {**_HEAD, "data": _EDGE}},
             bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [{**_HEAD, "data": _EDGE}]},
@@ -109,7 +109,7 @@ EDGES: Final[dict[str, Any]] = {
 _HAPPENED: Final = {"ts": 1704067200000, "type": "reading", "speed": 17.5}
 _IN_CLOUD_EVENT: Final = {**_HEAD, "type": "reading", "data": {"ts": 1704067200000, "speed": 17.5}}
 _OF_EVENTS: Final[dict[str, Any]] = {
-    **streamed(attrgetter("event")),
+    **stream_body(attrgetter("event")),
     JSON: {"schema": {}, "example": _HAPPENED},
     bodies.EVENT: {"schema": _EVENT, "example": _IN_CLOUD_EVENT},
     bodies.EVENTS: {"schema": {"type": "array", "items": {}}, "example": [_IN_CLOUD_EVENT]},

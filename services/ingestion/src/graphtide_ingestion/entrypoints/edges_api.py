@@ -20,7 +20,7 @@ from graphtide_core.ports.log import Log, Message
 from graphtide_ordering.raw_decoding import Refused
 from graphtide_serving.access.callers import WRITE_EDGES
 from graphtide_serving.access.guard import caller_of
-from graphtide_serving.described import described
+from graphtide_serving.described import describe
 from graphtide_serving.http import Authorize, ProblemError
 from graphtide_serving.protection.bodies import held_by
 from graphtide_serving.routes import JSON, StrictRoute, has_body, media_type
@@ -96,7 +96,7 @@ class Answer:
     def response(self) -> Response:
         """Return the answer."""
         errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
-        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **reported(self.new)}
+        document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **describe_new_stream(self.new)}
         if self.rejected and not self.accepted:
             edges = f"all {self.rejected:,} edges" if self.rejected > 1 else "the only edge"
             became = "became dead letters" if self.rejected > 1 else "became a dead letter"
@@ -156,7 +156,7 @@ class EdgesApi:
                 scope = (caller.name if caller is not None else "", stream, key)
                 return await self._take_once(scope, sender, request, mapping)
         except ProblemError as error:
-            error.more |= reported(new)
+            error.more |= describe_new_stream(new)
             raise
         except TransientError:
             # It may have been deleted: the next sender looks.
@@ -365,7 +365,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/streams/{stream}/edges",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send edges",
-        response_model=described(SentPage),
+        response_model=describe(SentPage),
         openapi_extra=EDGES,
     )
     async def send_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
@@ -375,7 +375,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/streams/{stream}/events",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send events",
-        response_model=described(SentPage),
+        response_model=describe(SentPage),
         openapi_extra=EVENTS,
     )
     async def send_events(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
@@ -385,7 +385,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/dead-letters/{stream}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send corrected edges",
-        response_model=described(SentPage),
+        response_model=describe(SentPage),
         openapi_extra=EDGES,
     )
     async def send_corrected_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
@@ -395,7 +395,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         "/dead-letters/{stream}/{place}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send a dead letter again, corrected or as it was",
-        response_model=described(SentPage),
+        response_model=describe(SentPage),
         openapi_extra=EDGE,
     )
     async def replay_dead_letter(stream: StreamPath, place: PlacePath, request: Request) -> Response:
@@ -404,7 +404,7 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
     return router
 
 
-def reported(new: NewStream | None) -> dict[str, object]:
+def describe_new_stream(new: NewStream | None) -> dict[str, object]:
     """Return what an answer says of a stream that was made for a request; nothing where none was."""
     if new is None or not new.is_there:
         return {}

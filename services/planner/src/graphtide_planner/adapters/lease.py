@@ -149,15 +149,15 @@ class Lease:
         self._observed = found
 
     def _read(self) -> _Lease:
-        return _decoded(self._api.request("GET", f"{self._folder}/{self._name}"))
+        return _decode(self._api.request("GET", f"{self._folder}/{self._name}"))
 
     def _write(self, spec: _Spec, before: _Lease | None) -> _Lease:
         metadata: dict[str, Any] = {"name": self._name}
         body = {**_KIND, "metadata": metadata, "spec": msgspec.to_builtins(spec)}
         if before is None:
-            return _decoded(self._api.request("POST", self._folder, body))
+            return _decode(self._api.request("POST", self._folder, body))
         metadata["resourceVersion"] = before.metadata.resource_version
-        return _decoded(self._api.request("PUT", f"{self._folder}/{self._name}", body))
+        return _decode(self._api.request("PUT", f"{self._folder}/{self._name}", body))
 
     def _stamp(self) -> str:
         return _microseconds(self._clock.now())
@@ -168,7 +168,7 @@ def _microseconds(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _decoded(value: bytes) -> _Lease:
+def _decode(value: bytes) -> _Lease:
     try:
         return msgspec.json.decode(value, type=_Lease)
     except msgspec.DecodeError as error:

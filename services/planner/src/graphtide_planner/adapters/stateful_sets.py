@@ -151,7 +151,7 @@ class StatefulSets:
 
     def _listed(self) -> str:
         """Take all that there are; return the version of the list."""
-        found = _decoded(self._api.request("GET", self._path), _StatefulSets)
+        found = _decode(self._api.request("GET", self._path), _StatefulSets)
         with self._lock:
             self._seen.clear()
             for each in found.items:
@@ -225,7 +225,7 @@ class StatefulSets:
                 for line in _lines(answer):
                     if stop.is_set():
                         return
-                    yield self._event_text(_decoded(line, _Event))
+                    yield self._event_text(_decode(line, _Event))
             except HTTPError as error:
                 if not stop.is_set():
                     message = f"the watch of StatefulSets broke: {error}"
@@ -236,9 +236,9 @@ class StatefulSets:
 
     def _event_text(self, event: _Event) -> str:
         if event.type == "ERROR":
-            failure = _decoded(bytes(event.object), _Failure)
+            failure = _decode(bytes(event.object), _Failure)
             raise (GoneError if failure.code == HTTPStatus.GONE else TransientError)(failure.message)
-        found = _decoded(bytes(event.object), _StatefulSet)
+        found = _decode(bytes(event.object), _StatefulSet)
         with self._lock:
             if event.type == "DELETED":
                 self._seen.pop(self._services.get(found.metadata.name, ""), None)
@@ -264,7 +264,7 @@ def _cut_off(answer: BaseHTTPResponse) -> None:
         return
 
 
-def _decoded(value: bytes, form: type[Form]) -> Form:
+def _decode(value: bytes, form: type[Form]) -> Form:
     try:
         return msgspec.json.decode(value, type=form)
     except msgspec.DecodeError as error:

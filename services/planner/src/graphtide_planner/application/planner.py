@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 import structlog
 from graphtide_core.errors import GraphtideError
 from graphtide_log.follower import Follower
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import add
 
 from graphtide_planner.application.records import settle, take, take_own
 from graphtide_planner.application.replica_exchange import Answer
-from graphtide_planner.domain.decisions import Publish, decide, moved, refusal, restored
+from graphtide_planner.domain.decisions import Publish, decide, move_pattern, refusal, restore
 from graphtide_planner.domain.known import Known
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.spreading import held, uneven
+from graphtide_planner.domain.spreading import count_held, uneven
 
 if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
@@ -129,7 +129,7 @@ class Planner:
             TransientError: the log does not answer; open again to continue.
             FencedError: another planner took over.
         """
-        held = opened(self._opened, "the planner")
+        held = open_worker(self._opened, "the planner")
         for follower in held.followers:
             for record in follower.poll():
                 self._due |= take(record, self._topics, self._known)
@@ -160,14 +160,14 @@ class Planner:
         self._policy = policy
         if not replica_exchange.is_asked():
             return []
-        replica_exchange.answer(Answer(held(known), shard_counts))
+        replica_exchange.answer(Answer(count_held(known), shard_counts))
         most = self._rounds.most_patterns
         names = [
             name
             for service, shard_count in sorted(shard_counts.items())
             for name in uneven(known, service, shard_count.given, most)
         ]
-        return [decision for name in names for decision in moved(name, known)]
+        return [decision for name in names for decision in move_pattern(name, known)]
 
     def _decided(self, name: str) -> list[Decision]:
         """Decide on one pattern; an error is reported for this pattern and keeps no other waiting."""
@@ -195,7 +195,7 @@ class Planner:
             else:
                 _LOG.warning(events.PLAN_STRANGE, pattern=name, topic=record.topic, offset=record.offset)
                 strange.add(name)
-        return [restored(name, self._known) for name in sorted(strange)]
+        return [restore(name, self._known) for name in sorted(strange)]
 
     def close(self) -> None:
         """Give back everything."""

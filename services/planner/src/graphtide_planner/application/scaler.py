@@ -19,7 +19,7 @@ from graphtide_core.errors import InvalidQueryError, PoisonRecordError
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
-from graphtide_serving.opened import close_all, opened
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.instruments import Gauges, add
@@ -144,7 +144,7 @@ class Scaler:
             TransientError: something does not answer; open again to continue.
             FatalError: we may not.
         """
-        self._take(opened(self._opened, "the scaler").follower.poll())
+        self._take(open_worker(self._opened, "the scaler").follower.poll())
         seen = self._cluster.seen()
         self._replica_exchange.make_room(self._shard_counts(seen))
         now = self._clock.monotonic()

@@ -38,7 +38,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from graphtide_planner.domain.passes import HostId
-from graphtide_planner.domain.planning import followed, is_better, least_loaded, planned, stream_of
+from graphtide_planner.domain.planning import find_leader, is_better, least_loaded, make_plan, stream_of
 from graphtide_planner.domain.spreading import runs_where_assigned
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def decide(name: str, known: Known, policy: PlanningPolicy) -> list[Decision]:
     return _forgiven(name, known) + ([Publish(change)] if change is not None else [])
 
 
-def restored(name: str, known: Known) -> Decision:
+def restore(name: str, known: Known) -> Decision:
     """Return what to publish if another program has written a plan of this name: what held, or that there is none."""
     held = known.plans.get(name)
     return Withdraw(name) if held is None else Publish(_next(held, known))
@@ -111,7 +111,7 @@ def restored(name: str, known: Known) -> Decision:
 def _change(record: PatternRecord, running: PlanRecord | None, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
     """Return the plan to publish in place of the one that is; None leaves it."""
     if running is None:
-        return None if record.state == "paused" else _begun(record, known, policy)
+        return None if record.state == "paused" else _begin_plan(record, known, policy)
     if record.registration != running.registration:
         # The host of the other one need not answer: a deleted plan owes nothing.
         return _first(record, record.start, known, policy)
@@ -119,30 +119,30 @@ def _change(record: PatternRecord, running: PlanRecord | None, known: Known, pol
     answered = plan_status is not None and plan_status.epoch == running.epoch and plan_status.state in _ENDED
     if running.desired != "running":
         if not answered or plan_status is None:
-            return _followed(record, running, known)
+            return _follow_version(record, running, known)
         return _after_the_end(record, running, plan_status, known, policy)
     if record.state == "paused":
-        return _assigned(running, "paused", known)
+        return _assign(running, "paused", known)
     if answered and plan_status is not None:
-        return _revived(record, running, plan_status, known, policy)
+        return _revive(record, running, plan_status, known, policy)
     if record.version != running.version:
         if not policy.has(HostId(running.service, running.shard)):
             return _first(record, record.start, known, policy)
-        return replace(_assigned(running, "stopped", known), until=_until(record, running))
+        return replace(_assign(running, "stopped", known), until=_until(record, running))
     if policy.leaves(HostId(running.service, running.shard)) and runs_where_assigned(running, known):
-        return _assigned(running, "stopped", known)
-    return _improved(record, running, plan_status, known, policy)
+        return _assign(running, "stopped", known)
+    return _improve_plan(record, running, plan_status, known, policy)
 
 
-def moved(name: str, known: Known) -> list[Decision]:
+def move_pattern(name: str, known: Known) -> list[Decision]:
     """Return what lets a pattern leave its shard for the least loaded one of its service; nothing where it cannot yet."""
     record, running = known.patterns.get(name), known.plans.get(name)
     if record is None or running is None or record.state == "paused" or _identity(record) != _identity(running):
         return []
-    return [Publish(_assigned(running, "stopped", known))] if runs_where_assigned(running, known) else []
+    return [Publish(_assign(running, "stopped", known))] if runs_where_assigned(running, known) else []
 
 
-def _begun(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord:
+def _begin_plan(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord:
     """Give a pattern without a plan to a host; to the one that says it runs it, if there is one."""
     said = [status for status in known.said.get(record.name, {}).values() if status.version == record.version]
     if not said:
@@ -153,12 +153,12 @@ def _begun(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanR
     return _after(newest, record, record.start, known, policy)
 
 
-def _followed(record: PatternRecord, running: PlanRecord, known: Known) -> PlanRecord | None:
+def _follow_version(record: PatternRecord, running: PlanRecord, known: Known) -> PlanRecord | None:
     """Let a plan that is asked to stop continue to the start of a new version: a move may have asked for less."""
     until = _until(record, running)
     if record.version == running.version or running.desired != "stopped" or until is None:
         return None
-    return replace(_assigned(running, "stopped", known), until=until) if until > (running.until or 0) else None
+    return replace(_assign(running, "stopped", known), until=until) if until > (running.until or 0) else None
 
 
 def _until(record: PatternRecord, running: PlanRecord) -> int | None:
@@ -171,20 +171,20 @@ def _after_the_end(
 ) -> PlanRecord | None:
     """Continue after a host has stopped or paused a plan as it was asked to."""
     if record.state == "paused":
-        return None if running.desired == "paused" else _assigned(running, "paused", known)
+        return None if running.desired == "paused" else _assign(running, "paused", known)
     if record.stream != stream_of(running):
         return _first(record, record.start, known, policy)
     if running.desired == "paused":
-        return _resumed(record, running, plan_status, known, policy)
+        return _resume_plan(record, running, plan_status, known, policy)
     if record.version != running.version:
         is_owed = plan_status.state == "stopped" and running.until is None and (plan_status.start or 0) < (record.start or 0)
-        more = _followed(record, running, known) if is_owed else None
+        more = _follow_version(record, running, known) if is_owed else None
         return more or _first(record, _latest(record.start, plan_status.start), known, policy)
     # What was reported before may have to be retracted, so it counts as reported.
     return _after(plan_status, record, running.start, known, policy)
 
 
-def _revived(
+def _revive(
     record: PatternRecord, running: PlanRecord, plan_status: StatusRecord, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
     """Start anew a plan that ended by itself, if its user has changed something."""
@@ -194,20 +194,20 @@ def _revived(
         # The host was not asked to.
         return _after(plan_status, record, running.start, known, policy)
     if record.limits != running.limits or record.options.engine not in (AUTO, running.engine):
-        return _resumed(record, running, plan_status, known, policy)
+        return _resume_plan(record, running, plan_status, known, policy)
     return None
 
 
-def _improved(
+def _improve_plan(
     record: PatternRecord, running: PlanRecord, plan_status: StatusRecord | None, known: Known, policy: PlanningPolicy
 ) -> PlanRecord | None:
     """Change a plan whose pattern stays: for other limits, another engine asked for, or a stream that has become another."""
-    first = followed(record, known, policy)
+    first = find_leader(record, known, policy)
     if first is not None and _host(first) == _host(running):
         if first.plan.physical == running.plan.physical and record.limits == running.limits:
             return None
         return replace(_next(running, known), engine=first.engine, plan=first.plan, limits=record.limits)
-    new = planned(record, known, policy)
+    new = make_plan(record, known, policy)
     asked = record.options.engine not in (AUTO, running.engine)
     if not asked and not is_better(new, running, known, policy):
         return None if record.limits == running.limits else replace(_next(running, known), limits=record.limits)
@@ -215,16 +215,16 @@ def _improved(
         return replace(_next(running, known), engine=new.engine, plan=_form(new), limits=record.limits)
     if plan_status is None or plan_status.state != "running":
         return None
-    return _assigned(running, "stopped", known)
+    return _assign(running, "stopped", known)
 
 
 def _first(record: PatternRecord, start: int | None, known: Known, policy: PlanningPolicy) -> PlanRecord:
     """Return the plan that gives a pattern to a host: that of one like it, with the same plan, else the least loaded one."""
-    first = followed(record, known, policy)
+    first = find_leader(record, known, policy)
     if first is not None:
         engine, plan, host = first.engine, first.plan, _host(first)
     else:
-        new = planned(record, known, policy)
+        new = make_plan(record, known, policy)
         engine, plan, service = new.engine, _form(new), SERVICES[new.engine]
         host = HostName(service, least_loaded(service, known, policy))
     return PlanRecord(
@@ -252,7 +252,7 @@ def _after(said: StatusRecord, record: PatternRecord, start: int | None, known: 
     )
 
 
-def _resumed(
+def _resume_plan(
     record: PatternRecord, running: PlanRecord, plan_status: StatusRecord, known: Known, policy: PlanningPolicy
 ) -> PlanRecord:
     """Return the plan that begins where another ended, of this version, or of one before it that begins later."""
@@ -265,7 +265,7 @@ def _host(plan: PlanRecord) -> HostName:
     return HostName(plan.service, plan.shard)
 
 
-def _assigned(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:
+def _assign(running: PlanRecord, desired: Desired, known: Known) -> PlanRecord:
     """Return the same plan with another desired state."""
     return replace(_next(running, known), desired=desired)
 

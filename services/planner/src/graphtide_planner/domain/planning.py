@@ -103,7 +103,7 @@ def stream_of(plan: PlanRecord) -> str:
     return ordered_stream(pattern_in(plan.pattern.text))
 
 
-def planned(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assigned:
+def make_plan(record: PatternRecord, known: Known, policy: PlanningPolicy) -> Assigned:
     """Plan a pattern on the newest statistics; `considered` begins with the plan itself and its estimated cost.
 
     Of an event pattern it says how it is to be grouped with those that its host has beside it; of a graph query, how the plan
@@ -130,7 +130,7 @@ def _is_served(engine: str, policy: PlanningPolicy) -> bool:
     return policy.shards.get(SERVICES.get(engine, ""), 0) > 0
 
 
-def followed(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
+def find_leader(record: PatternRecord, known: Known, policy: PlanningPolicy) -> PlanRecord | None:
     """Return the running plan that a pattern is to have, too: that of the first equal one with the same options.
 
     Returns:

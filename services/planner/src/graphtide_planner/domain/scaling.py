@@ -186,10 +186,10 @@ def _out_of_bounds(now: Situation, history: History) -> Decision | None:
     needed = min(now.stranded, bounds.most)
     if bounds.least <= now.replicas < needed:
         reason = f"shard {now.stranded - 1} has plans and no replica: it has to come back before they can leave it"
-        return Decision(needed, reason, replace(_rested(history, now), draining=None, drain_since=None))
+        return Decision(needed, reason, replace(_rest(history, now), draining=None, drain_since=None))
     if now.replicas < bounds.least:
         reason = f"{now.replicas} replicas are fewer than the {bounds.least} that there must be at least"
-        return Decision(bounds.least, reason, replace(_rested(history, now), draining=None, drain_since=None))
+        return Decision(bounds.least, reason, replace(_rest(history, now), draining=None, drain_since=None))
     if now.replicas > bounds.most:
         reason = f"{now.replicas} replicas are more than the {bounds.most} that there may be at most"
         since = now.at if history.drain_since is None else history.drain_since
@@ -224,7 +224,7 @@ def _hot(now: Situation, history: History, aims: Aims) -> _Hot | None:
 
 def _draining(now: Situation, history: History, hot: _Hot | None, aims: Aims) -> Decision:
     to, since = history.draining or now.replicas, history.drain_since if history.drain_since is not None else now.at
-    ended = replace(_rested(history, now), draining=None, drain_since=None)
+    ended = replace(_rest(history, now), draining=None, drain_since=None)
     if to < now.bounds.least:
         return Decision(now.replicas, f"there must be {now.bounds.least} replicas at least: none is taken away", ended)
     if hot is not None:
@@ -232,7 +232,7 @@ def _draining(now: Situation, history: History, hot: _Hot | None, aims: Aims) ->
     if now.at - since > aims.drain_seconds:
         reason = f"patterns did not leave the shards from {to} on within {aims.drain_seconds:.0f} s: none is taken away"
         return Decision(now.replicas, reason, ended)
-    return Decision(to, f"{_counted(to)} can carry the load: patterns leave the shards from {to} on", history)
+    return Decision(to, f"{_count(to)} can carry the load: patterns leave the shards from {to} on", history)
 
 
 def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
@@ -242,7 +242,7 @@ def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
         return Decision(now.replicas, f"{hot.reason}; there may be {now.bounds.most} replicas at most", history)
     if now.replicas >= now.patterns:
         return Decision(
-            now.replicas, f"{hot.reason}; it has {_counted(now.patterns, 'pattern')}, and more replicas are of no use", history
+            now.replicas, f"{hot.reason}; it has {_count(now.patterns, 'pattern')}, and more replicas are of no use", history
         )
     lasting = now.at - since
     if lasting < aims.out_after_seconds:
@@ -254,7 +254,7 @@ def _more(now: Situation, history: History, hot: _Hot, aims: Aims) -> Decision:
     wanted = min(asked, now.replicas + aims.step_out, now.bounds.most, now.patterns)
     left = tuple(each for each in history.left if each.replicas < now.replicas)
     left += (Left(now.replicas, busy, memory, hot.by_memory),)
-    return Decision(wanted, f"{hot.reason}, for {lasting:.0f} s", replace(_rested(history, now), left=left))
+    return Decision(wanted, f"{hot.reason}, for {lasting:.0f} s", replace(_rest(history, now), left=left))
 
 
 def _fewer(now: Situation, history: History, aims: Aims) -> Decision:
@@ -270,11 +270,11 @@ def _fewer(now: Situation, history: History, aims: Aims) -> Decision:
     since = now.at if history.cool_since is None else history.cool_since
     history = replace(history, cool_since=since)
     if now.at - since < aims.in_after_seconds or _rests(now, history, aims):
-        reason = f"{_counted(wanted)} would carry the load, for {now.at - since:.0f} s: waiting whether it lasts"
+        reason = f"{_count(wanted)} would carry the load, for {now.at - since:.0f} s: waiting whether it lasts"
         return Decision(now.replicas, reason, history)
     left = tuple(each for each in history.left if each.replicas < wanted)
     history = replace(history, draining=wanted, drain_since=now.at, cool_since=None, left=left)
-    return Decision(wanted, f"{_counted(wanted)} can carry the load: patterns leave the shards from {wanted} on", history)
+    return Decision(wanted, f"{_count(wanted)} can carry the load: patterns leave the shards from {wanted} on", history)
 
 
 def _fewest(now: Situation, history: History, aims: Aims) -> int:
@@ -307,11 +307,11 @@ def _rests(now: Situation, history: History, aims: Aims) -> bool:
     return history.changed_at is not None and now.at - history.changed_at < aims.rest_seconds
 
 
-def _rested(history: History, now: Situation) -> History:
+def _rest(history: History, now: Situation) -> History:
     return replace(history, changed_at=now.at, hot_since=None, cool_since=None)
 
 
-def _counted(count: int, what: str = "replica") -> str:
+def _count(count: int, what: str = "replica") -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 

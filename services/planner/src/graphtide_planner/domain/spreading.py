@@ -60,7 +60,7 @@ class _Unit(NamedTuple):
     load: int
 
 
-def held(known: Known) -> Held:
+def count_held(known: Known) -> Held:
     """Return what holds the shards of all services."""
     waiting: Counter[HostId] = Counter()
     running: Counter[HostId] = Counter()

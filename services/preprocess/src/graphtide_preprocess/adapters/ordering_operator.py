@@ -79,16 +79,16 @@ class OrderingOperator(StatefulProcessor):
     def handleInputRows(self, key: object, rows_of_key: Iterable[Row], timer_values: TimerValues) -> Iterator[Row]:  # noqa: ARG002 - Spark's name
         """Take the micro-batch of a batch."""
         order = _ORDERS.setdefault(self._task, StreamOrder(self._task))
-        given = order.micro_batch(self._kept, _arrived(rows_of_key))
+        given = order.micro_batch(self._kept, _read_arrived(rows_of_key))
         if given is not None:
-            for place, text in rows.written(*given):
+            for place, text in rows.write_rows(*given):
                 yield Row(place=place, text=text)
 
     def close(self) -> None:
         """Do nothing: the state is Spark's."""
 
 
-def _arrived(given: Iterable[Row]) -> Arrived:
+def _read_arrived(given: Iterable[Row]) -> Arrived:
     instant = rows.Instant(0, None)
     blocks, patterns = [], []
     for each in given:

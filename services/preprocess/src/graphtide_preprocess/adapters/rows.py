@@ -76,7 +76,7 @@ def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:
     )
 
 
-def written(micro_batch: MicroBatch, messages: Iterable[Message]) -> Iterator[tuple[int, bytes]]:
+def write_rows(micro_batch: MicroBatch, messages: Iterable[Message]) -> Iterator[tuple[int, bytes]]:
     """Yield the rows of a micro-batch."""
     yield 0, msgspec.msgpack.encode(micro_batch)
     for place, message in enumerate(messages, 1):

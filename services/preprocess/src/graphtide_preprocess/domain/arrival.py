@@ -20,11 +20,11 @@ def in_order_of_arrival(blocks: Iterable[Block]) -> list[Block]:
     partitions: dict[int, list[Block]] = {}
     for block in sorted(blocks, key=lambda block: (block.partition, block.head.offsets[0])):
         partitions.setdefault(block.partition, []).append(block)
-    merged = heapq.merge(*(_timed(found) for found in partitions.values()), key=lambda timed: timed[:2])
+    merged = heapq.merge(*(_add_times(found) for found in partitions.values()), key=lambda timed: timed[:2])
     return [block for _, _, block in merged]
 
 
-def _timed(blocks: list[Block]) -> Iterator[tuple[int, int, Block]]:
+def _add_times(blocks: list[Block]) -> Iterator[tuple[int, int, Block]]:
     """Yield the blocks of a partition with times that do not go back."""
     times = accumulate((block.head.timestamp for block in blocks), max)
     return ((time, block.partition, block) for time, block in zip(times, blocks, strict=True))

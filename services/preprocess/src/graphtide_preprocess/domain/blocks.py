@@ -16,7 +16,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Record
 from graphtide_native.records import EdgeBatch
 from graphtide_ordering.raw_decoding import Decoded, Piece, RawDecoder, Refused
-from graphtide_ordering.raw_groups import grouped
+from graphtide_ordering.raw_groups import group_records
 from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawOrigin
 
@@ -141,7 +141,7 @@ class BlockReader:
         """Yield the blocks of the records."""
         given = iter(records)
         while held := list(islice(given, _MOST_RECORDS)):
-            for group in grouped(held):
+            for group in group_records(held):
                 yield self._block(self._decoded(group))
 
     def _decoded(self, group: RawGroup | UnreadableRecord | ResetRecord) -> Decoded:

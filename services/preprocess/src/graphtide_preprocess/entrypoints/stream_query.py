@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import FatalError, TransientError
-from graphtide_serving.opened import opened
+from graphtide_serving.opened import open_worker
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
@@ -60,7 +60,7 @@ class StreamQuery:
             TransientError: it failed by what may pass.
             FatalError: it failed by something else, or ended.
         """
-        query = opened(self._query, self.name)
+        query = open_worker(self._query, self.name)
         try:
             if not query.awaitTermination(_LOOK_SECONDS):
                 return

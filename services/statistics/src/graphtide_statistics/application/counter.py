@@ -23,7 +23,7 @@ from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_log.follower import Follower
 from graphtide_log.window_log import between, first_since, newest_before
 from graphtide_serving.opened import close_all
-from graphtide_serving.opened import opened as held
+from graphtide_serving.opened import open_worker as held
 from graphtide_telemetry import attributes as key
 from graphtide_telemetry import events, metrics
 from graphtide_telemetry.health import note

@@ -17,7 +17,7 @@ from graphtide_core.ports.log import Message, Position, TopicPartition
 from graphtide_log.committed_offset_check import recorded_positions
 from graphtide_log.follower import Follower
 from graphtide_serving.opened import close_all
-from graphtide_serving.opened import opened as held
+from graphtide_serving.opened import open_worker as held
 from graphtide_telemetry import events
 from graphtide_wire import control, match_counts, matches
 from graphtide_wire.match_counts import CountsRecord

@@ -70,11 +70,11 @@ def plans(
         elif name == "searched":
             yield name, plan_graph_query(query, PlannerOptions(engine.value), unit=unit, statistics=known)
         elif name in _OTHERS.get(query.name, ()):
-            found = next(plan for plan in _reached(query) if _is_called(name, plan))
+            found = next(plan for plan in _list_plans(query) if _is_called(name, plan))
             yield name, GraphPlan(query, compile_plan(query, found, engine))
 
 
-def _reached(query: GraphQuery) -> Iterator[Plan]:
+def _list_plans(query: GraphQuery) -> Iterator[Plan]:
     """Yield plans that rules lead to, the nearest to the canonical one first."""
     logical = canonical(query)
     fixed = fixed_parts(query, logical)

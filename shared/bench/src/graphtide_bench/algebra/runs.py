@@ -153,7 +153,7 @@ def _cases(
         batch for _, group in groupby(own, lambda edge: edge.ts // step) for batch in from_edges(list(group), options).batches()
     ]
     for engine in settings.engines:
-        for plan_name, plan in plans(asked, settings.plans, engine, _known(own, settings.unit), settings.unit):
+        for plan_name, plan in plans(asked, settings.plans, engine, _read_statistics(own, settings.unit), settings.unit):
             progress(f"{name}, {window} by {slide}: {plan_name} by {engine.value}")
             timed = [_time(plan, batches, options, settings.unit) for _ in range(settings.repeats)]
             report = timed[-1].report
@@ -189,7 +189,7 @@ def _time(plan: GraphPlan, batches: Sequence[EdgeBatch], options: ReaderOptions,
     return _Timed(seconds, slides[ceil(_TAIL * len(slides)) - 1], report)
 
 
-def _known(edges: Sequence[Edge], unit: TimeUnit) -> StatisticsSnapshot:
+def _read_statistics(edges: Sequence[Edge], unit: TimeUnit) -> StatisticsSnapshot:
     options = ReaderOptions(keep_raw=False, time_unit=unit)
     (first, *_) = from_edges(list(edges[:20_000]), options).batches()
     return sample(first, options.symbols)

@@ -76,7 +76,7 @@ def main() -> None:
         write(asked.write, counts, asked.days, asked.seed)
     elif asked.here:
         stream = "".join(lines(asked.days, asked.seed)).encode()
-        script.add(reported(counts[0], asked.builder, asked.seed, stream, asked.repeats))
+        script.add(measure(counts[0], asked.builder, asked.seed, stream, asked.repeats))
     else:
         for count in counts:
             own = ["--patterns", str(count), "--builder", asked.builder, "--days", str(asked.days), "--seed", str(asked.seed)]
@@ -125,7 +125,7 @@ def write(folder: Path, counts: Sequence[int], days: int, seed: int) -> None:
         (folder / f"sequences_{count}.epl").write_text(texts(count, seed, STATEMENT))
 
 
-def reported(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> dict[str, object]:
+def measure(count: int, builder: str, seed: int, stream: bytes, repeats: int) -> dict[str, object]:
     """Measure so many patterns over a stream, and return what was measured."""
     patterns = [each for each in parse(texts(count, seed, PATTERN)) if isinstance(each, EventPattern)]
     before, begun = resident_bytes(), time.process_time()

@@ -78,7 +78,7 @@ def condition_of(name: str, condition: int) -> Expression:
     return Compare(comparison, Attribute(name, attribute), Literal(value))
 
 
-def published(path: Path) -> list[Asked]:
+def publish(path: Path) -> list[Asked]:
     """Return the patterns of a published workload of traffic: AND of all their locations, some of them in SEQ."""
     found = []
     for name, record in json.loads(path.read_text(encoding="utf-8")).items():
@@ -87,7 +87,7 @@ def published(path: Path) -> list[Asked]:
         events = tuple(QueryEvent(f"e{number}", kind) for number, kind in enumerate(types))
         first, rest = events[: len(apart)], events[len(apart) :]
         root = And(((Seq(first),) if record["logic"]["seq"] and len(first) > 1 else first) + rest)
-        found.append(asked(name, root, types, int(record["condition"]), record["interval"] * 60))
+        found.append(ask(name, root, types, int(record["condition"]), record["interval"] * 60))
     return found
 
 
@@ -98,11 +98,11 @@ def sequences(count: int, random: Random) -> list[Asked]:
         centre = random.randrange(449)
         types = tuple(f"E{(centre + step) % 449:03}" for step in random.sample(range(-4, 5), 3))
         root = Seq(tuple(QueryEvent(f"e{place}", kind) for place, kind in enumerate(types)))
-        found.append(asked(f"p{number}", root, types, 2, 1_200))
+        found.append(ask(f"p{number}", root, types, 2, 1_200))
     return found
 
 
-def asked(name: str, root: Seq | And, types: tuple[str, ...], condition: int, seconds: int) -> Asked:
+def ask(name: str, root: Seq | And, types: tuple[str, ...], condition: int, seconds: int) -> Asked:
     """Return a pattern of abnormal readings."""
     predicates = tuple(condition_of(f"e{number}", condition) for number in range(len(types)))
     pattern = EventPattern(PatternName(name), root, Duration(seconds, "s"), StreamName("traffic"), predicates)
@@ -129,7 +129,7 @@ def readings(workload: Sequence[Asked], days: float, noise: float, random: Rando
     return sorted(found)
 
 
-def known(stream: Sequence[Reading], days: float) -> StatisticsSnapshot:
+def make_statistics(stream: Sequence[Reading], days: float) -> StatisticsSnapshot:
     """Return what is known of a stream: how often events of each type come."""
     types: dict[EdgeType, int] = {}
     for reading in stream:
@@ -163,7 +163,7 @@ def detect(plan: AggregationPlan, patterns: Sequence[EventPattern], stream: Sequ
     return Detected(seconds, matches, detector.usage()[1])
 
 
-def timed(build: Callable[[], AggregationPlan], repeats: int) -> tuple[AggregationPlan, list[float]]:
+def time_build(build: Callable[[], AggregationPlan], repeats: int) -> tuple[AggregationPlan, list[float]]:
     """Return a plan, and the seconds of each time it was built."""
     found = []
     for _ in range(repeats):
@@ -177,11 +177,11 @@ def measure(name: str, workload: Sequence[Asked], arguments: argparse.Namespace)
     """Yield a row for each builder."""
     patterns = [each.pattern for each in workload]
     stream = readings(workload, arguments.days, arguments.noise, Random(arguments.seed))  # noqa: S311 - readings, not secrets
-    statistics = known(stream, arguments.days)
+    statistics = make_statistics(stream, arguments.days)
     matches = None
     for builder in arguments.builders.split(","):
         build = partial(aggregate, patterns, builder, unit=TimeUnit.SECOND, statistics=statistics)
-        plan, construction = timed(build, arguments.repeats)
+        plan, construction = time_build(build, arguments.repeats)
         shared = sum(len(parent.slots) for vertex in plan.vertices for parent in vertex.parents)
         runs = [detect(plan, patterns, stream) for _ in range(arguments.repeats)]
         yield {
@@ -214,7 +214,7 @@ def main() -> None:
     script.option("--seed", type=int, default=7)
     arguments = script.arguments()
     for path in arguments.workload:
-        for row in measure(path.name, published(path), arguments):
+        for row in measure(path.name, publish(path), arguments):
             script.add(row)
     for count in arguments.sequences or ([] if arguments.workload else [1_000]):
         for row in measure("sequences", sequences(count, Random(arguments.seed)), arguments):  # noqa: S311 - as above

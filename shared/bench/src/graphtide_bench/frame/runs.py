@@ -76,7 +76,7 @@ class Runs:
         return {"wall seconds": self.wall.rounded(), "processor seconds": self.processor.rounded()}
 
 
-def repeated(cases: Iterable[Callable[[], object]], repeats: int, *, warm: int = 0) -> tuple[Runs, ...]:
+def repeat(cases: Iterable[Callable[[], object]], repeats: int, *, warm: int = 0) -> tuple[Runs, ...]:
     """Run all cases in every pass, so that a change of the machine's load meets all; the first `warm` passes do not count."""
     chosen = tuple(cases)
     seconds: list[list[tuple[float, float]]] = [[] for _ in chosen]

@@ -16,7 +16,7 @@ import msgspec
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions, open_stream
-from graphtide.run import tuned
+from graphtide.run import tune_reader
 from graphtide_core.errors import FatalError
 from graphtide_core.plans import Plan, SjTreePlan, TimingPlan
 from graphtide_native.statistics import StreamStatistics
@@ -122,7 +122,7 @@ def run(
             progress(f"{name}: repetition {repetition + 1} of {repeats}")
             for way, options in ways.items():
                 repetitions[way].append(stream.time(text, options))
-        found += [_summed(name, way, timed, len(agreed or ())) for way, timed in repetitions.items()]
+        found += [_add_up(name, way, timed, len(agreed or ())) for way, timed in repetitions.items()]
     return tuple(found)
 
 
@@ -223,26 +223,26 @@ class _Stream:
             seen += len(batch)
             ends.append(seen)
         wall = time.perf_counter() - began
-        return _Timed(tuple((at, described(plan)) for at, plan in plans), ends, seconds, wall, self.swap)
+        return _Timed(tuple((at, describe(plan)) for at, plan in plans), ends, seconds, wall, self.swap)
 
     def _opened(self, text: str, options: MatchOptions) -> tuple[Pipeline, Reader, list[EdgeBatch]]:
         pipeline = Pipeline(parse_subgraphs(text), options)
-        reader = open_stream(self.file, tuned(ReaderOptions(block_rows=self._batch), pipeline, options))
+        reader = open_stream(self.file, tune_reader(ReaderOptions(block_rows=self._batch), pipeline, options))
         return pipeline, reader, list(reader.batches())
 
 
-def described(plan: Plan) -> str:
+def describe(plan: Plan) -> str:
     """Return the engine, and for one that stores partial matches what it joins, in that order."""
     match plan.physical:
         case SjTreePlan(leaves=parts, strategy=strategy):
-            return f"{strategy.value} {_named(plan, parts)}"
+            return f"{strategy.value} {_describe(plan, parts)}"
         case TimingPlan(subqueries=parts):
-            return f"{plan.engine} {_named(plan, parts)}"
+            return f"{plan.engine} {_describe(plan, parts)}"
         case _:
             return plan.engine
 
 
-def _named(plan: Plan, parts: Sequence[Sequence[int]]) -> str:
+def _describe(plan: Plan, parts: Sequence[Sequence[int]]) -> str:
     return " ".join("+".join(plan.pattern.edges[edge].name for edge in part) for part in parts)
 
 
@@ -258,7 +258,7 @@ def match_ids(found: MatchBatch) -> Iterator[str]:
     return (each.match_id for each in _IDENTITIES.decode_lines(found.to_json_lines()))
 
 
-def _summed(pattern: str, way: str, repetitions: Sequence[_Timed], matches: int) -> AdaptationRun:
+def _add_up(pattern: str, way: str, repetitions: Sequence[_Timed], matches: int) -> AdaptationRun:
     (first, *_) = repetitions
     settled = (first.swap + first.ends[-1]) // 2
 

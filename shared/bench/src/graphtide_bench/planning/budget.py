@@ -121,7 +121,7 @@ def stream_of(known: str, drawn: random.Random) -> StatisticsSnapshot:
     )
 
 
-def compared(given: argparse.Namespace) -> dict[str, list[tuple[float, str]]]:
+def compare(given: argparse.Namespace) -> dict[str, list[tuple[float, str]]]:
     """Return the ratios of each engine, and their cases, that fit into the time."""
     end = time.monotonic() + given.seconds
     ratios: dict[str, list[tuple[float, str]]] = defaultdict(list)
@@ -151,7 +151,7 @@ def main() -> None:
     script.option("--seconds", type=float, default=300)
     script.option("--engines", default=",".join((*FAMILIES["isomorphism"].names, AUTO)))
     given = script.arguments()
-    for engine, found in compared(given).items():
+    for engine, found in compare(given).items():
         worst, case = max(found)
         above = sum(ratio > 1.2 for ratio, _ in found)
         counts = {"compared": len(found), "worst": float(f"{worst:.3g}"), "above 1.2": above}

@@ -15,7 +15,7 @@ from graphtide_bench.frame.kinds import Kind
 from graphtide_bench.frame.runs import Timed
 from graphtide_bench.frame.table import Table, rate, ratio
 from graphtide_bench.planning.adaptation import path
-from graphtide_bench.planning.selectivity import counted
+from graphtide_bench.planning.selectivity import count
 from graphtide_bench.workloads.passes import load, run_once
 from graphtide_bench.workloads.workload import FLOWS, WORKLOADS
 
@@ -78,7 +78,7 @@ def run(
     for case in chosen:
         progress(case.name)
         stream = load(case.workload, cache)
-        known = counted(stream.batches, stream.symbols)
+        known = count(stream.batches, stream.symbols)
         (pattern,) = parse_subgraphs(case.text)
         plans = {s.value: plan(pattern, PlannerOptions.of("sj-tree", s.value), statistics=known) for s in SjTreeStrategy}
         plans |= {way: plan(pattern, way, statistics=known) for way in WAYS if way not in plans}

@@ -108,7 +108,7 @@ def run(
     for workload in workloads:
         progress(f"stream {workload.name}")
         stream = load(workload, cache)
-        known = counted(stream.batches, stream.symbols)
+        known = count(stream.batches, stream.symbols)
         for shape in SHAPES:
             for size in sizes:
                 seed = workload.recipe.seed + size
@@ -131,11 +131,11 @@ def distributions(
     for workload in workloads:
         progress(f"selectivities on stream {workload.name}")
         stream = load(workload, cache)
-        found.append(_relative(workload.name, counted(stream.batches, stream.symbols), workload.recipe.seed))
+        found.append(_relative(workload.name, count(stream.batches, stream.symbols), workload.recipe.seed))
     progress("selectivities on generated flows")
     options = ReaderOptions()
     edges = GENERATORS["network"](Recipe(records=records)).edges
-    found.append(_relative("generated network", counted(from_edges(edges, options).batches(), options.symbols), 1))
+    found.append(_relative("generated network", count(from_edges(edges, options).batches(), options.symbols), 1))
     return tuple(found)
 
 
@@ -190,7 +190,7 @@ def gains(runs: Sequence[SelectivityRun]) -> Table:
     return Table("Eager against lazy: mean factor, and the greatest", header, tuple(rows), names=2)
 
 
-def counted(batches: Iterable[EdgeBatch], symbols: Symbols) -> StatisticsSnapshot:
+def count(batches: Iterable[EdgeBatch], symbols: Symbols) -> StatisticsSnapshot:
     """Return the statistics of a stream, 2-edge paths too."""
     statistics = StreamStatistics(symbols)
     for batch in batches:

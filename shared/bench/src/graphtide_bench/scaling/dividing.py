@@ -67,7 +67,7 @@ def model_ways(settings: Settings, shards: Sequence[int] = SHARDS) -> tuple[Way,
     whole = tuple(1.0 for _ in shards)
     by_pattern = Way("by pattern", tuple(float(count) for count in shards), whole)
     by_key = Way("by key", whole, tuple(_fullest_key(settings.keys, count) for count in shards))
-    drawn = _drawn(settings)
+    drawn = _draw(settings)
     return (by_pattern, by_key, *(_by_vertex(drawn, radius, shards) for radius in RADII))
 
 
@@ -105,7 +105,7 @@ def _fullest_key(keys: int, shards: int) -> float:
     return max(loads) / sum(weights)
 
 
-def _drawn(settings: Settings) -> list[tuple[int, int]]:
+def _draw(settings: Settings) -> list[tuple[int, int]]:
     """Return the edges of a window."""
     draw = Random(settings.seed)  # noqa: S311 - a seeded drawing, which keeps no secret
     vertices = range(settings.vertices)

@@ -177,7 +177,7 @@ def _measure(experiment: Experiment, case: Case, edges: Sequence[Edge], repeats:
         timed = [_time(loaded, way, patience, is_probed=way.is_from_scratch) for _ in range(repeats)]
         probed = _time(loaded, way, patience, is_probed=True)
         for each in (*timed, probed):
-            furthest = _compared(furthest, (each.records, each.matches), f"{loaded.pattern.name} under {way.name}")
+            furthest = _compare(furthest, (each.records, each.matches), f"{loaded.pattern.name} under {way.name}")
         found.append(_run(experiment, case, way, loaded, (window, timed, probed)))
     return found
 
@@ -239,7 +239,7 @@ def _since(begun: SimulationWork, now: SimulationWork) -> SimulationWork:
 _Found = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def _compared(one: _Found, other: _Found, name: str) -> _Found:
+def _compare(one: _Found, other: _Found, name: str) -> _Found:
     """Return which of two lists of matches reaches further; the shorter one must agree with it.
 
     Raises:

@@ -61,7 +61,7 @@ def run(
         stream = load(workload, cache)
         for kind in KINDS:
             progress(f"stream {workload.name}, {kind}")
-            found.append(_measured(workload, kind, stream, repeats))
+            found.append(_measure(workload, kind, stream, repeats))
     return tuple(found)
 
 
@@ -93,7 +93,7 @@ def counted_rates(runs: Sequence[CountingRun]) -> Table:
     return Table.of("Statistics with 2-edge paths, edges a second", runs, columns, names=2)
 
 
-def _measured(workload: Workload, kind: str, stream: LoadedStream, repeats: int) -> CountingRun:
+def _measure(workload: Workload, kind: str, stream: LoadedStream, repeats: int) -> CountingRun:
     window = None if kind == "everything" else max(workload.windows)
     cpu_seconds, wall_seconds = [], []
     for _ in range(repeats):

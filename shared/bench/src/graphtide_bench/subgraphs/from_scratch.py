@@ -22,7 +22,7 @@ from graphtide_bench.frame.kinds import Kind
 from graphtide_bench.frame.runs import Timed
 from graphtide_bench.frame.table import Table, rate, ratio
 from graphtide_bench.planning.adaptation import match_ids
-from graphtide_bench.planning.selectivity import counted
+from graphtide_bench.planning.selectivity import count
 from graphtide_bench.workloads.passes import load, run_once
 from graphtide_bench.workloads.stream import generate
 from graphtide_bench.workloads.typed import SHAPES, draw_group
@@ -71,7 +71,7 @@ def run(
     """
     edges, (window,) = workload.recipe.edges, workload.windows
     stream = load(workload, cache)
-    known = counted(stream.batches, stream.symbols)
+    known = count(stream.batches, stream.symbols)
     records = tuple(generate(workload.recipe))
     found: list[FromScratchRun] = []
     for shape, size in product(SHAPES, sizes):

@@ -98,7 +98,7 @@ def check(measurements: Iterable[Measurement]) -> str:
     known, compared = set(), set()
     for found in measurements:
         key = (found.workload, found.edges, found.window, found.drawn_from, found.pattern)
-        expected = _expected(found)
+        expected = _find_expected(found)
         if expected is not None:
             if found.matches != expected:
                 message = f"{_where(found)} finds {found.matches} matches in place of {expected}"
@@ -116,7 +116,7 @@ def check(measurements: Iterable[Measurement]) -> str:
     )
 
 
-def _expected(found: Measurement) -> int | None:
+def _find_expected(found: Measurement) -> int | None:
     workload = WORKLOADS.get(found.workload)
     if workload is None or found.edges != workload.recipe.edges or found.drawn_from != found.window:
         return None

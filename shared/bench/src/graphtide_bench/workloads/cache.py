@@ -34,13 +34,13 @@ _HEADER = ("ts", "src", "dst", "label", "src_label", "dst_label")
 
 def csv_file(workload: Workload, cache: Path) -> Path:
     """Return the workload's stream as CSV, generated if it is not there yet."""
-    return _made(cache / f"{_stem(workload)}.csv", lambda path: write_csv(generate(workload.recipe), path))
+    return _make(cache / f"{_stem(workload)}.csv", lambda path: write_csv(generate(workload.recipe), path))
 
 
 def arrow_file(workload: Workload, cache: Path) -> Path:
     """Return the workload's stream as an Arrow IPC file: vertices as text, labels as dictionaries."""
     source = csv_file(workload, cache)
-    return _made(cache / f"{_stem(workload)}.arrow", lambda path: _to_arrow(source, path))
+    return _make(cache / f"{_stem(workload)}.arrow", lambda path: _to_arrow(source, path))
 
 
 def many_patterns(workload: Workload, drawn_from: int, number: int, cache: Path) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def many_patterns(workload: Workload, drawn_from: int, number: int, cache: Path)
         drawn = workload.many_patterns(drawn_from, number)
         path.write_text("\n".join(pattern.text(drawn_from) for pattern in drawn), encoding="utf-8")
 
-    path = _made(cache / f"{_stem(workload)}-{drawn_from}-{number}.gtp", write)
+    path = _make(cache / f"{_stem(workload)}-{drawn_from}-{number}.gtp", write)
     return tuple(path.read_text(encoding="utf-8").split("\n\n"))
 
 
@@ -87,7 +87,7 @@ def _to_arrow(source: Path, path: Path) -> None:
         writer.write_table(table, max_chunksize=1 << 16)
 
 
-def _made(path: Path, write: Callable[[Path], None]) -> Path:
+def _make(path: Path, write: Callable[[Path], None]) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(path.name + ".part")

@@ -65,8 +65,8 @@ def generate(recipe: StreamRecipe) -> Iterator[LabelledEdge]:
     """Yield the edges of a stream in order of time; no edge is a loop."""
     rng = Random(recipe.seed)  # noqa: S311 - a workload, not a secret
     weights = _power_law(recipe.vertices, recipe.alpha)
-    sources = _shuffled(rng, recipe.vertices)
-    targets = _shuffled(rng, recipe.vertices)
+    sources = _shuffle(rng, recipe.vertices)
+    targets = _shuffle(rng, recipe.vertices)
     vertex_weights = _power_law(recipe.vertex_labels, recipe.label_skew)
     edge_weights = _power_law(recipe.edge_labels, recipe.label_skew)
     labels = [_pick(rng, vertex_weights) for _ in range(recipe.vertices)]
@@ -117,7 +117,7 @@ def _power_law(count: int, exponent: float) -> list[float]:
     return list(accumulate((rank + 1) ** -exponent for rank in range(count)))
 
 
-def _shuffled(rng: Random, count: int) -> list[int]:
+def _shuffle(rng: Random, count: int) -> list[int]:
     numbers = list(range(count))
     rng.shuffle(numbers)
     return numbers

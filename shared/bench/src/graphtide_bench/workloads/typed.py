@@ -59,7 +59,7 @@ def draw_group(
     rng = Random(seed)  # noqa: S311 - a workload, not a secret
     texts = (_text(statistics, f"{shape}{size}_{number}", template(shape, size), window, rng) for number in range(drawn))
     patterns = [pattern for text in texts if text for pattern in parse_subgraphs(text) if _can_match(statistics, pattern)]
-    return _spread([_measured(pattern, statistics, window) for pattern in patterns], taken)
+    return _spread([_measure(pattern, statistics, window) for pattern in patterns], taken)
 
 
 def template(shape: str, size: int) -> Template:
@@ -102,7 +102,7 @@ def _can_match(statistics: StatisticsSnapshot, pattern: SubgraphPattern) -> bool
     return all(statistics.path_share(pattern, one, other) > 0 for one, other in adjacent)
 
 
-def _measured(pattern: SubgraphPattern, statistics: StatisticsSnapshot, window: int) -> TypedPattern:
+def _measure(pattern: SubgraphPattern, statistics: StatisticsSnapshot, window: int) -> TypedPattern:
     model = CostModel(pattern, statistics, window)
     frequencies = frequencies_of(model)
     paths = decompose(model, frequencies, SjTreeStrategy.PATH)

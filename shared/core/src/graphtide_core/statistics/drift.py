@@ -106,10 +106,10 @@ def _order_change(counts: Sequence[tuple[int, int]]) -> float:
     kinds = sorted(kinds, key=lambda kind: -kind.share)[:MOST_KINDS]
     pairs = (sum(kind.share for kind in kinds) ** 2 - sum(kind.share**2 for kind in kinds)) / 2
     # Sums of floating-point numbers may come out a little above the whole.
-    return min(1.0, _changed(kinds) / pairs) if pairs > 0 else 0.0
+    return min(1.0, _weigh_changes(kinds) / pairs) if pairs > 0 else 0.0
 
 
-def _changed(kinds: Iterable[_Counted]) -> float:
+def _weigh_changes(kinds: Iterable[_Counted]) -> float:
     """Return the weight of the pairs that changed places.
 
     Down the order of before, the kinds clearly above one are a growing prefix. Of those, the ones clearly below it after are a

@@ -33,7 +33,7 @@ def merge(a: StatisticsSnapshot, b: StatisticsSnapshot) -> StatisticsSnapshot:
         last_ts=_greatest(a.last_ts, b.last_ts),
         edges=a.edges + b.edges,
         vertices=a.vertices + b.vertices,
-        types=_added(a.types, b.types),
+        types=_add(a.types, b.types),
         paths=_paths(a, b),
         out_degrees=_moments(a.out_degrees, b.out_degrees),
         in_degrees=_moments(a.in_degrees, b.in_degrees),
@@ -44,10 +44,10 @@ def _paths(a: StatisticsSnapshot, b: StatisticsSnapshot) -> Mapping[PathType, in
     """Unknown if they are of a part that has edges, or of both."""
     if any(part.paths is None and part.edges for part in (a, b)) or (a.paths is None and b.paths is None):
         return None
-    return _added(a.paths or {}, b.paths or {})
+    return _add(a.paths or {}, b.paths or {})
 
 
-def _added(a: Mapping[_Kind, int], b: Mapping[_Kind, int]) -> dict[_Kind, int]:
+def _add(a: Mapping[_Kind, int], b: Mapping[_Kind, int]) -> dict[_Kind, int]:
     counts = dict(a)
     for kind, count in b.items():
         counts[kind] = counts.get(kind, 0) + count

@@ -84,7 +84,7 @@ class PathCounts(Mapping[PathType, int]):
         for one, other, count in rows:
             found[_key(2 * same[one >> 1] + (one & 1), 2 * same[other >> 1] + (other & 1))] = count
         keys = sorted(found)
-        return cls(kinds, _packed(keys), _packed([found[key] for key in keys]))
+        return cls(kinds, _pack(keys), _pack([found[key] for key in keys]))
 
     @classmethod
     def of_sorted(cls, kinds: Sequence[EdgeType], keys: bytes, counts: bytes) -> PathCounts:
@@ -109,7 +109,7 @@ class PathCounts(Mapping[PathType, int]):
             alike = _key(same[key >> _LOW], same[key & _MASK])
             found[alike] = found.get(alike, 0) + count
         keys = sorted(found)
-        return cls(kinds, _packed(keys), _packed([found[key] for key in keys]))
+        return cls(kinds, _pack(keys), _pack([found[key] for key in keys]))
 
     def rows(self) -> Iterator[tuple[End, End, int]]:
         """Yield the two ends of each type of paths, and how many of these there are."""
@@ -263,7 +263,7 @@ def _key(one: End, other: End) -> int:
     return one << _LOW | other if one < other else other << _LOW | one
 
 
-def _packed(numbers: list[int]) -> Sequence[int]:
+def _pack(numbers: list[int]) -> Sequence[int]:
     """Return the numbers in eight bytes each, or as they are where one needs more.
 
     Raises:

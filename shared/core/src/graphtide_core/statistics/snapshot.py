@@ -112,7 +112,7 @@ class StatisticsSnapshot:
             for kind, count in self.types.items():
                 for labels in _fitting(kind):
                     self._by_labels[labels] = self._by_labels.get(labels, 0) + count
-        return self._by_labels.get(_asked(pattern, edge), 0) / self.edges
+        return self._by_labels.get(_ask(pattern, edge), 0) / self.edges
 
     def path_share(self, pattern: SubgraphPattern, edge: QueryEdge, other: QueryEdge) -> float:
         """Return the share of 2-edge paths that fit two query edges at a vertex they share.
@@ -151,7 +151,7 @@ def _fitting(kind: EdgeType) -> set[Labels]:
     return {(source, label, target) for source in sources for label in labels for target in targets}
 
 
-def _asked(pattern: SubgraphPattern, edge: QueryEdge) -> Labels:
+def _ask(pattern: SubgraphPattern, edge: QueryEdge) -> Labels:
     return pattern.vertex(edge.source).label, edge.label, pattern.vertex(edge.target).label
 
 
@@ -161,6 +161,6 @@ def _meeting_ends(pattern: SubgraphPattern, vertex: str, edge: QueryEdge, other:
 
 
 def _ends_at(pattern: SubgraphPattern, vertex: str, edge: QueryEdge) -> list[AskedEnd]:
-    asked = _asked(pattern, edge)
+    asked = _ask(pattern, edge)
     ends = ((edge.source, Direction.OUT), (edge.target, Direction.IN))
     return [(asked, direction) for end, direction in ends if end == vertex]

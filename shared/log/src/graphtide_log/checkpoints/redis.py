@@ -47,7 +47,7 @@ class RedisCheckpoints:
         Raises:
             TransientError: Redis does not answer.
         """
-        with _translated(), _none_of_another_type():
+        with _translate(), _none_of_another_type():
             return cast("bytes | None", self._client.get(self._manifest_key(key)))
         return None
 
@@ -61,7 +61,7 @@ class RedisCheckpoints:
         if not fields:
             return []
         found: list[bytes | None] = []
-        with _translated(), _none_of_another_type():
+        with _translate(), _none_of_another_type():
             found = cast("list[bytes | None]", self._client.hmget(self._segments_key(key), fields))
         whole = [segment for segment in found if segment is not None]
         return whole if len(whole) == len(fields) else None
@@ -73,7 +73,7 @@ class RedisCheckpoints:
             TransientError: Redis does not answer, or has no memory left.
         """
         segments = self._segments_key(key)
-        with _translated(), self._client.pipeline(transaction=True) as together:
+        with _translate(), self._client.pipeline(transaction=True) as together:
             before: list[bytes] = []
             if self._client.type(segments) in {b"hash", b"none"}:
                 before = cast("list[bytes]", self._client.hkeys(segments))
@@ -94,7 +94,7 @@ class RedisCheckpoints:
         Raises:
             TransientError: Redis does not answer.
         """
-        with _translated(), self._client.pipeline(transaction=True) as together:
+        with _translate(), self._client.pipeline(transaction=True) as together:
             together.expire(self._manifest_key(key), seconds)
             together.expire(self._segments_key(key), seconds)
             together.execute()
@@ -105,7 +105,7 @@ class RedisCheckpoints:
         Raises:
             TransientError: it does not.
         """
-        with _translated():
+        with _translate():
             self._client.ping()
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ def _none_of_another_type() -> Iterator[None]:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate() -> Iterator[None]:
     """Raise what Redis raises as errors of the domain."""
     try:
         yield

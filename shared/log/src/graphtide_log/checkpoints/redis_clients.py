@@ -58,11 +58,11 @@ class RedisLogin:
 
     def options(self, url: str) -> dict[str, str]:
         """Return the given ones under redis-py's names, as far as a connection to this URL knows them."""
-        return _given({"username": self.username, "password": self.password, **self._files(url)})
+        return _drop_unset({"username": self.username, "password": self.password, **self._files(url)})
 
     def sentinel_options(self, url: str) -> dict[str, str]:
         """Return the same for connections to sentinels."""
-        return _given({"username": self.sentinel_username, "password": self.sentinel_password, **self._files(url)})
+        return _drop_unset({"username": self.sentinel_username, "password": self.sentinel_password, **self._files(url)})
 
     def _files(self, url: str) -> dict[str, str | None]:
         if not url.startswith("rediss"):
@@ -83,7 +83,7 @@ def client_maker(url: str, timeout: float, login: RedisLogin) -> Callable[[], An
             return _of_several(url, scheme, kind, options, login)
         client = redis.Redis.from_url(url, **options, **login.options(url))
     except ValueError as error:
-        message = f"{_shown(url)} is not a URL of Redis: {error}; write one that begins with {SCHEMES}"
+        message = f"{_show(url)} is not a URL of Redis: {error}; write one that begins with {SCHEMES}"
         raise FatalError(message) from error
     return lambda: client
 
@@ -94,7 +94,7 @@ def _of_several(url: str, scheme: str, kind: str, options: dict[str, Any], login
     nodes = _nodes(hosts, _PORTS[kind])
     path = [part for part in parts.path.split("/") if part]
     retry = Retry(ExponentialWithJitterBackoff(base=0.1, cap=1.0), _RETRIES)
-    named = login.options(url) | _parsed(f"{scheme}://{user}{at}host?{parts.query}")
+    named = login.options(url) | _parse(f"{scheme}://{user}{at}host?{parts.query}")
     secured = {"ssl": True} if scheme == "rediss" else {}
     if kind == "cluster":
         if path not in ([], ["0"]):
@@ -128,16 +128,16 @@ def _nodes(hosts: str, port: int) -> list[tuple[str, int]]:
     return found
 
 
-def _parsed(url: str) -> dict[str, Any]:
+def _parse(url: str) -> dict[str, Any]:
     """Return the options in the URL of one server, beside its address."""
     reported = dict(parse_url(url))  # type: ignore[no-untyped-call]  # redis-py has no types for it
     return {name: value for name, value in reported.items() if name not in {"host", "port", "db", "connection_class"}}
 
 
-def _given(options: dict[str, str | None]) -> dict[str, str]:
+def _drop_unset(options: dict[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _shown(url: str) -> str:
+def _show(url: str) -> str:
     """Return a URL without its credentials."""
     return re.sub(r"//[^/]*@", "//…@", url).partition("?")[0]

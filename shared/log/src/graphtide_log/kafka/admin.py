@@ -13,7 +13,7 @@ from graphtide_core.colliding_topics import refuse_colliding
 from graphtide_core.errors import TransientError
 from graphtide_core.ports.log import TopicPartition
 
-from graphtide_log.kafka.errors import LOGGER, translate, translated
+from graphtide_log.kafka.errors import LOGGER, translate, translate_errors
 from graphtide_log.kafka.patience import patiently
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class KafkaAdmin:
 
     def topics(self) -> list[str]:
         """Return the names of all topics but Kafka's own, sorted."""
-        with translated("asking for the topics"):
+        with translate_errors("asking for the topics"):
             found = self._client.list_topics(timeout=self._connection.request_seconds).topics
         return sorted(name for name in found if not name.startswith("__"))
 
@@ -89,7 +89,7 @@ class KafkaAdmin:
             seconds = max(left, _BETWEEN_LOOKS)
             # A client that knew the partitions before their broker restarted asks with the epoch of then for good.
             client = AdminClient(self._connection.common(), logger=LOGGER)
-            with translated("asking for the ends of partitions"):
+            with translate_errors("asking for the ends of partitions"):
                 answers = client.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=seconds)
                 # The client answers in time; should it ever not, this wait still ends.
                 found = {place: answer.result(seconds + _CLIENT_SECONDS).offset for place, answer in answers.items()}
@@ -119,7 +119,7 @@ class KafkaAdmin:
     def _wait_for(self, specs: dict[str, TopicSpec]) -> None:
         deadline = time.monotonic() + self._connection.request_seconds
         while True:
-            with translated("waiting for topics"):
+            with translate_errors("waiting for topics"):
                 found = self._client.list_topics(timeout=self._connection.request_seconds).topics
             if all(name in found and _is_led(list(found[name].partitions.values())) for name in specs):
                 return

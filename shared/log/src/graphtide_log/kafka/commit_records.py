@@ -19,7 +19,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from graphtide_core.errors import FatalError, TransientError
 from graphtide_core.ports.log import Position, TopicPartition
 
-from graphtide_log.kafka.errors import LOGGER, NO_MORE, translate, translated
+from graphtide_log.kafka.errors import LOGGER, NO_MORE, translate, translate_errors
 from graphtide_log.kafka.patience import patiently
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _compact_size(value: bytes, at: int) -> tuple[int, int]:
 
 
 def _partition(consumer: Consumer, group: str, seconds: float) -> int:
-    with translated(_DOING):
+    with translate_errors(_DOING):
         metadata = consumer.list_topics(TOPIC, timeout=seconds).topics[TOPIC]
     if metadata.error is not None:
         raise translate(metadata.error, _DOING)
@@ -128,7 +128,7 @@ def _partition(consumer: Consumer, group: str, seconds: float) -> int:
 
 def _end(consumer: Consumer, place: KafkaPartition, seconds: float) -> int:
     def ask(left: float) -> int:
-        with translated(_DOING):
+        with translate_errors(_DOING):
             return consumer.get_watermark_offsets(place, timeout=left)[1]
 
     return patiently(ask, seconds)
@@ -148,7 +148,7 @@ def _read(consumer: Consumer, place: KafkaPartition, end: int, group: bytes, sec
     deadline = time.monotonic() + 4 * seconds
     consumer.assign([KafkaPartition(place.topic, place.partition, OFFSET_BEGINNING)])
     while time.monotonic() < deadline:
-        with translated(_DOING):
+        with translate_errors(_DOING):
             messages = consumer.consume(_AT_ONCE, timeout=1.0)
         for message in messages:
             wrong = message.error()

@@ -106,7 +106,7 @@ def translate(error: KafkaError, doing: str) -> GraphtideError:
 
 
 @contextmanager
-def translated(doing: str) -> Iterator[None]:
+def translate_errors(doing: str) -> Iterator[None]:
     """Raise Kafka's errors within as graphtide's."""
     try:
         yield

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import TransientError
 
-from graphtide_log.kafka.errors import translate, translated
+from graphtide_log.kafka.errors import translate, translate_errors
 from graphtide_log.kafka.patience import patiently
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def positions(consumer: Consumer, group: str, partitions: Sequence[TopicPartitio
     doing = f"asking for the positions of {group}"
 
     def ask(left: float) -> list[TopicPartition]:
-        with translated(doing):
+        with translate_errors(doing):
             answers = consumer.committed(list(partitions), timeout=left)
         for answer in answers:
             if answer.error is not None:

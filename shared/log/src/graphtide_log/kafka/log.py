@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka.admin import AdminClient
 
 from graphtide_log.kafka.admin import KafkaAdmin
-from graphtide_log.kafka.errors import LOGGER, translated
+from graphtide_log.kafka.errors import LOGGER, translate_errors
 from graphtide_log.kafka.reader import KafkaReader
 from graphtide_log.kafka.transactor import KafkaTransactor
 from graphtide_log.kafka.writer import KafkaWriter
@@ -48,7 +48,7 @@ class KafkaLog:
 
     def ping(self) -> None:
         """Return if a broker answers within a few seconds."""
-        with translated("looking for a broker"):
+        with translate_errors("looking for a broker"):
             self._new_client().list_topics(timeout=_PING_SECONDS)
 
     def _new_client(self) -> AdminClient:

@@ -16,7 +16,7 @@ from graphtide_telemetry import metrics
 from graphtide_telemetry.instruments import add
 
 from graphtide_log.kafka import commit_records, groups
-from graphtide_log.kafka.errors import LOGGER, NO_MORE, Beside, translate, translated
+from graphtide_log.kafka.errors import LOGGER, NO_MORE, Beside, translate, translate_errors
 from graphtide_log.kafka.idle_clients import IDLE_CLIENTS
 from graphtide_log.kafka.patience import patiently
 
@@ -62,7 +62,7 @@ class KafkaReader:
         self._late = None
         self._open = set(positions)
         self._ended.clear()
-        with self._idle_poll, translated("assigning"):
+        with self._idle_poll, translate_errors("assigning"):
             self._assigned = len(self._open)
             self._consumer.assign(
                 [KafkaPartition(*place, offset if offset > 0 else OFFSET_BEGINNING) for place, offset in positions.items()]
@@ -77,7 +77,7 @@ class KafkaReader:
         deadline = time.monotonic() + timeout
         while not records:
             was_open = bool(self._open)
-            with translated("reading"):
+            with translate_errors("reading"):
                 first = self._consumer.poll(max(0.0, deadline - time.monotonic()))
             if first is None:
                 self._beside.check()
@@ -85,7 +85,7 @@ class KafkaReader:
             self._take(first, records)
             if was_open and not self._open:
                 return records
-        with translated("reading"):
+        with translate_errors("reading"):
             rest = self._consumer.consume(most - 1, timeout=0) if most > 1 else []
         for message in rest:
             self._take(message, records)
@@ -101,12 +101,12 @@ class KafkaReader:
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Give no records of these until `resume`."""
-        with translated("pausing"):
+        with translate_errors("pausing"):
             self._consumer.pause(_kafka(partitions))
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Give records of these again."""
-        with translated("resuming"):
+        with translate_errors("resuming"):
             self._consumer.resume(_kafka(partitions))
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
@@ -115,7 +115,7 @@ class KafkaReader:
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of a topic."""
-        with translated(f"asking for the partitions of {topic}"):
+        with translate_errors(f"asking for the partitions of {topic}"):
             metadata = self._consumer.list_topics(topic, timeout=self._seconds).topics[topic]
         if metadata.error is not None and metadata.error.code() != metadata.error.UNKNOWN_TOPIC_OR_PART:
             raise translate(metadata.error, f"asking for the partitions of {topic}")
@@ -159,7 +159,7 @@ class KafkaReader:
         """Return the first and the next offset; a partition that was just made has no leader for a moment."""
 
         def ask(_: float) -> tuple[int, int]:
-            with translated(f"asking for the ends of {place.topic}/{place.partition}"):
+            with translate_errors(f"asking for the ends of {place.topic}/{place.partition}"):
                 return self._consumer.get_watermark_offsets(KafkaPartition(*place), timeout=self._seconds)
 
         return patiently(ask, _LEADER_SECONDS)

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from graphtide_core.errors import FatalError, FencedError, GraphtideError, TransientError
 from graphtide_telemetry import attributes as key
-from graphtide_telemetry.instruments import timed
+from graphtide_telemetry.instruments import record_duration
 from graphtide_telemetry.metrics import OPERATION_DURATION
 
 from graphtide_log.kafka import groups
@@ -66,7 +66,7 @@ class KafkaTransactor:
     def commit(self, group: str, positions: Mapping[TopicPartition, Position]) -> None:
         """Show what was written, and set the group's positions."""
         producing = self._opened()
-        measured = timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "commit"})
+        measured = record_duration(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "commit"})
         with measured, self._ended_by_time():
             if positions:
                 kafka = [KafkaPartition(*place, offset, metadata) for place, (offset, metadata) in positions.items()]

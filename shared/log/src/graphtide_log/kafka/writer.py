@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.errors import TransientError
 from graphtide_telemetry import attributes as key
-from graphtide_telemetry.instruments import timed
+from graphtide_telemetry.instruments import record_duration
 from graphtide_telemetry.metrics import OPERATION_DURATION
 
 from graphtide_log.kafka.producing import Producing
@@ -34,7 +34,7 @@ class KafkaWriter:
     def flush(self, timeout: float) -> None:
         """Return when the cluster has all of it."""
         begun = time.monotonic()
-        with timed(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "send"}):
+        with record_duration(OPERATION_DURATION, {key.MESSAGING_SYSTEM: "kafka", key.MESSAGING_OPERATION: "send"}):
             left = self._producing.flush(timeout)
             if left:
                 message = f"{left} messages are still under way after {time.monotonic() - begun:.1f} s"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.predicate import Attribute, Compare, Comparison, attributes, conjuncts, renamed
+from graphtide_core.predicate import Attribute, Compare, Comparison, attributes, conjuncts, rename
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,10 +65,10 @@ def burst_at_hub(expected: Expected | None, instead: str) -> Burst | None:
     """Return the burst that is expected at the busiest vertex of a stream, if there is one; `instead` is what to write."""
     if expected is None or expected.matches <= MOST_MATCHES:
         return None
-    count = rounded(expected.matches)
+    count = round_count(expected.matches)
     text = (
-        f"one record may complete some {spelled(count)} matches, as the stream's statistics let expect: its busiest vertex, as "
-        f"{expected.vertex!r}, has {expected.degree:,} edges within the window; {instead} makes them fewer"
+        f"one record may complete some {write_number(count)} matches, as the stream's statistics let expect: its busiest "
+        f"vertex, as {expected.vertex!r}, has {expected.degree:,} edges within the window; {instead} makes them fewer"
     )
     return Burst(count, 1, text)
 
@@ -108,7 +108,7 @@ def add_conditions(graph: ColouredGraph, number: Mapping[str, int], predicates: 
             case _:
                 read = tuple(dict.fromkeys(read.variable for read in attributes(each)))
                 places = {name: str(place) for place, name in enumerate(read)}
-                others[repr(renamed(each, places)), read] = None
+                others[repr(rename(each, places)), read] = None
     for group in equal:
         part = graph.add("equal")
         for variable, name in group:
@@ -124,17 +124,17 @@ def sentence(names: Sequence[str], matches: int, what: str, instead: str, once: 
     named = ", ".join(names[:_MOST_NAMED])
     more = ", …" if len(names) > _MOST_NAMED else ""
     text = (
-        f"one record may complete {spelled(matches)} matches: the {what} {named}{more} can be exchanged, and each way to do so "
-        f"is a match; {instead}"
+        f"one record may complete {write_number(matches)} matches: the {what} {named}{more} can be exchanged, and each way to "
+        f"do so is a match; {instead}"
     )
     return text if once is None else f"{text}; {once} reports one of them, but finds all"
 
 
-def rounded(count: float) -> int:
+def round_count(count: float) -> int:
     """Round an estimate to two digits."""
     return int(float(f"{count:.1e}"))
 
 
-def spelled(count: int) -> str:
+def write_number(count: int) -> str:
     """Write the number of matches."""
     return f"{count:,}" if count < 10**15 else f"{count:.0e}".replace("e+", " x 10^")

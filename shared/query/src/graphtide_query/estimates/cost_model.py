@@ -84,7 +84,7 @@ class CostModel:
         self._vertices = {vertex.name: vertex for vertex in pattern.vertices}
         self._ends = [frozenset((edge.source, edge.target)) for edge in pattern.edges]
         self._at = _edges_at(pattern)
-        self._before, self._after = _ordered(pattern)
+        self._before, self._after = _order_edges(pattern)
         self._deciding = _deciding(pattern)
         self._shares: dict[str, float] = {}
         self._alive: dict[int, float] = {}
@@ -306,7 +306,7 @@ def _edges_at(pattern: SubgraphPattern) -> dict[str, int]:
     return found
 
 
-def _ordered(pattern: SubgraphPattern) -> tuple[list[int], list[int]]:
+def _order_edges(pattern: SubgraphPattern) -> tuple[list[int], list[int]]:
     """Return the edges before and after every edge in the timing order, as bits."""
     places = {edge.name: place for place, edge in enumerate(pattern.edges)}
     before, after = [0] * len(places), [0] * len(places)

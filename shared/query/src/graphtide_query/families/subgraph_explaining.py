@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_query.explanation import Explanation, Seen
 from graphtide_query.funnel import PatternTrace
-from graphtide_query.nodes import drawn
+from graphtide_query.nodes import draw
 
 if TYPE_CHECKING:
     from graphtide_core.plans import PhysicalPlan, Plan
@@ -34,7 +34,7 @@ def explain_edges(plan: Plan, engine: Engine[PhysicalPlan], seen: Seen, unit: Ti
         settings["considered"] = ", ".join(estimates)
     trace = None
     if seen.funnel is not None:
-        edges = {edge.name: drawn(plan.pattern, edge) for edge in plan.pattern.edges}
+        edges = {edge.name: draw(plan.pattern, edge) for edge in plan.pattern.edges}
         trace = PatternTrace(seen.funnel, edges, tuple(node.name for node in nodes), seen.counts["matches"], unit)
     return Explanation(plan.pattern.name, plan.engine, settings, nodes, seen.counts, trace, plan.considered)
 

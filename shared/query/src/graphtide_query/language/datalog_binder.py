@@ -17,7 +17,7 @@ from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
 from graphtide_core.graph_query_rules import MAX_ATOMS, refuse_loose_parts
 from graphtide_core.ids import PatternName, VertexId
 from graphtide_core.path_expression import symbols
-from graphtide_core.predicate import conjuncts, renamed
+from graphtide_core.predicate import conjuncts, rename
 from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
 from graphtide_core.suggestion import did_you_mean, show
 
@@ -162,7 +162,7 @@ def _bind_input(declared: graph_ast.Input) -> Input:
     for where in declared.options:
         if isinstance(where, ast.Where):
             bound = conjuncts(bind_expression(where.condition, scope))
-            conditions += (renamed(each, {called: EDGE}) for each in bound)
+            conditions += (rename(each, {called: EDGE}) for each in bound)
     label, source_label, target_label = (
         None if each is None else each.text for each in (edge.label, source.label, target.label)
     )

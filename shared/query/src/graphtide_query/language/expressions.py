@@ -80,7 +80,7 @@ def _bind(expression: ast.Expression, names: Names) -> predicate.Expression:
         case predicate.In(operand, options):
             return predicate.In(bind(operand), tuple(map(bind_constant, options)))
         case _:
-            return predicate.mapped(expression, bind)
+            return predicate.map_operands(expression, bind)
 
 
 def _bind_leaf(expression: ast.Constant | ast.Attribute | ast.Aggregate | ast.BareName, names: Names) -> predicate.Expression:

@@ -13,7 +13,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.graph_query import EDGE
 from graphtide_core.graph_query_rules import MAX_SYMBOLS
 from graphtide_core.path_expression import Symbol, from_start, renamed_symbols, reversed_expression, symbols
-from graphtide_core.predicate import Attribute, Compare, Comparison, Literal, renamed
+from graphtide_core.predicate import Attribute, Compare, Comparison, Literal, rename
 from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
 from graphtide_core.suggestion import show
 
@@ -156,7 +156,7 @@ class _Body:
 
     def branch(self) -> Branch:
         representatives = self._vertices.representatives()
-        of_text = (renamed(each.condition, representatives) for each in self._on_vertices)
+        of_text = (rename(each.condition, representatives) for each in self._on_vertices)
         of_ids: Iterator[Expression] = (
             Compare(Comparison.EQUAL, Attribute(name, "id"), Literal(str(key)))
             for name, key in self._vertices.keys.items()

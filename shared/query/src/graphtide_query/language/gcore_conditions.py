@@ -127,7 +127,7 @@ def _classify(condition: predicate.Expression, scope: Scope) -> Condition:
     if not edges:
         return OnVertices(read, condition)
     if len(read) == 1:
-        return OnEdge(edges[0], predicate.renamed(condition, {edges[0]: EDGE}))
+        return OnEdge(edges[0], predicate.rename(condition, {edges[0]: EDGE}))
     first, second = sorted(read)[:2] if len(edges) > 1 else (edges[0], min(read - scope.edges.keys()))
     kind = "edge" if second in scope.edges else "vertex"
     message = f"a condition relates the edge {show(first)} to the {kind} {show(second)}"

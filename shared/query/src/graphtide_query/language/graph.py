@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.ids import VertexId
 from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex
-from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, renamed, variables
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, rename, variables
 from graphtide_core.suggestion import show
 
 from graphtide_query.language import ast
@@ -61,7 +61,7 @@ class Graph:
                 message = f"with an edge for each of *n, there are more than {MAX_CONDITIONS:,} conditions"
                 raise InvalidPatternError(message, place, hint="compare with constants, or write fewer parallel edges")
             for edges in product(*(self.copies[name] for name in names)):
-                found.append(renamed(condition, dict(zip(names, edges, strict=True))) if names else condition)
+                found.append(rename(condition, dict(zip(names, edges, strict=True))) if names else condition)
         return tuple(found)
 
 

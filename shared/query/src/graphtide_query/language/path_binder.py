@@ -15,8 +15,8 @@ from graphtide_core.path_expression import (
     Plus,
     Star,
     Symbol,
-    alternated,
-    concatenated,
+    make_alternation,
+    make_concatenation,
     reversed_expression,
     without_empty,
 )
@@ -68,9 +68,9 @@ def _bind(node: graph_ast.PathNode, predicate: Callable[[graph_ast.Step], str]) 
         case graph_ast.Inverse(operand):
             return reversed_expression(_bind(operand, predicate))
         case graph_ast.Sequence(parts):
-            return concatenated(_bind(part, predicate) for part in parts)
+            return make_concatenation(_bind(part, predicate) for part in parts)
         case graph_ast.Choice(options):
-            return alternated(_bind(option, predicate) for option in options)
+            return make_alternation(_bind(option, predicate) for option in options)
         case graph_ast.Repeated(operand, times):  # pragma: no branch - mypy knows that no case is left
             return _bind_repetition(_bind(operand, predicate), times)
 

@@ -22,14 +22,14 @@ class ApiKeys:
     """An `Authentication` by the header X-API-Key."""
 
     def __init__(self, known: Iterable[tuple[str, Caller]]) -> None:
-        """Take callers by the hashes of their keys, as `hashed` gives them."""
+        """Take callers by the hashes of their keys, as `hash_key` gives them."""
         self._known = [(hash.lower().encode(), caller) for hash, caller in known]
 
     def caller(self, api_key: str | None, bearer: str | None) -> Caller | None:  # noqa: ARG002 - tokens are another's
         """Return the caller with this key. Complexity: O(keys), as long for a wrong key as for a right one."""
         if api_key is None:
             return None
-        given = hashed(api_key).encode()
+        given = hash_key(api_key).encode()
         found = None
         for hash, caller in self._known:
             if hmac.compare_digest(hash, given):
@@ -37,7 +37,7 @@ class ApiKeys:
         return found
 
 
-def hashed(key: str) -> str:
+def hash_key(key: str) -> str:
     """Return the hash of a key: SHA-256 in hexadecimal digits."""
     return hashlib.sha256(key.encode()).hexdigest()
 
@@ -47,7 +47,7 @@ def new_key() -> str:
     return _PREFIX + secrets.token_urlsafe(32)
 
 
-def checked(scopes: Iterable[str]) -> frozenset[str]:
+def check(scopes: Iterable[str]) -> frozenset[str]:
     """Return the scopes.
 
     Raises:

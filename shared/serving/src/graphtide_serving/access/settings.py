@@ -15,7 +15,7 @@ from pydantic_settings import BaseSettings
 
 from graphtide_serving.access.callers import Anyone, Authentication, Caller
 from graphtide_serving.access.guard import Guard
-from graphtide_serving.access.keys import ApiKeys, checked
+from graphtide_serving.access.keys import ApiKeys, check
 from graphtide_serving.access.rate import RateLimit
 from graphtide_serving.access.several import Several
 from graphtide_serving.access.tickets import LEAST_SECRET, Tickets
@@ -103,7 +103,7 @@ class AccessSettings(BaseSettings):
             return Anyone()
         ways: list[Authentication] = []
         try:
-            keys = [(each.hash, Caller(each.name, checked(each.scopes))) for each in self.api_keys]
+            keys = [(each.hash, Caller(each.name, check(each.scopes))) for each in self.api_keys]
         except ValueError as error:
             raise FatalError(str(error)) from error
         if keys:

@@ -20,7 +20,7 @@ from graphtide_testing.cluster.probes import Probe
 from graphtide_testing.cluster.running import Container, Running
 from graphtide_testing.cluster.services import Services
 from graphtide_testing.cluster.surroundings import command_of, containers, variables
-from graphtide_testing.cluster.volumes import mounted, written
+from graphtide_testing.cluster.volumes import find_mounts, write_volumes
 from graphtide_testing.images.sandbox import Sandbox
 from graphtide_testing.orphans import VARIABLE
 
@@ -229,8 +229,8 @@ class Kubelet:
         image = self._image(spec["image"])
         own = self._folder / "pods" / pod.name
         own.mkdir(parents=True, exist_ok=True)
-        volumes = written(self._manifests, pod, own / "volumes", self._folder / "claims")
-        may_write, read_only = mounted(spec, volumes)
+        volumes = write_volumes(self._manifests, pod, own / "volumes", self._folder / "claims")
+        may_write, read_only = find_mounts(spec, volumes)
         configured = variables(self._manifests, pod, spec, running.address)
         security = {**pod.spec.get("securityContext", {}), **spec.get("securityContext", {})}
         own_user, _, own_group = image.user.partition(":")

@@ -48,7 +48,7 @@ def rules(pod: Pod, policies: Iterable[Manifest], pods: Sequence[Pod]) -> str:
 
 
 def _is_selected(pod: Pod, policy: Manifest) -> bool:
-    _known(policy["spec"], {"podSelector", "policyTypes", "ingress", "egress"})
+    _check_fields(policy["spec"], {"podSelector", "policyTypes", "ingress", "egress"})
     return policy["metadata"]["namespace"] == pod.namespace and _has(pod.labels, policy["spec"]["podSelector"])
 
 
@@ -61,8 +61,8 @@ def _chain(direction: str, pod: Pod, selecting: Iterable[Manifest], pods: Sequen
         lines += [f"{device} lo accept", "ct state established,related accept"]
         for spec in holding:
             for rule in spec.get(key) or ():
-                _known(rule, {peers, "ports"})
-                lines += _allowed(rule.get(peers) or [{}], rule.get("ports") or [{}], (pod, pods, side))
+                _check_fields(rule, {peers, "ports"})
+                lines += _list_allowed(rule.get(peers) or [{}], rule.get("ports") or [{}], (pod, pods, side))
         lines += ["meta l4proto tcp reject with tcp reset", "reject"]
     return f"  chain {hook} {{\n" + "".join(f"    {line}\n" for line in lines) + "  }\n"
 
@@ -71,14 +71,14 @@ def _types(spec: Manifest) -> set[str]:
     return set(spec.get("policyTypes") or ["Ingress", *(["Egress"] if spec.get("egress") else [])])
 
 
-def _allowed(peers: Sequence[Manifest], ports: Sequence[Manifest], of: tuple[Pod, Sequence[Pod], str]) -> Iterator[str]:
+def _list_allowed(peers: Sequence[Manifest], ports: Sequence[Manifest], of: tuple[Pod, Sequence[Pod], str]) -> Iterator[str]:
     """Yield a line for each of the peers and ports that are allowed."""
     pod, pods, side = of
     for peer in peers:
         for addresses, others in _places(peer, pod, pods):
             where = f"ip {side} {addresses} " if addresses else ""
             for port in ports:
-                _known(port, {"port", "protocol", "endPort"})
+                _check_fields(port, {"port", "protocol", "endPort"})
                 protocol = port.get("protocol", "TCP").lower()
                 # A name of a port is looked up in the called pod.
                 called = [pod] if side == "saddr" else others
@@ -88,12 +88,12 @@ def _allowed(peers: Sequence[Manifest], ports: Sequence[Manifest], of: tuple[Pod
 
 def _places(peer: Manifest, pod: Pod, pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[Pod]]]:
     """Yield addresses, none for all, with the pods that are there."""
-    _known(peer, {"podSelector", "namespaceSelector", "ipBlock"})
+    _check_fields(peer, {"podSelector", "namespaceSelector", "ipBlock"})
     if not peer:
         yield "", pods
     elif "ipBlock" in peer:
         block = peer["ipBlock"]
-        _known(block, {"cidr"})
+        _check_fields(block, {"cidr"})
         inside = [each for each in pods if ip_address(each.address) in ip_network(block["cidr"])]
         yield block["cidr"], inside
     else:
@@ -117,11 +117,11 @@ def _numbers(port: Manifest, called: Sequence[Pod]) -> Iterator[str]:
 
 
 def _has(labels: Mapping[str, str], selector: Manifest) -> bool:
-    _known(selector, {"matchLabels"})
+    _check_fields(selector, {"matchLabels"})
     asked: Mapping[str, str] = selector.get("matchLabels", {})
     return asked.items() <= labels.items()
 
 
-def _known(said: Manifest, fields: set[str]) -> None:
+def _check_fields(said: Manifest, fields: set[str]) -> None:
     for name in said.keys() - fields:
         raise UnknownPolicyError(name)

@@ -31,7 +31,7 @@ _PATIENCE: Final = 5.0
 _CLONE_NEWNET: Final = 0x40000000
 
 
-def reached(pods: Sequence[dict[str, Any]], policies: Sequence[dict[str, Any]]) -> set[tuple[str, str, int]]:
+def find_reached(pods: Sequence[dict[str, Any]], policies: Sequence[dict[str, Any]]) -> set[tuple[str, str, int]]:
     """Return each pair of pods that connected, with the port; pods as in the JSON, `policies` are manifests.
 
     Raises:

@@ -28,11 +28,11 @@ def variables(manifests: Manifests, pod: Pod, container: Object, address: str) -
         found |= _whole(manifests, source)
     for each in container.get("env", []):
         if "valueFrom" in each:
-            value = _taken(manifests, pod, container, each["valueFrom"], address)
+            value = _take(manifests, pod, container, each["valueFrom"], address)
             if value is not None:
                 found[each["name"]] = value
         else:
-            found[each["name"]] = expanded(str(each.get("value", "")), found)
+            found[each["name"]] = expand(str(each.get("value", "")), found)
     return found
 
 
@@ -41,10 +41,10 @@ def command_of(container: Object, image: tuple[Sequence[str], Sequence[str]], co
     entrypoint, command = image
     begin = container.get("command") or list(entrypoint)
     rest = container.get("args") or ([] if container.get("command") else list(command))
-    return [expanded(word, configured) for word in (*begin, *rest)]
+    return [expand(word, configured) for word in (*begin, *rest)]
 
 
-def expanded(text: str, configured: Mapping[str, str]) -> str:
+def expand(text: str, configured: Mapping[str, str]) -> str:
     """Return a text with the values of the variables that it names as `$(NAME)`; what is not known stays, `$$` is `$`."""
 
     def value(found: re.Match[str]) -> str:
@@ -64,7 +64,7 @@ def _whole(manifests: Manifests, source: Object) -> dict[str, str]:
     raise ManifestError(message)
 
 
-def _taken(manifests: Manifests, pod: Pod, container: Object, source: Object, address: str) -> str | None:
+def _take(manifests: Manifests, pod: Pod, container: Object, source: Object, address: str) -> str | None:
     match source:
         case {"configMapKeyRef": chosen}:
             return _key(manifests, "ConfigMap", chosen)

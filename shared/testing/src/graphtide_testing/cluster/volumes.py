@@ -19,7 +19,7 @@ _READ_BY_GROUP: Final = 0o440
 _ANYONES_FOLDER: Final = 0o777
 
 
-def written(manifests: Manifests, pod: Pod, folder: Path, claims: Path) -> dict[str, Path]:
+def write_volumes(manifests: Manifests, pod: Pod, folder: Path, claims: Path) -> dict[str, Path]:
     """Write the volumes of a pod into a folder and return where each is; claims have a folder of their own.
 
     Files belong to root and to the group `fsGroup`, as Kubernetes gives them. Sizes are not watched.
@@ -42,7 +42,7 @@ def written(manifests: Manifests, pod: Pod, folder: Path, claims: Path) -> dict[
     return found
 
 
-def mounted(container: Object, volumes: Mapping[str, Path]) -> tuple[dict[str, Path], dict[str, Path]]:
+def find_mounts(container: Object, volumes: Mapping[str, Path]) -> tuple[dict[str, Path], dict[str, Path]]:
     """Return what a container sees of volumes by where it sees it: first what it may write, then what not.
 
     Raises:
@@ -67,28 +67,28 @@ def _fill(manifests: Manifests, pod: Pod, volume: Object, place: Path) -> None:
         case {"emptyDir": _} | {"persistentVolumeClaim": _}:
             return
         case {"configMap": configured}:
-            _write(_chosen(manifests, "ConfigMap", configured["name"], configured), place, configured.get("defaultMode", _MODE))
+            _write(_choose(manifests, "ConfigMap", configured["name"], configured), place, configured.get("defaultMode", _MODE))
         case {"secret": configured}:
             _write(
-                _chosen(manifests, "Secret", configured["secretName"], configured), place, configured.get("defaultMode", _MODE)
+                _choose(manifests, "Secret", configured["secretName"], configured), place, configured.get("defaultMode", _MODE)
             )
         case {"downwardAPI": configured}:
             _write(_of_the_pod(pod, configured), place, configured.get("defaultMode", _MODE))
         case {"projected": configured}:
             for source in configured["sources"]:
-                _write(_projected(manifests, pod, source), place, configured.get("defaultMode", _MODE))
+                _write(_project(manifests, pod, source), place, configured.get("defaultMode", _MODE))
         case _:
             kinds = ", ".join(volume.keys() - {"name"})
             message = f"pod {pod.name}: volume {volume['name']} of kind {kinds} is not known here"
             raise ManifestError(message)
 
 
-def _projected(manifests: Manifests, pod: Pod, source: Object) -> Iterator[tuple[str, str, int | None]]:
+def _project(manifests: Manifests, pod: Pod, source: Object) -> Iterator[tuple[str, str, int | None]]:
     match source:
         case {"configMap": configured}:
-            return _chosen(manifests, "ConfigMap", configured["name"], configured)
+            return _choose(manifests, "ConfigMap", configured["name"], configured)
         case {"secret": configured}:
-            return _chosen(manifests, "Secret", configured["name"], configured)
+            return _choose(manifests, "Secret", configured["name"], configured)
         case {"downwardAPI": configured}:
             return _of_the_pod(pod, configured)
         case _:
@@ -96,7 +96,7 @@ def _projected(manifests: Manifests, pod: Pod, source: Object) -> Iterator[tuple
             raise ManifestError(message)
 
 
-def _chosen(manifests: Manifests, kind: str, name: str, configured: Object) -> Iterator[tuple[str, str, int | None]]:
+def _choose(manifests: Manifests, kind: str, name: str, configured: Object) -> Iterator[tuple[str, str, int | None]]:
     """Yield paths, texts and modes."""
     is_optional = configured.get("optional", False)
     data = manifests.data(kind, name, is_optional=is_optional) or {}

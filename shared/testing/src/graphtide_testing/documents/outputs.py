@@ -18,7 +18,7 @@ _MASKS: Final = (
 )
 
 
-def masked(text: str) -> str:
+def mask(text: str) -> str:
     """Return the text with numbers that differ from run to run made equal, without spaces at the ends of lines."""
     for pattern, instead in _MASKS:
         text = pattern.sub(instead, text)
@@ -27,13 +27,13 @@ def masked(text: str) -> str:
 
 def is_shown(shown: str, came: str) -> bool:
     """Return whether what came is what is shown."""
-    lines = ("(?:.*\n)*?" if line == ANY else re.escape(line) + "\n" for line in masked(shown).splitlines())
-    return re.fullmatch("".join(lines), masked(came) + "\n" if came.strip() else "") is not None
+    lines = ("(?:.*\n)*?" if line == ANY else re.escape(line) + "\n" for line in mask(shown).splitlines())
+    return re.fullmatch("".join(lines), mask(came) + "\n" if came.strip() else "") is not None
 
 
 def difference(shown: str, came: str) -> str:
     """Return both as lines that differ, for people."""
-    return "\n".join(difflib.unified_diff(masked(shown).splitlines(), masked(came).splitlines(), "shown", "came", lineterm=""))
+    return "\n".join(difflib.unified_diff(mask(shown).splitlines(), mask(came).splitlines(), "shown", "came", lineterm=""))
 
 
 def is_shown_json(shown: object, came: object) -> bool:

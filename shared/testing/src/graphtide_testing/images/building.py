@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from graphtide_testing.images.dockerfile import DockerfileError, argument, parse, replaced
+from graphtide_testing.images.dockerfile import DockerfileError, argument, parse, replace_arguments
 from graphtide_testing.images.sandbox import ROOT_USER, Sandbox
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Builder:
     def _built(self, name: str) -> Image:
         stage = self._file.stages[name]
         first = {key: default for key, default in self._file.arguments.items() if default is not None} | dict(self._arguments)
-        base = replaced(stage.base, first)
+        base = replace_arguments(stage.base, first)
         begun = self.build(base) if base in self._file.stages else self._bases[base.partition(":")[0]]
         own = self._folder / name
         own.mkdir(parents=True)
@@ -122,10 +122,10 @@ class Builder:
         variables = {**known, **image.environment}
         match step.keyword:
             case "ENV":
-                configured = {name: replaced(value, variables, step.line) for name, value in step.pairs()}
+                configured = {name: replace_arguments(value, variables, step.line) for name, value in step.pairs()}
                 return replace(image, environment={**image.environment, **configured})
             case "LABEL":
-                labels = {name: replaced(value, variables, step.line) for name, value in step.pairs()}
+                labels = {name: replace_arguments(value, variables, step.line) for name, value in step.pairs()}
                 return replace(image, labels={**image.labels, **labels})
             case "WORKDIR":
                 (image.layers[0] / step.text.lstrip("/")).mkdir(parents=True, exist_ok=True)

@@ -124,7 +124,7 @@ def argument(instruction: Instruction) -> tuple[str, str | None]:
     return name, default if has_default else None
 
 
-def replaced(text: str, variables: Mapping[str, str], line: int = 0) -> str:
+def replace_arguments(text: str, variables: Mapping[str, str], line: int = 0) -> str:
     """Return a text with the values of its variables.
 
     Raises:

@@ -160,12 +160,12 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr | as
             yield from _changed_statements(node)
     match node:
         case ast.If() | ast.While() | ast.IfExp():
-            yield from _negated(node.test)
+            yield from _negate(node.test)
         case ast.comprehension():
             for condition in node.ifs:
-                yield from _negated(condition)
+                yield from _negate(condition)
         case ast.match_case(guard=ast.expr() as guard):
-            yield from _negated(guard)
+            yield from _negate(guard)
 
 
 def _changed_expressions(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -200,7 +200,7 @@ def _changed_statements(node: ast.stmt) -> Iterator[tuple[ast.stmt, ast.stmt]]:
             yield node, ast.Pass()
 
 
-def _negated(condition: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _negate(condition: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield the condition's opposite, unless changing its only comparison gives the same."""
     match condition:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq() | ast.Is() | ast.IsNot() | ast.In() | ast.NotIn()]):

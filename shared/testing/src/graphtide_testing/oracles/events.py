@@ -267,13 +267,13 @@ class EventOracle:
         emitted: list[Emitted] = []
         waiting = [each for each in self._groups if each.counted is None]
         over = [each for each in waiting if each.bound is None or now is None or each.bound < now]
-        for group in sorted(over, key=_settled):
+        for group in sorted(over, key=_settle):
             matches = [each for each in group.candidates if each in self._matches and not any(map(_is_gone, each.taken))]
             group.candidates, group.counted = matches, len(matches)
             if matches:
                 # They have one key: it is of what all matches share.
-                group.is_unreported = not self._emits(matches[0], _settled(group)[0])
-                emitted += [] if group.is_unreported else [_count(group, "match", _settled(group)[0])]
+                group.is_unreported = not self._emits(matches[0], _settle(group)[0])
+                emitted += [] if group.is_unreported else [_count(group, "match", _settle(group)[0])]
         return emitted
 
     def _emits(self, candidate: _Candidate, at: int) -> bool:
@@ -305,7 +305,9 @@ class EventOracle:
             longest = None if began or first.gone is not None else self._longest_prefix(first)
             if longest is not None:
                 bound = first.ts + self._conditions.within
-                emitted.append(Emitted("timeout", bound, _named(longest), 1, str(first.event.id), tuple(self._fields(longest))))
+                emitted.append(
+                    Emitted("timeout", bound, _sort_names(longest), 1, str(first.event.id), tuple(self._fields(longest)))
+                )
         return emitted
 
     def _longest_prefix(self, first: Seen) -> _Candidate | None:
@@ -330,7 +332,7 @@ class EventOracle:
     # ---- how it is emitted
 
     def _emitted(self, candidate: _Candidate, kind: str, at: int) -> Emitted:
-        return Emitted(kind, at, _named(candidate), 1, str(candidate.last.event.id), tuple(self._fields(candidate)))
+        return Emitted(kind, at, _sort_names(candidate), 1, str(candidate.last.event.id), tuple(self._fields(candidate)))
 
     def _fields(self, candidate: _Candidate) -> Iterator[tuple[str, FieldValue]]:
         repeated = {place.name for place in positive_events(self._pattern.root) if place.repeat is not None}
@@ -361,7 +363,7 @@ def _last_and_rank(candidate: _Candidate) -> tuple[int, object]:
     return _number(candidate.last), candidate.rank
 
 
-def _settled(group: _Group) -> tuple[int, int]:
+def _settle(group: _Group) -> tuple[int, int]:
     return _later(group.completed_by.ts, group.bound), _number(group.completed_by)
 
 
@@ -369,7 +371,7 @@ def _later(ts: int, bound: int | None) -> int:
     return ts if bound is None else max(ts, bound)
 
 
-def _named(candidate: _Candidate) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _sort_names(candidate: _Candidate) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((name, tuple(str(seen.event.id) for seen in taken)) for name, taken in candidate.chosen.items())
 
 

@@ -46,9 +46,9 @@ def evaluate(expression: Expression, lookup: Lookup, computed: Computed | None =
     """
     match expression:
         case Literal(value):
-            return _known(value)
+            return _drop_nan(value)
         case Attribute():
-            return _known(lookup(expression))
+            return _drop_nan(lookup(expression))
         case Aggregate():
             return None if computed is None else computed(expression)
         case Compare(comparison, left, right):
@@ -66,7 +66,7 @@ def evaluate(expression: Expression, lookup: Lookup, computed: Computed | None =
             return None if truth is None else not truth
         case In(operand, options):
             value = evaluate(operand, lookup, computed)
-            return _any([compare(Comparison.EQUAL, value, _known(option)) for option in options])
+            return _any([compare(Comparison.EQUAL, value, _drop_nan(option)) for option in options])
         case StartsWith(operand, prefix):
             value = evaluate(operand, lookup, computed)
             return value.startswith(prefix) if isinstance(value, str) else None
@@ -76,7 +76,7 @@ def evaluate(expression: Expression, lookup: Lookup, computed: Computed | None =
 
 def aggregate(function: Aggregation, values: Sequence[Value]) -> Value:
     """Return what `function` computes from the values of an attribute, in the order of (ts, arrival)."""
-    given = [_known(value) for value in values]
+    given = [_drop_nan(value) for value in values]
     known = [value for value in given if value is not None]
     match function:
         case Aggregation.COUNT:
@@ -135,9 +135,9 @@ def compare(comparison: Comparison, left: Value, right: Value) -> bool | None:
             return left is right
         return left is not right if comparison is Comparison.NOT_EQUAL else None
     if _is_number(left) and _is_number(right):
-        return _ordered(comparison, (left > right) - (left < right))
+        return _holds_in_order(comparison, (left > right) - (left < right))
     if isinstance(left, str) and isinstance(right, str):
-        return _ordered(comparison, (left > right) - (left < right))
+        return _holds_in_order(comparison, (left > right) - (left < right))
     return None
 
 
@@ -192,7 +192,7 @@ def _in_64_bits(number: int) -> int | None:
     return number if _MIN_INTEGER <= number <= _MAX_INTEGER else None
 
 
-def _ordered(comparison: Comparison, sign: int) -> bool:
+def _holds_in_order(comparison: Comparison, sign: int) -> bool:
     match comparison:
         case Comparison.EQUAL:
             return sign == 0
@@ -212,7 +212,7 @@ def _is_number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _known(value: Value) -> Value:
+def _drop_nan(value: Value) -> Value:
     """Not-a-number is not a value of the language: it counts as missing."""
     return None if isinstance(value, float) and math.isnan(value) else value
 

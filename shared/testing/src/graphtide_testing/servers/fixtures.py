@@ -13,7 +13,7 @@ import pytest
 
 from graphtide_testing.servers.kafka import KafkaServer
 from graphtide_testing.servers.redis import RedisServer
-from graphtide_testing.servers.sharing import shared
+from graphtide_testing.servers.sharing import share
 from graphtide_testing.servers.spark import SparkCluster, environment
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Bootstrap address of a Kafka that all tests of a run share: use topics, groups and ids of your own."""
     folder = folder_of_run("kafka", tmp_path_factory)
     server = KafkaServer(folder)
-    with shared(server, folder):
+    with share(server, folder):
         yield server.bootstrap
 
 
@@ -98,7 +98,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of a Redis that all tests of a run share: use keys of your own."""
     folder = folder_of_run("redis", tmp_path_factory)
     server = RedisServer(folder)
-    with shared(server, folder):
+    with share(server, folder):
         yield server.url
 
 

@@ -33,7 +33,7 @@ _STARTED: Final[list[Server]] = []
 
 
 @contextmanager
-def shared(server: Server, folder: Path) -> Iterator[None]:
+def share(server: Server, folder: Path) -> Iterator[None]:
     """Have the server run during the block, and as long as the block of another process needs it.
 
     Args:
@@ -41,7 +41,7 @@ def shared(server: Server, folder: Path) -> Iterator[None]:
         folder: the same for all who share it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
+    with _lock(folder):
         if not server.is_running():
             server.start()
             _STARTED.append(server)
@@ -49,13 +49,13 @@ def shared(server: Server, folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with _locked(folder):
+        with _lock(folder):
             if _count(folder, -1) == 0:
                 server.kill()
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

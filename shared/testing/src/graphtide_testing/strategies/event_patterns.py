@@ -196,7 +196,7 @@ def _predicate(choices: Choices, root: Group) -> Expression:
             name = choices.one_of(names)
             return predicate.Or((_own(choices, name), IsNull(Attribute(name, choices.one_of(("n", "absent"))))))
         case 3 if repeated:
-            return _computed(choices, choices.one_of(repeated))
+            return _compute(choices, choices.one_of(repeated))
         case _:
             name = choices.one_of(("n", "k", "ts"))
             left, right = Attribute(choices.one_of(names), name), Attribute(choices.one_of(names), name)
@@ -204,11 +204,11 @@ def _predicate(choices: Choices, root: Group) -> Expression:
 
 
 def _returns(choices: Choices, root: Group) -> Returns:
-    fields = tuple(Field(f"f{number}", _returned(choices, root)) for number in range(choices.integer(0, 3)))
+    fields = tuple(Field(f"f{number}", _return_(choices, root)) for number in range(choices.integer(0, 3)))
     return Returns(fields, everything=not fields or choices.rarely(4))
 
 
-def _returned(choices: Choices, root: Group) -> Expression:
+def _return_(choices: Choices, root: Group) -> Expression:
     places = positive_events(root)
     single = [event.name for event in places if event.repeat is None]
     repeated = [event.name for event in places if event.repeat is not None]
@@ -249,7 +249,7 @@ def _own(choices: Choices, name: str) -> Expression:
     return Compare(choices.one_of(_COMPARISONS), Attribute(name, attribute), value)
 
 
-def _computed(choices: Choices, name: str) -> Expression:
+def _compute(choices: Choices, name: str) -> Expression:
     aggregate = Aggregate(choices.one_of(_FUNCTIONS), Attribute(name, choices.one_of(("n", "n", "ts", "k"))))
     other: Expression = Literal(choices.one_of((1, 2, 1.5)))
     if choices.rarely(3):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.graph_query import EDGE, GraphQuery, Input, Output
 from graphtide_core.ids import PatternName, StreamName, VertexId
-from graphtide_core.path_expression import Maybe, Plus, Star, Symbol, alternated, concatenated, without_empty
+from graphtide_core.path_expression import Maybe, Plus, Star, Symbol, make_alternation, make_concatenation, without_empty
 from graphtide_core.predicate import Attribute, Compare, Comparison, Literal
 from graphtide_core.regular_rule import Atom, Constant, Rule, Variable
 from graphtide_core.stream_window import StreamWindow, WindowKind
@@ -101,7 +101,7 @@ class _Growth:
         path = None
         if shape.paths and choices.rarely(3):
             path = "p"
-            answer = [Rule(each.head, each.columns, _named(each.body, path), each.conditions) for each in answer]
+            answer = [Rule(each.head, each.columns, _name_atoms(each.body, path), each.conditions) for each in answer]
         output = Output("Answer", "Answer", _distinct(answer[0].columns), path)
         return GraphQuery(PatternName("generated"), inputs, (*rules, *answer), (output,))
 
@@ -211,7 +211,7 @@ class _Growth:
             return self._repeated(self._symbol())
         left = self._choices.integer(1, size - 1)
         parts = (self._grown(left), self._grown(size - left))
-        return self._repeated(concatenated(parts) if self._choices.rarely(2) else alternated(parts))
+        return self._repeated(make_concatenation(parts) if self._choices.rarely(2) else make_alternation(parts))
 
     def _repeated(self, expression: PathExpression) -> PathExpression:
         if not self._shape.closures:
@@ -230,7 +230,7 @@ class _Growth:
         return Symbol(self._choices.one_of(self._readable), self._shape.inverses and self._choices.rarely(6))
 
 
-def _named(body: tuple[Atom, ...], name: str) -> tuple[Atom, ...]:
+def _name_atoms(body: tuple[Atom, ...], name: str) -> tuple[Atom, ...]:
     first, *others = body
     return (Atom(first.expression, first.source, first.target, name), *others)
 

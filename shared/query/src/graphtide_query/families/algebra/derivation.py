@@ -66,7 +66,9 @@ def derive_with_alternatives(plan: DerivedPlan) -> GraphPlan:
         InvalidQueryError: as `derive_plan`.
     """
     considered = sorted(plan.considered, key=lambda each: each.nanoseconds)
-    reported = (_considered(plan.pattern, each, each.physical) for each in considered if isinstance(each.physical, Derivation))
+    reported = (
+        _describe_candidate(plan.pattern, each, each.physical) for each in considered if isinstance(each.physical, Derivation)
+    )
     return GraphPlan(plan.pattern, derive_plan(plan.pattern, plan.physical), tuple(reported), plan.engines, plan.physical)
 
 
@@ -99,7 +101,7 @@ def is_cheaper(
     return new != old and cost_of(query, new, unit, known) < margin * cost_of(query, old, unit, known)
 
 
-def _considered(query: GraphQuery, candidate: Candidate, derivation: Derivation) -> ConsideredPlan:
+def _describe_candidate(query: GraphQuery, candidate: Candidate, derivation: Derivation) -> ConsideredPlan:
     return ConsideredPlan(_follow(query, derivation)[0], candidate.nanoseconds, candidate.partial_matches, derivation.rules)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_query.explanation import Explanation
-from graphtide_query.families.algebra.nodes import nodes, tree, written
+from graphtide_query.families.algebra.nodes import nodes, tree, write_node
 from graphtide_query.plan_candidate import PlanCandidate
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def explain_query(
         logical={output.label: tree(each) for output, each in both},
         plans=tuple(
             PlanCandidate(
-                tuple(map(written, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules
+                tuple(map(write_node, each.logical)), each.nanoseconds, each.held, each.rules, each.rules == physical.rules
             )
             for each in plan.considered
         ),

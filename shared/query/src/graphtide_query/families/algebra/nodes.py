@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Filter, Path, Pattern, Union, WScan, operands
-from graphtide_core.path_expression import renamed_symbols, spelled, symbols
+from graphtide_core.path_expression import renamed_symbols, symbols, write_expression
 from graphtide_core.plans.algebra import JoinOperator, PathOperator, ScanOperator, UnionOperator
 from graphtide_core.regular_rule import Constant, Variable
 from graphtide_core.stream_window import WindowKind
@@ -39,22 +39,22 @@ def nodes(plan: AlgebraPlan, actuals: Mapping[str, Actual]) -> tuple[Node, ...]:
     )
 
 
-def written(expression: Algebra) -> str:
+def write_node(expression: Algebra) -> str:
     """Write an expression: `PATH[:a+](WSCAN[a, 24h, slide 1h])`."""
     match expression:
         case WScan(window, label):
             return f"WSCAN[{label or 'any label'}, {_window(window)}]"
         case Filter(operand):
-            return f"FILTER[{_filtered(expression)}]({written(operand)})"
+            return f"FILTER[{_filter_(expression)}]({write_node(operand)})"
         case Union(operands):
-            return f"UNION({', '.join(map(written, operands))})"
+            return f"UNION({', '.join(map(write_node, operands))})"
         case Pattern(parts, columns, _, conditions):
-            joined = ", ".join(f"{written(part.operand)} as ({_term(part.source)}, {_term(part.target)})" for part in parts)
+            joined = ", ".join(f"{write_node(part.operand)} as ({_term(part.source)}, {_term(part.target)})" for part in parts)
             asked = f" where {write_conditions(conditions)}" if conditions else ""
             return f"PATTERN[{', '.join(columns)}]({joined}{asked})"
         case Path(path, bindings, _, source, target):  # pragma: no branch - mypy knows that no case is left
-            bound = ", ".join(f"{_name(binding.symbol)} = {written(binding.operand)}" for binding in bindings)
-            return f"PATH[{_spelled(path)}{_ends(source, target)}]({bound})"
+            bound = ", ".join(f"{_name(binding.symbol)} = {write_node(binding.operand)}" for binding in bindings)
+            return f"PATH[{_write_path(path)}{_ends(source, target)}]({bound})"
 
 
 def tree(expression: Algebra) -> tuple[str, ...]:
@@ -88,20 +88,20 @@ def _head(expression: Algebra) -> str:
     """Return the name of an operator, without its operands."""
     match expression:
         case WScan():
-            return written(expression)
+            return write_node(expression)
         case Filter():
-            return f"FILTER[{_filtered(expression)}]"
+            return f"FILTER[{_filter_(expression)}]"
         case Union():
             return "UNION"
         case Pattern(_, columns, _, conditions):
             asked = f" where {write_conditions(conditions)}" if conditions else ""
             return f"PATTERN[{', '.join(columns)}]{asked}"
         case Path(path, _, _, source, target):  # pragma: no branch - mypy knows that no case is left
-            return f"PATH[{_spelled(path)}{_ends(source, target)}]"
+            return f"PATH[{_write_path(path)}{_ends(source, target)}]"
 
 
-def _spelled(path: PathExpression) -> str:
-    return spelled(renamed_symbols(path, {each.predicate: _name(each.predicate) for each in symbols(path)}))
+def _write_path(path: PathExpression) -> str:
+    return write_expression(renamed_symbols(path, {each.predicate: _name(each.predicate) for each in symbols(path)}))
 
 
 def _name(symbol: str) -> str:
@@ -117,7 +117,7 @@ def _ends(source: VertexId | None, target: VertexId | None) -> str:
 def _does(operator: Operator) -> str:
     match operator:
         case ScanOperator(window, label):
-            asked = _filtered(operator)
+            asked = _filter_(operator)
             return f"scan {label or 'any label'} of {window.stream}, {_window(window)}" + (f" where {asked}" if asked else "")
         case UnionOperator(_, label):
             return f"union {label}"
@@ -151,7 +151,7 @@ def _window(window: StreamWindow) -> str:
     return f"{window.length}{slide}{', internal' if window.kind is WindowKind.INTERNAL else ''}"
 
 
-def _filtered(each: Filter | ScanOperator) -> str:
+def _filter_(each: Filter | ScanOperator) -> str:
     labels = [f"{end} is {label}" for end, label in (("source", each.source_label), ("target", each.target_label)) if label]
     return ", ".join([*labels, *([write_conditions(each.conditions)] if each.conditions else [])])
 

@@ -17,8 +17,8 @@ from graphtide_core.path_expression import (
     Symbol,
     renamed_symbols,
     reversed_expression,
-    spelled,
     symbols,
+    write_expression,
 )
 from graphtide_core.path_expression import operands as parts_of
 from graphtide_core.regular_rule import Variable
@@ -74,7 +74,7 @@ def path_of(
     expression = simplify(expression)
     if source is None and target is None and isinstance(expression, Symbol):
         operand = operands[expression.predicate]
-        return reverse_ends(operand, spelled(expression)) if expression.is_inverse else operand
+        return reverse_ends(operand, write_expression(expression)) if expression.is_inverse else operand
     return _in_form(expression, operands, source, target)
 
 
@@ -97,7 +97,7 @@ def _in_form(
     }
     renamed = renamed_symbols(expression, names)
     bindings = tuple(Binding(name, operand) for name, operand in alphabet.operands.items())
-    return Path(renamed, bindings, spelled(renamed), source, target)
+    return Path(renamed, bindings, write_expression(renamed), source, target)
 
 
 def substitute(expression: PathExpression, predicate: str, by: PathExpression) -> PathExpression:

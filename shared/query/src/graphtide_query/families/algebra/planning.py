@@ -85,13 +85,13 @@ def choose_plan(
     work = Work(query.name, budget)
     logical, cost = canonical(query), AlgebraCost(statistics, unit, engine, work)
     if variant == CANONICAL:
-        return DerivedPlan(query, _estimated(query, Derivation(engine), logical, {}, cost))
+        return DerivedPlan(query, _estimate(query, Derivation(engine), logical, {}, cost))
     found = search_plans(logical, fixed_parts(query, logical), cost, work.search())
     # Of plans that are about as cheap, take the one nearest to the query, which may be the canonical one.
     near = [each for each in found if each.nanoseconds <= _ALIKE * found[0].nanoseconds]
     best = min(near, key=lambda each: len(each.rewritings))
     first = next(each for each in found if not each.rewritings)
-    shown = [best, *(each for each in _considered(found, best, first) if each is not best)]
+    shown = [best, *(each for each in _select_considered(found, best, first) if each is not best)]
     is_written = best is first and not best.steps
     engines: tuple[ConsideredEngine, ...] = ()
     if planner_options.engine == AUTO:
@@ -103,10 +103,10 @@ def choose_plan(
     derivations[0] = Derivation(engine) if is_written else derivations[0]
     considered = (Candidate(way, each.nanoseconds, each.held) for way, each in zip(derivations, shown, strict=True))
     plan = logical if is_written else best.plan
-    return DerivedPlan(query, _estimated(query, derivations[0], plan, best.steps, cost), tuple(considered), engines)
+    return DerivedPlan(query, _estimate(query, derivations[0], plan, best.steps, cost), tuple(considered), engines)
 
 
-def _estimated(
+def _estimate(
     query: GraphQuery, derivation: Derivation, plan: Plan, steps: Mapping[Pattern, Steps], cost: AlgebraCost
 ) -> Derivation:
     """Return a derivation with the estimated state of each operator of its plan."""
@@ -117,7 +117,7 @@ def _estimated(
     return replace(derivation, estimates=compile_plan(query, plan, derivation.engine, steps, estimated=held).estimates)
 
 
-def _considered(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:
+def _select_considered(found: tuple[Found, ...], best: Found, first: Found) -> list[Found]:
     """Return the plans to report, cheapest first: the chosen one, the canonical one, and others that differ in cost."""
     by_cost = {f"{each.nanoseconds:.3g}": each for each in reversed(found)}
     cheapest = [each for each in found if by_cost[f"{each.nanoseconds:.3g}"] is each][:_MOST_CONSIDERED]

@@ -23,9 +23,9 @@ from graphtide_core.path_expression import (
     Plus,
     Star,
     Symbol,
-    concatenated,
     from_start,
     is_nullable,
+    make_concatenation,
     without_empty,
 )
 
@@ -110,7 +110,7 @@ def _in_a_row(parts: Iterable[PathExpression]) -> PathExpression:
             found.append(part)
         else:
             found[-1] = merged
-    return concatenated(found)
+    return make_concatenation(found)
 
 
 def _merge(left: PathExpression, right: PathExpression) -> PathExpression | None:
@@ -144,13 +144,13 @@ def _one_of(words: list[_Word]) -> PathExpression:
     while left != before:
         before = left
         for is_suffix in (False, True):
-            left = _shared(left, is_suffix=is_suffix)
-    rest = [concatenated(word) for word in left if word]
+            left = _factor_out(left, is_suffix=is_suffix)
+    rest = [make_concatenation(word) for word in left if word]
     found = rest[0] if len(rest) == 1 else Alternation(tuple(rest))
     return _or_nothing(found) if () in left else found
 
 
-def _shared(options: list[_Word], *, is_suffix: bool) -> list[_Word]:
+def _factor_out(options: list[_Word], *, is_suffix: bool) -> list[_Word]:
     """Return options without common prefixes, or suffixes; options that shared one become one."""
     # Factoring out may make two options equal.
     options = list(dict.fromkeys(_with_empty_inside(options)))

@@ -80,9 +80,9 @@ def search_plans(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_b
         cost: estimates over the stream.
         work_budget: what may be spent; the canonical plan is estimated in any case.
     """
-    estimated = partial(_found, cost=cost, fixed=fixed)
+    estimated = partial(_find, cost=cost, fixed=fixed)
     order = count()
-    work_budget.work.do(UNITS_OF_A_NODE * _compared(canonical))
+    work_budget.work.do(UNITS_OF_A_NODE * _compare(canonical))
     start = normalize(canonical, fixed)
     first = estimated(start, ())
     known = {start: first}
@@ -95,7 +95,7 @@ def search_plans(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_b
             work_budget.work.do(units_of_rewriting(new))
             if new in known:
                 continue
-            work_budget.work.do(UNITS_OF_A_NODE * _compared(new))
+            work_budget.work.do(UNITS_OF_A_NODE * _compare(new))
             known[new] = estimated(new, (*known[plan].rewritings, rewriting))
             heappush(waiting, (known[new].nanoseconds, next(order), new))
             if not work_budget.left:
@@ -106,10 +106,10 @@ def search_plans(canonical: Plan, fixed: Set[Algebra], cost: AlgebraCost, work_b
 def units_of_rewriting(plan: Plan) -> int:
     """Return the units of work that a rewriting takes which leads to a plan."""
     read = sum(1 for each in plan for path in paths(each) for _ in symbols(path.expression))
-    return UNITS_OF_A_NODE * (1 + (_compared(plan) + read) // _REWRITTEN_AT_ONCE)
+    return UNITS_OF_A_NODE * (1 + (_compare(plan) + read) // _REWRITTEN_AT_ONCE)
 
 
-def _compared(plan: Plan) -> int:
+def _compare(plan: Plan) -> int:
     """Return how many operators are looked at to find each expression of a plan among others, with all below it."""
     found = 0
 
@@ -126,7 +126,7 @@ def _compared(plan: Plan) -> int:
     return found
 
 
-def _found(plan: Plan, rewritings: tuple[Rewriting, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:
+def _find(plan: Plan, rewritings: tuple[Rewriting, ...], cost: AlgebraCost, fixed: Set[Algebra]) -> Found:
     joined = {each: best_steps(each, cost)[0] for each in patterns_of(plan) if each not in fixed}
     steps = {each: groups for each, groups in joined.items() if len(groups) > 1}
     nanoseconds, held = estimate_cost(plan, steps, cost)

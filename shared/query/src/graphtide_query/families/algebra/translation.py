@@ -26,11 +26,11 @@ from graphtide_core.path_expression import (
     Plus,
     Star,
     Symbol,
-    concatenated,
     is_nullable,
+    make_concatenation,
     operands,
-    spelled,
     symbols,
+    write_expression,
 )
 from graphtide_core.regular_rule import Variable
 
@@ -78,8 +78,8 @@ def derived_predicates(query: GraphQuery) -> Predicates:
     for rule in query.rules:
         own, before = rule_expression(rule, found, returned.get(rule.head)), known.get(rule.head)
         known[rule.head] = own if before is None else _unite((before, own), rule.head)
-        other = _renamed(rule) if before is None else None
-        derived = found.steps[other] if other is not None and other in heads else _derived(known[rule.head], rule.head)
+        other = _rename(rule) if before is None else None
+        derived = found.steps[other] if other is not None and other in heads else _derive(known[rule.head], rule.head)
         found.steps[rule.head] = derived
         heads.add(rule.head)
     return found
@@ -137,7 +137,7 @@ def returned_expression(rule: Rule, atom: Atom, predicates: Predicates) -> Algeb
 def path_as_one(expression: PathExpression, known: Mapping[str, Algebra], label: str | None = None) -> Algebra:
     """Return the words of a path expression, but for the empty one, as one PATH over predicates that are known."""
     names = dict.fromkeys(symbol.predicate for symbol in symbols(expression))
-    return Path(expression, tuple(Binding(name, known[name]) for name in names), label or spelled(expression))
+    return Path(expression, tuple(Binding(name, known[name]) for name in names), label or write_expression(expression))
 
 
 def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], label: str | None = None) -> Algebra:
@@ -145,7 +145,7 @@ def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], labe
 
     `label` is what the tuples are called; where there is none, as the expression is written.
     """
-    own = label or spelled(expression)
+    own = label or write_expression(expression)
     match expression:
         case Symbol(predicate, is_inverse):
             return reverse_ends(known[predicate], own) if is_inverse else known[predicate]
@@ -154,7 +154,7 @@ def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], labe
         case Concatenation():
             return _in_a_row(expression, known, label)
         case Star(operand) | Plus(operand):
-            symbol = spelled(operand)
+            symbol = write_expression(operand)
             return Path(Plus(Symbol(symbol)), (Binding(symbol, path_in_parts(operand, known)),), own)
         case Maybe(operand):  # pragma: no branch - mypy knows that no case is left
             return path_in_parts(operand, known, label)
@@ -174,7 +174,7 @@ def in_a_row(operands: tuple[Algebra, ...], label: str) -> Algebra:
 
 def _in_a_row(expression: Concatenation, known: Mapping[str, Algebra], label: str | None) -> Algebra:
     """Return the words of a concatenation: with every part, and without those that may be empty."""
-    own = label or spelled(expression)
+    own = label or write_expression(expression)
     are_edges = all(isinstance(known[symbol.predicate], WScan | Filter) for symbol in symbols(expression))
     if not are_edges or _left_out(expression) > MOST_LEFT_OUT:
         return path_as_one(expression, known, own)
@@ -184,7 +184,11 @@ def _in_a_row(expression: Concatenation, known: Mapping[str, Algebra], label: st
         if len(kept) == 1:
             ways.append(path_in_parts(kept[0], known, label))
         elif kept:
-            ways.append(in_a_row(tuple(path_in_parts(part, known) for part in kept), label or spelled(concatenated(kept))))
+            ways.append(
+                in_a_row(
+                    tuple(path_in_parts(part, known) for part in kept), label or write_expression(make_concatenation(kept))
+                )
+            )
     return _unite(ways, own)
 
 
@@ -203,7 +207,7 @@ def _unite(operands: Iterable[Algebra], label: str) -> Algebra:
     return distinct[0] if len(distinct) == 1 else Union(distinct, label)
 
 
-def _derived(expression: Algebra, head: str) -> Algebra:
+def _derive(expression: Algebra, head: str) -> Algebra:
     """Return the tuples of an expression as edges that a head derives: a UNION of it alone, where it is called otherwise."""
     is_named = not isinstance(expression, WScan | Filter) and expression.label == head
     return expression if is_named else Union((expression,), head)
@@ -216,7 +220,7 @@ def _scan(each: Input) -> Algebra:
     return scan
 
 
-def _renamed(rule: Rule) -> str | None:
+def _rename(rule: Rule) -> str | None:
     """Return the predicate that a rule only gives another name, if it does."""
     if len(rule.body) != 1 or rule.conditions:
         return None

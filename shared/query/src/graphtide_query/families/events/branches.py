@@ -19,7 +19,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_core.event_expression import And, Not, QueryEvent, Seq, Visitor, choices, events, positive_events
 from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.events import Absence, NameOfType, Slot, SubPattern
-from graphtide_core.predicate import conjuncts, renamed, variables
+from graphtide_core.predicate import conjuncts, rename, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,4 +224,4 @@ class _Placed(Visitor[tuple["SlotIndex", ...]]):
         not_taken = optional - self.variables.keys()
         for predicate, read in of_pattern:
             if not_taken.isdisjoint(read):
-                yield from conjuncts(renamed(predicate, self.variables))
+                yield from conjuncts(rename(predicate, self.variables))

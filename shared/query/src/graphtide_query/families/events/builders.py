@@ -129,16 +129,16 @@ def _random_walk(workload: Workload) -> Sharing:
 
 
 def _casem_of_two_levels(workload: Workload) -> Sharing:
-    return _shared(workload, _tree(workload, workload.graph(), levels=2))[0]
+    return _share_clusters(workload, _tree(workload, workload.graph(), levels=2))[0]
 
 
 def _casem(workload: Workload) -> Sharing:
-    return _shared(workload, _tree(workload, workload.graph()))[0]
+    return _share_clusters(workload, _tree(workload, workload.graph()))[0]
 
 
 def _casem_with_compensation(workload: Workload) -> Sharing:
     graph = workload.graph()
-    sharing, parents = _shared(workload, _tree(workload, graph))
+    sharing, parents = _share_clusters(workload, _tree(workload, graph))
     compensate(workload.forms, sharing, parents, graph, workload.rates, work=workload.work)
     return sharing
 
@@ -158,7 +158,7 @@ def _tree(workload: Workload, graph: Graph, levels: int | None = None) -> Partit
     return casem(workload.forms, workload.leaves, graph, workload.rates, workload.work, levels=levels)
 
 
-def _shared(workload: Workload, tree: PartitionTree) -> tuple[Sharing, list[int | None]]:
+def _share_clusters(workload: Workload, tree: PartitionTree) -> tuple[Sharing, list[int | None]]:
     """Return what the clusters of a tree share, and the tree's parents by the numbers of what is shared.
 
     A cluster is marked by what its children's marks have in common and are worth to share. Where that has come to nothing, its

@@ -15,7 +15,16 @@ from graphtide_core.event_pattern import Selection
 from graphtide_core.pattern import Report
 from graphtide_core.predicate import variables
 
-from graphtide_query.estimates.bursts import FEWEST, MOST_MATCHES, Burst, add_conditions, alike, rounded, sentence, spelled
+from graphtide_query.estimates.bursts import (
+    FEWEST,
+    MOST_MATCHES,
+    Burst,
+    add_conditions,
+    alike,
+    round_count,
+    sentence,
+    write_number,
+)
 from graphtide_query.symmetry import ColouredGraph
 
 if TYPE_CHECKING:
@@ -74,8 +83,8 @@ def _of_lists(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
         lists = sum(comb(there, size) for size in range(event.repeat.least, min(there, event.repeat.most or there) + 1))
         if lists > MOST_MATCHES:
             text = (
-                f"one record may complete {spelled(lists)} matches: {event.name!r} is every set of some {int(events):,} events "
-                "in its time; write SKIP TILL NEXT or REPORT EXISTS, a shorter WITHIN, or PARTITION BY an attribute"
+                f"one record may complete {write_number(lists)} matches: {event.name!r} is every set of some {int(events):,} "
+                "events in its time; write SKIP TILL NEXT or REPORT EXISTS, a shorter WITHIN, or PARTITION BY an attribute"
             )
             found.append(Burst(lists, 1, text))
     return max(found, key=lambda each: each.matches, default=None)
@@ -103,10 +112,10 @@ def _of_rates(pattern: EventPattern, statistics: StatisticsSnapshot, unit: TimeU
         found = max(found, min(MOST, through * share * prod(count for name, count in each.items() if name != last)))
     if found <= MOST_MATCHES:
         return None
-    count = rounded(found)
+    count = round_count(found)
     text = (
-        f"one record may complete some {spelled(count)} matches, as the stream's statistics let expect: so many events come in "
-        "the time of the pattern; a shorter WITHIN, PARTITION BY an attribute or more conditions makes them fewer"
+        f"one record may complete some {write_number(count)} matches, as the stream's statistics let expect: so many events "
+        "come in the time of the pattern; a shorter WITHIN, PARTITION BY an attribute or more conditions makes them fewer"
     )
     return Burst(count, 1, text)
 

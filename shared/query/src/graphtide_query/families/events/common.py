@@ -25,11 +25,11 @@ from graphtide_query.families.events.forms import (
     Forbidden,
     Form,
     bits,
+    find_pair,
     fresh,
     inside,
     pair,
     strongest,
-    unpaired,
 )
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _move(forms: Forms, form: Form, keys: Mapping[Key, Key]) -> Form:
         return sum(1 << keys.get(key, key) for key in bits(mask))
 
     def moved_pair(number: int) -> int:
-        first, second = unpaired(number)
+        first, second = find_pair(number)
         return pair(keys.get(first, first), keys.get(second, second))
 
     def moved_terms(terms: frozenset[int]) -> frozenset[int]:

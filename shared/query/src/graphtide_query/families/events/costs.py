@@ -130,7 +130,7 @@ def cost(plan: AggregationPlan, alive: Sequence[Size]) -> Cost:
     return Cost(parts, partial)
 
 
-def kept(plan: AggregationPlan, statistics: StatisticsSnapshot) -> float:
+def estimate_storage(plan: AggregationPlan, statistics: StatisticsSnapshot) -> float:
     """Estimate what it takes to keep the events that a plan asks for, in nanoseconds for an event of the stream.
 
     That is in addition to `cost`: each unit keeps its own events. Complexity: O(slots and absences).

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.events import Absence, Slot, SubPattern
-from graphtide_core.predicate import And, Attribute, Compare, Comparison, Literal, Or, conjuncts, renamed, variables
+from graphtide_core.predicate import And, Attribute, Compare, Comparison, Literal, Or, conjuncts, rename, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -137,7 +137,7 @@ class Forms:
         shape = _shape(expression, names)
         known = self._term_of.get(shape)
         if known is None:
-            over = renamed(expression, names)
+            over = rename(expression, names)
             known = self._term_of[shape] = len(self._terms)
             self._limits.append(_limit(over))
             self._terms.append((over, _mask(int(name[1:]) for name in variables(over) if name != _FORBIDDEN)))
@@ -239,7 +239,7 @@ class Forms:
 
         Complexity: O(pairs of the order + size of the predicates).
         """
-        pairs = [unpaired(each) for each in form.order]
+        pairs = [find_pair(each) for each in form.order]
         earlier = dict.fromkeys(bits(form.slots), 0)
         for _, second in pairs:
             earlier[second] += 1
@@ -254,7 +254,7 @@ class Forms:
             )
             absences.append(Absence(absence.types, after, before, within, absence.is_inner))
             own = names | {_FORBIDDEN: f"n{index}"}
-            predicates.append(tuple(renamed(self._terms[term][0], own) for term in sorted(absence.terms)))
+            predicates.append(tuple(rename(self._terms[term][0], own) for term in sorted(absence.terms)))
         selection = Selection.NEXT if form.slots & self.private else Selection.ANY
         made = SubPattern(
             slots=tuple(self.keys[key][0] for key in keys),
@@ -270,11 +270,11 @@ class Forms:
     def _expression(self, disjunction: NormalForm, names: Mapping[str, str]) -> tuple[Expression, ...]:
         """Return what must be true: the terms of all disjuncts, and one of what is left of them."""
         shared = frozenset.intersection(*disjunction)
-        alone = tuple(renamed(self._terms[term][0], names) for term in sorted(shared))
+        alone = tuple(rename(self._terms[term][0], names) for term in sorted(shared))
         if len(disjunction) == 1:
             return alone
         rest = sorted(sorted(terms - shared) for terms in disjunction)
-        options = [tuple(renamed(self._terms[term][0], names) for term in terms) for terms in rest]
+        options = [tuple(rename(self._terms[term][0], names) for term in terms) for terms in rest]
         return (*alone, Or(tuple(option[0] if len(option) == 1 else And(option) for option in options)))
 
 
@@ -283,12 +283,12 @@ def pair(first: Key, second: Key) -> int:
     return first << _KEY_BITS | second
 
 
-def unpaired(number: int) -> tuple[Key, Key]:
+def find_pair(number: int) -> tuple[Key, Key]:
     """Return the pair that has a number."""
     return number >> _KEY_BITS, number & (1 << _KEY_BITS) - 1
 
 
-def followed(order: Iterable[int]) -> dict[Key, int]:
+def count_followers(order: Iterable[int]) -> dict[Key, int]:
     """Return of how many pairs of an order each key is the first, where it is of some."""
     found: dict[Key, int] = {}
     for each in order:

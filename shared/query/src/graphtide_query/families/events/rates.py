@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from graphtide_query.estimates.cost_model import DEFAULT_EDGES_IN_WINDOW, MOST, PREDICATE_SHARE
-from graphtide_query.families.events.forms import bits, followed, inside
+from graphtide_query.families.events.forms import bits, count_followers, inside
 
 if TYPE_CHECKING:
     from graphtide_core.plans.events import Slot
@@ -62,7 +62,7 @@ class Rates:
 
     def instances(self, forms: Forms, form: Form) -> float:
         """Return how many instances of a sub-pattern are alive. Complexity: O(slots + pairs of the order + predicates)."""
-        following = followed(form.order)
+        following = count_followers(form.order)
         found = 1.0
         for key in bits(form.slots):
             slot = forms.keys[key][0]
@@ -81,8 +81,8 @@ class Rates:
                 if asked != of_form:
                     found *= _share(asked) / (1.0 if of_form is None else _share(of_form))
         if member.order is not form.order and (more := inside(member.order - form.order, form.slots)):
-            following = followed(form.order)
-            for key, count in followed(more).items():
+            following = count_followers(form.order)
+            for key, count in count_followers(more).items():
                 before = 1 + following.get(key, 0)
                 found *= before / (before + count)
         return found

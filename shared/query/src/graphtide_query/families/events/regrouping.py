@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from graphtide_core.plans import EventUnit
 
 from graphtide_query.families.events.adaptation import RebuildPolicy, with_pattern, without_pattern
-from graphtide_query.families.events.costs import cost, kept, sizes
+from graphtide_query.families.events.costs import cost, estimate_storage, sizes
 from graphtide_query.families.events.grouping import statistics_of
 from graphtide_query.families.events.units import join_units, units
 from graphtide_query.families.planner_options import AUTO
@@ -129,4 +129,4 @@ def _remaining(own: EventUnit, places: Sequence[tuple[int, int]]) -> tuple[list[
 def _cost(own: EventUnit, unit: TimeUnit, known: StatisticsSnapshot) -> float:
     """Estimate the cost of a unit for each event of the stream, in nanoseconds."""
     alive = sizes(own.aggregation, own.patterns, unit, known)
-    return cost(own.aggregation, alive).nanoseconds + kept(own.aggregation, known)
+    return cost(own.aggregation, alive).nanoseconds + estimate_storage(own.aggregation, known)

@@ -8,7 +8,7 @@ from graphtide_query.estimates.cost import Cost, Part, format_number
 from graphtide_query.families.isomorphism.candidates import candidates, plan_filtering
 from graphtide_query.families.isomorphism.costs import Weights, stream_of
 from graphtide_query.families.isomorphism.re_search import search_nodes
-from graphtide_query.nodes import Node, drawn
+from graphtide_query.nodes import Node, draw
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import QueryEdge, SubgraphPattern
@@ -63,7 +63,7 @@ def _candidate_nodes(pattern: SubgraphPattern, plan: FilteringPlan) -> tuple[Nod
         touching = [e.name for e in pattern.edges if pattern.order.precedes(e.name, last.name) and _touch(e, last)]
         after = f" after {', '.join(touching)}" if touching else ""
         inputs = tuple(f"{name}.kept" for name in touching)
-        nodes.append(Node(f"{last.name}.kept", f"keep {drawn(pattern, last)}{after}", inputs, estimate))
+        nodes.append(Node(f"{last.name}.kept", f"keep {draw(pattern, last)}{after}", inputs, estimate))
     return tuple(nodes)
 
 

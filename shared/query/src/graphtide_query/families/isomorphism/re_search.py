@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from graphtide_query.estimates.cost import Cost
 from graphtide_query.families.isomorphism.costs import Weights, stream_of
 from graphtide_query.families.isomorphism.search_order import plan_search
-from graphtide_query.nodes import Node, drawn
+from graphtide_query.nodes import Node, draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -68,6 +68,6 @@ def search_nodes(
         for depth, (edge, fan_out) in enumerate(zip(order, fan_outs, strict=True)):
             name = f"{pattern.edges[start].name}.{depth + 1}"
             verb = "arrives: " if depth == 0 else "look up "
-            nodes.append(Node(name, verb + drawn(pattern, pattern.edges[edge]), (before,) if before else (), fan_out))
+            nodes.append(Node(name, verb + draw(pattern, pattern.edges[edge]), (before,) if before else (), fan_out))
             before = name
     return tuple(nodes)

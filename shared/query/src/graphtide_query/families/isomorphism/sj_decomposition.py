@@ -45,8 +45,8 @@ def decompose(model: CostModel, frequencies: PrimitiveFrequencies, strategy: SjT
     """Return the leaves in join order (Algorithm 4)."""
     edges = range(len(model.pattern.edges))
     rarity = [frequencies.edge(edge) for edge in edges]
-    single = _ranked(frequencies, [(edge,) for edge in edges])
-    pairs = _ranked(frequencies, _adjacent(model)) if strategy.joins_paths else []
+    single = _rank(frequencies, [(edge,) for edge in edges])
+    pairs = _rank(frequencies, _adjacent(model)) if strategy.joins_paths else []
     left = set(edges)
     leaves: list[Primitive] = []
     frontier: set[str] = set()
@@ -60,7 +60,7 @@ def decompose(model: CostModel, frequencies: PrimitiveFrequencies, strategy: SjT
     return tuple(leaves)
 
 
-def _ranked(frequencies: PrimitiveFrequencies, primitives: Iterable[Primitive]) -> list[tuple[float, Primitive]]:
+def _rank(frequencies: PrimitiveFrequencies, primitives: Iterable[Primitive]) -> list[tuple[float, Primitive]]:
     return sorted((selectivity(frequencies, primitive), primitive) for primitive in primitives)
 
 
@@ -87,10 +87,10 @@ def _rarest(
 
 def cardinalities(model: CostModel, leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> tuple[tuple[str, float], ...]:
     """Estimate the partial matches alive in every node that stores them, by name: `P{i}` for leaves, `J{i}` for joins."""
-    return tuple((name, model.partial_matches(edges)) for name, edges in stored(leaves, strategy))
+    return tuple((name, model.partial_matches(edges)) for name, edges in store(leaves, strategy))
 
 
-def stored(leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> list[tuple[str, tuple[int, ...]]]:
+def store(leaves: Sequence[Primitive], strategy: SjTreeStrategy) -> list[tuple[str, tuple[int, ...]]]:
     """Return the nodes that store partial matches, by name, each with its edges.
 
     Lazy leaves beyond the first store none; neither does the root.

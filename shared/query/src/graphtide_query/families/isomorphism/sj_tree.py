@@ -9,8 +9,8 @@ from graphtide_core.plans import SjTreePlan, SjTreeStrategy
 from graphtide_query.estimates.cost import Cost
 from graphtide_query.families.isomorphism.costs import Weights, stream_of
 from graphtide_query.families.isomorphism.selectivity import frequencies_of
-from graphtide_query.families.isomorphism.sj_decomposition import plan_sj_tree, stored
-from graphtide_query.nodes import Node, drawn
+from graphtide_query.families.isomorphism.sj_decomposition import plan_sj_tree, store
+from graphtide_query.nodes import Node, draw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ class SjTree:
     def cost(self, model: CostModel, physical: SjTreePlan, engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
         stream = model.once(stream_of)
-        alive, made = stream.stored(stored(physical.leaves, physical.strategy))
+        alive, made = stream.stored(store(physical.leaves, physical.strategy))
         matches = stream.matches(range(len(stream.shares)))
         parts = stream.parts(WEIGHTS, engine_load, made, "partial matches made", matches)
         return Cost((*parts, stream.cold(engine_load)), alive)
@@ -57,7 +57,7 @@ class SjTree:
         left, bound = "", set[str]()
         for number, leaf in enumerate(physical.leaves, start=1):
             name = f"P{number}"
-            does = ", ".join(drawn(pattern, pattern.edges[edge]) for edge in leaf)
+            does = ", ".join(draw(pattern, pattern.edges[edge]) for edge in leaf)
             ends = {end for edge in leaf for end in (pattern.edges[edge].source, pattern.edges[edge].target)}
             cut = ", ".join(sorted(bound & ends))
             lazily = f" where {left} has {cut}" if physical.strategy.is_lazy and left else ""

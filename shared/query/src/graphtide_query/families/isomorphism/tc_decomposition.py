@@ -49,7 +49,7 @@ def plan_timing(model: CostModel, storage: Storage = Storage.MS_DAG) -> TimingPl
     """
     decompositions = list(_decompositions(model))
     work_budget = model.work.search()
-    ordered = min([join_order(model, parts, work_budget) for parts in decompositions], key=lambda order: _made(model, order))
+    ordered = min([join_order(model, parts, work_budget) for parts in decompositions], key=lambda order: _make(model, order))
     return TimingPlan(subqueries=ordered, storage=storage, cardinalities=cardinalities(model, ordered))
 
 
@@ -167,7 +167,7 @@ def items(order: Sequence[TimingSequence]) -> list[tuple[str, tuple[int, ...]]]:
     return found + [(f"L0.{level}", _flat(order[:level])) for level in range(2, len(order))]
 
 
-def _made(model: CostModel, order: Sequence[TimingSequence]) -> float:
+def _make(model: CostModel, order: Sequence[TimingSequence]) -> float:
     """Estimate the partial matches made while a window passes: each leaves with the oldest of its edges."""
     return sum(model.partial_matches(edges) * len(edges) for _, edges in items(order))
 

@@ -9,7 +9,7 @@ from graphtide_core.plans import Storage, TimingPlan
 from graphtide_query.estimates.cost import Cost
 from graphtide_query.families.isomorphism.costs import Weights, stream_of
 from graphtide_query.families.isomorphism.tc_decomposition import items, plan_timing
-from graphtide_query.nodes import Node, drawn
+from graphtide_query.nodes import Node, draw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Timing:
         whole: list[str] = []
         for number, sequence in enumerate(physical.subqueries, start=1):
             for depth, edge in enumerate(sequence, start=1):
-                does = drawn(pattern, pattern.edges[edge])
+                does = draw(pattern, pattern.edges[edge])
                 inputs = () if depth == 1 else (nodes[-1].name,)
                 add(f"L{number}.{depth}", does if depth == 1 else f"extend by {does}", inputs)
             whole.append(nodes[-1].name)

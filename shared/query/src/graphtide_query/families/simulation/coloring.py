@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.plans import ColoringPlan
 
-from graphtide_query.families.simulation.costs import cost_of, verified, vicinity
+from graphtide_query.families.simulation.costs import cost_of, estimate_verified, vicinity
 from graphtide_query.families.simulation.steps import steps
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Coloring:
 
     def cost(self, model: CostModel, _physical: ColoringPlan, _engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
-        return cost_of(model, COLOR, verified(model, by_kind=True), vicinity(model))
+        return cost_of(model, COLOR, estimate_verified(model, by_kind=True), vicinity(model))
 
     def settings(self, _pattern: SubgraphPattern, _physical: ColoringPlan) -> dict[str, str]:
         """See `Engine`."""

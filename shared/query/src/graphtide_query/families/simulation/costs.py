@@ -48,10 +48,10 @@ def cost_of(model: CostModel, taking: float, share: float, begun: float) -> Cost
         Part(relevant * taking, f"{of_edges(relevant)} that can be query edges"),
         Part(share * begun * STEPS * LOOK, f"the check of {of_edges(share)}, from {format_number(begun)} pairs each"),
     )
-    return Cost(parts, held(model))
+    return Cost(parts, estimate_stored(model))
 
 
-def held(model: CostModel) -> float:
+def estimate_stored(model: CostModel) -> float:
     """Return how many edges of the window can be query edges."""
     return sum(model.kinds()) * model.edges_in_window
 
@@ -67,7 +67,7 @@ def vicinity(model: CostModel) -> float:
     return min(pairs(model), VICINITY * sum(of.count(kind) for kind in of))
 
 
-def verified(model: CostModel, *, by_kind: bool) -> float:
+def estimate_verified(model: CostModel, *, by_kind: bool) -> float:
     """Estimate the share of the stream's edges that are verified: by kinds under coloring, by degrees under signatures."""
     everywhere = range(len(model.pattern.edges))
     last: dict[Hashable, float] = {}
@@ -87,11 +87,11 @@ def _whole_ends(model: CostModel, edge: int, *, by_kind: bool) -> float:
     return prod(
         _at_least_here(wanted, met)
         for vertex in (model.pattern.edges[edge].source, model.pattern.edges[edge].target)
-        for wanted, met in _asked(model, edge, vertex, by_kind=by_kind)
+        for wanted, met in _estimate_asked(model, edge, vertex, by_kind=by_kind)
     )
 
 
-def _asked(model: CostModel, edge: int, vertex: str, *, by_kind: bool) -> Iterable[tuple[int, float]]:
+def _estimate_asked(model: CostModel, edge: int, vertex: str, *, by_kind: bool) -> Iterable[tuple[int, float]]:
     """Yield how many edges the query asks for at an end of an edge besides it, and how many of them there are on average."""
     groups: dict[Hashable, list[int]] = {}
     for place, other in enumerate(model.pattern.edges):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.plans import SignaturePlan
 
-from graphtide_query.families.simulation.costs import cost_of, verified, vicinity
+from graphtide_query.families.simulation.costs import cost_of, estimate_verified, vicinity
 from graphtide_query.families.simulation.steps import steps
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Signature:
 
     def cost(self, model: CostModel, _physical: SignaturePlan, _engine_load: EngineLoad) -> Cost:
         """See `Engine`."""
-        return cost_of(model, SIGN, verified(model, by_kind=False), vicinity(model))
+        return cost_of(model, SIGN, estimate_verified(model, by_kind=False), vicinity(model))
 
     def settings(self, _pattern: SubgraphPattern, physical: SignaturePlan) -> dict[str, str]:
         """See `Engine`."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path, Union
-from graphtide_core.path_expression import Alternation, is_nullable, spelled
+from graphtide_core.path_expression import Alternation, is_nullable, write_expression
 
 from graphtide_query.families.algebra.path_forms import Alphabet, path_of
 from graphtide_query.families.algebra.rules.inside import replacements
@@ -38,7 +38,7 @@ def cache_alternation(expression: Algebra) -> Iterator[Algebra]:
 
     def cached(each: PathExpression) -> Iterator[PathExpression]:
         if isinstance(each, Alternation) and each != own and not any(map(is_nullable, each.options)):
-            yield alphabet.symbol(Union(tuple(path_of(option, known) for option in each.options), spelled(each)))
+            yield alphabet.symbol(Union(tuple(path_of(option, known) for option in each.options), write_expression(each)))
 
     for walked in replacements(own, cached):
         yield path_of(walked, alphabet.operands, expression.source, expression.target)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path
-from graphtide_core.path_expression import Concatenation, concatenated, is_nullable, spelled
+from graphtide_core.path_expression import Concatenation, is_nullable, make_concatenation, write_expression
 
 from graphtide_query.families.algebra.path_forms import Alphabet, path_of, row_of
 from graphtide_query.families.algebra.rules.inside import replacements
@@ -48,8 +48,10 @@ def cache_concatenation(expression: Algebra) -> Iterator[Algebra]:
                 row = each.parts[start:stop]
                 if any(map(is_nullable, row)):
                     break
-                step = alphabet.symbol(row_of([path_of(part, known) for part in row], spelled(concatenated(row))))
-                yield concatenated((*each.parts[:start], step, *each.parts[stop:]))
+                step = alphabet.symbol(
+                    row_of([path_of(part, known) for part in row], write_expression(make_concatenation(row)))
+                )
+                yield make_concatenation((*each.parts[:start], step, *each.parts[stop:]))
 
     for walked in replacements(own, cached):
         if walked != own and len(alphabet.operands):

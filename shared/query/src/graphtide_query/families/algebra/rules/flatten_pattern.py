@@ -42,7 +42,7 @@ def flatten_pattern(expression: Algebra) -> Iterator[Algebra]:
         if inner.conditions and any(isinstance(end, Constant) for end in ends.values()):
             continue
         taken = {end.name for each in expression.parts for end in (each.source, each.target) if isinstance(end, Variable)}
-        names = _renamed(inner, ends, taken)
+        names = _rename(inner, ends, taken)
         parts = tuple(Part(each.operand, _end(each.source, names), _end(each.target, names)) for each in inner.parts)
         read = {name: Attribute(end.name, "id") for name, end in names.items() if isinstance(end, Variable)}
         conditions = tuple(read_from(each, read) for each in inner.conditions)
@@ -53,7 +53,7 @@ def flatten_pattern(expression: Algebra) -> Iterator[Algebra]:
         )
 
 
-def _renamed(inner: Pattern, ends: dict[str, Term], taken: set[str]) -> dict[str, Term]:
+def _rename(inner: Pattern, ends: dict[str, Term], taken: set[str]) -> dict[str, Term]:
     """Return what each variable of a PATTERN is called in another: its columns as there, others by names that are free."""
     names = dict(ends)
     taken = taken | {end.name for end in ends.values() if isinstance(end, Variable)}

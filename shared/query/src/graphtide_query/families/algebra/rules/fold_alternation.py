@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path, Union, arity
-from graphtide_core.path_expression import alternated
+from graphtide_core.path_expression import make_alternation
 
 from graphtide_query.families.algebra.path_forms import Alphabet, path_of
 
@@ -37,4 +37,4 @@ def fold_alternation(expression: Algebra) -> Iterator[Algebra]:
     ((source, target),) = ends
     alphabet = Alphabet()
     options = [alphabet.read(each) if isinstance(each, Path) else alphabet.symbol(each) for each in expression.operands]
-    yield path_of(alternated(options), alphabet.operands, source, target)
+    yield path_of(make_alternation(options), alphabet.operands, source, target)

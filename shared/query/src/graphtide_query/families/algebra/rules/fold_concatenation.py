@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Part, Pattern
-from graphtide_core.path_expression import concatenated, reversed_expression
+from graphtide_core.path_expression import make_concatenation, reversed_expression
 from graphtide_core.predicate import attributes
 from graphtide_core.regular_rule import Variable
 
@@ -52,10 +52,10 @@ def fold_concatenation(expression: Algebra) -> Iterator[Algebra]:
                 and first.source != first.target
                 and second.source != second.target
             ):
-                yield _folded(expression, first, second, shared)
+                yield _fold(expression, first, second, shared)
 
 
-def _folded(pattern: Pattern, first: Part, second: Part, shared: Variable) -> Algebra:
+def _fold(pattern: Pattern, first: Part, second: Part, shared: Variable) -> Algebra:
     alphabet = Alphabet()
     # To where they meet, and on from there; as the second lies, if both ways are the same.
     if first.source == shared and second.target == shared:
@@ -64,7 +64,7 @@ def _folded(pattern: Pattern, first: Part, second: Part, shared: Variable) -> Al
     source, target = _other(first, shared), _other(second, shared)
     to = to if first.target == shared else reversed_expression(to)
     on = on if second.source == shared else reversed_expression(on)
-    walked = concatenated((to, on))
+    walked = make_concatenation((to, on))
     if pattern.columns == tuple(end.name for end in (target, source) if isinstance(end, Variable)):
         walked, source, target = reversed_expression(walked), target, source
     folded = Part(path_of(walked, alphabet.operands), source, target)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path, Union
-from graphtide_core.path_expression import alternated
+from graphtide_core.path_expression import make_alternation
 
 from graphtide_query.families.algebra.path_forms import Alphabet, path_of, substitute
 
@@ -33,6 +33,6 @@ def inline_alternation(expression: Algebra) -> Iterator[Algebra]:
         if isinstance(binding.operand, Union):
             alphabet = Alphabet()
             own = alphabet.read(expression)
-            options = alternated(map(alphabet.symbol, binding.operand.operands))
+            options = make_alternation(map(alphabet.symbol, binding.operand.operands))
             walked = substitute(own, alphabet.symbol(binding.operand).predicate, options)
             yield path_of(walked, alphabet.operands, expression.source, expression.target)

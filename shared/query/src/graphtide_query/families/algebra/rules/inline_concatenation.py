@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path, Pattern
-from graphtide_core.path_expression import concatenated
+from graphtide_core.path_expression import make_concatenation
 
 from graphtide_query.families.algebra.path_forms import Alphabet, chain, path_of, substitute
 
@@ -38,5 +38,5 @@ def inline_concatenation(expression: Algebra) -> Iterator[Algebra]:
         own = alphabet.read(expression)
         steps = chain(binding.operand, alphabet)
         if steps is not None:
-            walked = substitute(own, alphabet.symbol(binding.operand).predicate, concatenated(steps))
+            walked = substitute(own, alphabet.symbol(binding.operand).predicate, make_concatenation(steps))
             yield path_of(walked, alphabet.operands, expression.source, expression.target)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path, Union
-from graphtide_core.path_expression import Alternation, Concatenation, concatenated, is_nullable, spelled
+from graphtide_core.path_expression import Alternation, Concatenation, is_nullable, make_concatenation, write_expression
 
 from graphtide_query.families.algebra.path_forms import path_of
 from graphtide_query.families.algebra.regular_laws import never_empty, simplify
@@ -35,7 +35,7 @@ def unfold_alternation(expression: Algebra) -> Iterator[Algebra]:
     operands = {binding.symbol: binding.operand for binding in expression.bindings}
     for options in _options(simplify(expression.expression)):
         parts = tuple(path_of(each, operands, expression.source, expression.target) for each in options)
-        yield Union(parts, spelled(expression.expression))
+        yield Union(parts, write_expression(expression.expression))
 
 
 def _options(expression: PathExpression) -> Iterator[tuple[PathExpression, ...]]:
@@ -46,6 +46,6 @@ def _options(expression: PathExpression) -> Iterator[tuple[PathExpression, ...]]
             for place, part in enumerate(parts):
                 if is_nullable(part):
                     before, after = parts[:place], parts[place + 1 :]
-                    yield concatenated((*before, never_empty(part), *after)), concatenated((*before, *after))
+                    yield make_concatenation((*before, never_empty(part), *after)), make_concatenation((*before, *after))
         case _:
             pass

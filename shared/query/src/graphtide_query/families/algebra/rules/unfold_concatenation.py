@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.algebra import Path
-from graphtide_core.path_expression import Concatenation, concatenated, is_nullable
+from graphtide_core.path_expression import Concatenation, is_nullable, make_concatenation
 
 from graphtide_query.families.algebra.path_forms import path_of, row_of
 from graphtide_query.families.algebra.regular_laws import simplify
@@ -36,7 +36,7 @@ def unfold_concatenation(expression: Algebra) -> Iterator[Algebra]:
         return
     operands = {binding.symbol: binding.operand for binding in expression.bindings}
     for place in range(1, len(found.parts)):
-        left, right = concatenated(found.parts[:place]), concatenated(found.parts[place:])
+        left, right = make_concatenation(found.parts[:place]), make_concatenation(found.parts[place:])
         if not is_nullable(left) and not is_nullable(right):
             sides = (path_of(left, operands, expression.source), path_of(right, operands, None, expression.target))
             yield row_of(sides, expression.label)
