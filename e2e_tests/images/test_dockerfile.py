@@ -15,7 +15,7 @@ from graphtide_testing.images.context import Context
 from graphtide_testing.images.dockerfile import argument, parse
 
 if TYPE_CHECKING:
-    from graphtide_testing.images.dockerfile import Stage
+    from graphtide_testing.images.dockerfile import BuildStage
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "packaging/images"
@@ -40,7 +40,7 @@ match sys.argv[1:]:
 """A docker that notes what it is asked for, and knows one digest."""
 
 
-def of(stage: Stage, keyword: str) -> list[str]:
+def of(stage: BuildStage, keyword: str) -> list[str]:
     return [step.text for step in stage.instructions if step.keyword == keyword]
 
 

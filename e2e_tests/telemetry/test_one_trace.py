@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_core.ports.log import Record
-    from graphtide_testing.telemetry import Seen
+    from graphtide_testing.telemetry import EndedSpan
 
 TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10m"
 NDJSON = {"content-type": "application/x-ndjson"}
@@ -43,19 +43,19 @@ def trace_of(traceparent: str) -> str:
     return traceparent.split("-")[1]
 
 
-def find_span(found: Iterable[Seen], name: str, traceparent: str) -> Seen:
+def find_span(found: Iterable[EndedSpan], name: str, traceparent: str) -> EndedSpan:
     """Return the one span of a trace whose name begins so."""
     (span,) = (each for each in found if each.name.startswith(name) and each.trace_id == trace_of(traceparent))
     return span
 
 
-def have_ended(found: Iterable[Seen], names: Iterable[str], traceparent: str) -> bool:
+def have_ended(found: Iterable[EndedSpan], names: Iterable[str], traceparent: str) -> bool:
     """Return whether a trace has spans of all these names: each process sends its own, when it gets there."""
     of_trace = [each.name for each in found if each.trace_id == trace_of(traceparent)]
     return all(any(each.startswith(name) for each in of_trace) for name in names)
 
 
-def is_one_chain(found: Iterable[Seen], topics: Topics, traceparent: str) -> Seen:
+def is_one_chain(found: Iterable[EndedSpan], topics: Topics, traceparent: str) -> EndedSpan:
     """Check that a trace goes from the request to the match as one line; return its last span."""
     names = {
         "POST": "POST /api/v1/streams/{stream}/edges",

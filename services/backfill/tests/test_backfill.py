@@ -14,7 +14,7 @@ from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.output import counted_by_time, write_all
 from graphtide_backfill.adapters.result_folder import ResultFolder
-from graphtide_backfill.application.backfill import Asked, Backfill, Totals
+from graphtide_backfill.application.backfill import Asked, Backfill, RunTotals
 from graphtide_backfill.application.manifest import OtherRunError
 from graphtide_backfill.application.ports import CancelledError
 from graphtide_backfill.domain.sizing import BASE_BYTES, BYTES_AN_EDGE, Machine, WindowTooLargeError
@@ -80,7 +80,7 @@ class World:
         if progress.slices_done == self.most_slices:
             self.stop.set()
 
-    def run(self, task: Task, asked: Asked | None = None, run: str = "run") -> tuple[Totals, list[Found]]:
+    def run(self, task: Task, asked: Asked | None = None, run: str = "run") -> tuple[RunTotals, list[Found]]:
         backfill, results = self.backfill(task, asked, run)
         totals = backfill.run(backfill.prepare())
         return totals, found_in(results)
@@ -289,7 +289,7 @@ def write_history(folder: Path, format: str, *tables: pa.Table) -> Files:
     return Files(str(folder), format)
 
 
-def match(condition: str, history: Files, run: Path) -> Totals:
+def match(condition: str, history: Files, run: Path) -> RunTotals:
     text = f"PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) WHERE {condition} ON s WINDOW 9"
     made = Backfill(
         Task(parse_subgraphs(text)), history, OneProcess(BIG), ResultFolder(run), Asked(),

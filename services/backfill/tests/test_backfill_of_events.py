@@ -26,7 +26,7 @@ from pyarrow import csv
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graphtide_backfill.application.backfill import Totals
+    from graphtide_backfill.application.backfill import RunTotals
 
 TEXT = """
 PATTERN pair SEQ(a:A, NOT c:C, b:B) WHERE a.user = b.user AND c.user = a.user ON s WITHIN 6
@@ -77,7 +77,7 @@ def match(text: str, history: Path, folder: Path) -> list[bytes]:
     return sorted(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
 
 
-def run_backfill(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
+def run_backfill(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[RunTotals, ResultFolder]:
     results = ResultFolder(run)
     made = Backfill(
         Task(parse_matched(text)), Files(str(history), format), OneProcess(Machine(2, 2 << 30)), results, asked,

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from graphtide_backfill.application.backfill import Totals
+    from graphtide_backfill.application.backfill import RunTotals
 
 TEXT = """
 QUERY reach near(x, y) <- a+(x, y) AS way. ON s WINDOW(6) RETURN way
@@ -74,7 +74,7 @@ def match(text: str, history: Path, folder: Path) -> list[tuple[object, ...]]:
     return list_results(subprocess.run(command, check=True, capture_output=True).stdout.splitlines())
 
 
-def run_backfill(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[Totals, ResultFolder]:
+def run_backfill(text: str, history: Path, format: str, run: Path, asked: Asked) -> tuple[RunTotals, ResultFolder]:
     results = ResultFolder(run)
     made = Backfill(
         Task(parse(text)), Files(str(history), format), OneProcess(BIG), results, asked,

@@ -36,7 +36,7 @@ from graphtide_query.planner import plan
 from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.clock import SystemClock
-from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.host_world import TOPICS, HostWorld
 from graphtide_testing.labelled import ENGINE, LABELLED, LabelPattern, LabelScan
 from graphtide_testing.waiting import wait_until
 from graphtide_wire.plans import form_of
@@ -192,20 +192,20 @@ def test_its_matches_are_retracted_where_an_edge_is_deleted() -> None:
 # ---- on a host
 
 
-def start_host() -> World:
-    world = World(PAYMENTS)
+def start_host() -> HostWorld:
+    world = HostWorld(PAYMENTS)
     world.plan(parse(TEXT)[0], ENGINE, start=0)
     world.plan(parse(BESIDE)[0], "timing", start=0)
     return world
 
 
-def send(world: World, *edges: Edge) -> None:
+def send(world: HostWorld, *edges: Edge) -> None:
     for each in edges:
         world.send([each])
     world.settle()
 
 
-def list_matches(world: World, name: str = "paid") -> list[tuple[str, str]]:
+def list_matches(world: HostWorld, name: str = "paid") -> list[tuple[str, str]]:
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.matches, 0): 0})
     records = [json.loads(record.value or b"") for record in reader.poll(0, 10**6)]
@@ -218,7 +218,7 @@ def test_its_plan_is_sent_as_it_is() -> None:
     assert plans["paid"]["plan"] == {"physical": {"engine": ENGINE, "share": 1.0}, "considered": []}
 
 
-def world_plans(world: World) -> dict[str, Any]:
+def world_plans(world: HostWorld) -> dict[str, Any]:
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.plans, 0): 0})
     return {str(each["name"]): each for each in (json.loads(record.value or b"") for record in reader.poll(0, 10**6))}
@@ -250,7 +250,7 @@ def test_it_joins_and_leaves_a_pass_and_changes_its_plan_while_others_run() -> N
 
 
 def test_a_plan_of_another_engine_is_refused_by_name() -> None:
-    world = World(PAYMENTS)
+    world = HostWorld(PAYMENTS)
     world.plan(parse(TEXT)[0], ENGINE, plan=form_of(SearchPlan(((0,),))))
     send(world)
     said = world.said()["paid"]
@@ -261,8 +261,8 @@ def test_a_plan_of_another_engine_is_refused_by_name() -> None:
 
 
 @pytest.fixture
-def http() -> Iterator[tuple[World, TestClient]]:
-    world = World(PAYMENTS)
+def http() -> Iterator[tuple[HostWorld, TestClient]]:
+    world = HostWorld(PAYMENTS)
     key = KeySettings(name="root", hash=hash_key("root"), scopes=["admin"])
     settings = AdminApiSettings(prefix="test", api_keys=[key], requests_per_second=10_000, burst=10_000)
     with TestClient(admin_api(settings, world.log), headers={"X-API-Key": "root"}) as client:
@@ -270,7 +270,7 @@ def http() -> Iterator[tuple[World, TestClient]]:
         yield world, client
 
 
-def test_it_is_registered_planned_matched_and_explained_over_http(http: tuple[World, TestClient]) -> None:
+def test_it_is_registered_planned_matched_and_explained_over_http(http: tuple[HostWorld, TestClient]) -> None:
     world, client = http
     assert client.post("/api/v1/patterns", json={"text": TEXT, "engine": "timing"}).json()["code"] == "unknown-engine"
     registered = client.post("/api/v1/patterns", json={"text": TEXT})
@@ -303,7 +303,7 @@ def test_it_is_registered_planned_matched_and_explained_over_http(http: tuple[Wo
     assert changed.status_code == 200, changed.text
 
 
-def test_it_is_summed_up_and_tried_over_http(http: tuple[World, TestClient]) -> None:
+def test_it_is_summed_up_and_tried_over_http(http: tuple[HostWorld, TestClient]) -> None:
     _, client = http
     validated = client.post("/api/v1/patterns:validate", json={"text": f"{TEXT} {BESIDE}"}).json()
     summary = validated["patterns"][0]

@@ -18,7 +18,7 @@ from graphtide_core.ids import EdgeId
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.stages import Stages
 from graphtide_query import parse
-from graphtide_testing.oracles.event_conditions import Conditions, Seen, branches, read
+from graphtide_testing.oracles.event_conditions import Conditions, SeenEvent, branches, read
 from graphtide_testing.oracles.events import EventOracle
 from graphtide_testing.records import events_to_json_lines
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
@@ -189,7 +189,7 @@ def is_true(  # noqa: PLR0912 - a case for each obstacle
 ) -> bool:
     """Whether what an answer says can be seen in the records."""
     inserted = [record for record in records if record.operation is Operation.INSERT]
-    seen = {record.id: Seen(record, number) for number, record in enumerate(inserted)}
+    seen = {record.id: SeenEvent(record, number) for number, record in enumerate(inserted)}
     for record in records:
         if record.operation is Operation.DELETE and record.id in seen and not seen[record.id].event.made:
             seen[record.id].gone = seen[record.id].gone or record.ts

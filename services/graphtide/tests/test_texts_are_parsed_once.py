@@ -22,7 +22,7 @@ from graphtide_query.language import parser
 from graphtide_serving.access.keys import hash_key
 from graphtide_serving.access.settings import KeySettings
 from graphtide_serving.clock import SystemClock
-from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.host_world import TOPICS, HostWorld
 from graphtide_testing.waiting import wait_until
 from typer.testing import CliRunner
 
@@ -91,7 +91,7 @@ def test_python_parses_a_text_once_however_often_it_is_given(parsed: Counter[str
 @pytest.mark.parametrize("service", TEXTS)
 def test_services_of_one_process_parse_a_text_once(parsed: Counter[str], service: str) -> None:
     name, text = fresh(service)
-    world = World(StreamName("flows"), service=service)
+    world = HostWorld(StreamName("flows"), service=service)
     key = KeySettings(name="root", hash=hash_key("root"), scopes=["admin"])
     settings = AdminApiSettings(prefix="test", api_keys=[key], requests_per_second=10_000, burst=10_000)
     planner = Planner(world.log, TOPICS, SystemClock(), PlanningPolicy())

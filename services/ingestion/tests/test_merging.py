@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     import pytest
 
-from graphtide_testing.merging_stage import TOPICS, TRACE, A, B, C, Stage, decode, ids
+from graphtide_testing.merging_stage import TOPICS, TRACE, A, B, C, MergingStage, decode, ids
 
 
 def test_edges_go_out_by_time_then_by_the_name_of_the_stream_then_as_each_has_them() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     b.send(1, 3, 3, 5)
     assert stage.run().out() == [], "nothing is known of the other stream"
@@ -35,7 +35,7 @@ def test_edges_go_out_by_time_then_by_the_name_of_the_stream_then_as_each_has_th
 
 
 def test_a_stream_whose_name_sorts_first_is_waited_for_at_its_time_and_one_that_sorts_later_is_not() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(5)
     b.send(5)
@@ -48,7 +48,7 @@ def test_a_stream_whose_name_sorts_first_is_waited_for_at_its_time_and_one_that_
 
 
 def test_a_watermark_lets_others_go_without_an_edge_and_so_after_a_crash() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1)
     a.beat(100)
@@ -60,7 +60,7 @@ def test_a_watermark_lets_others_go_without_an_edge_and_so_after_a_crash() -> No
 
 
 def test_a_record_that_went_out_in_part_continues_where_it_was() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     b.send(1, 3, 3, 9)
     a.send(3)
@@ -75,7 +75,7 @@ def test_a_record_that_went_out_in_part_continues_where_it_was() -> None:
 
 
 def test_a_stream_that_has_nothing_in_its_epoch_yet_does_not_hold_the_one_before_up() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1)
     a.reset()
@@ -84,7 +84,7 @@ def test_a_stream_that_has_nothing_in_its_epoch_yet_does_not_hold_the_one_before
 
 
 def test_an_epoch_begins_when_all_streams_have_begun_it() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(7)
     a.reset()
@@ -102,7 +102,7 @@ def test_an_epoch_begins_when_all_streams_have_begun_it() -> None:
 
 def test_a_stream_that_is_ahead_is_read_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphtide_ordering.merging.stream_merger.MOST_WAITING_RECORDS", 4)
-    stage = Stage(most_records=2)
+    stage = MergingStage(most_records=2)
     for ts in range(40):
         stage.sources[A].send(ts)
     stage.run(60)
@@ -112,7 +112,7 @@ def test_a_stream_that_is_ahead_is_read_no_further(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_left_after_a_full_transaction_goes_out_as_soon_as_it_may() -> None:
-    stage = Stage(most_edges=1, most_records=10)
+    stage = MergingStage(most_edges=1, most_records=10)
     stage.sources[A].send(*range(9))
     stage.sources[A].send(10)
     stage.sources[B].beat(100)
@@ -120,7 +120,7 @@ def test_what_is_left_after_a_full_transaction_goes_out_as_soon_as_it_may() -> N
 
 
 def test_what_cannot_be_read_is_rejected_once_and_the_rest_is_merged() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.write(b"nothing")
     a.send(1)
@@ -141,7 +141,7 @@ def header_of(ts: int, records: int = 1, unit: TimeUnit = TimeUnit.MILLISECOND) 
 
 
 def test_times_of_another_unit_and_edges_in_no_order_are_rejected() -> None:
-    stage = Stage()
+    stage = MergingStage()
     b = stage.sources[B]
     b.send(1)
     (record,) = stage.read(TOPICS.ordered(B))
@@ -158,7 +158,7 @@ def test_times_of_another_unit_and_edges_in_no_order_are_rejected() -> None:
 
 
 def test_a_stream_that_goes_back_has_its_edges_rejected_as_late() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(10)
     b.send(10)
@@ -172,7 +172,7 @@ def test_a_stream_that_goes_back_has_its_edges_rejected_as_late() -> None:
 
 
 def test_an_edge_that_is_too_large_by_itself_is_rejected_and_others_are_split() -> None:
-    stage = Stage(most_bytes=6_000)
+    stage = MergingStage(most_bytes=6_000)
     stage.sources[A].send(*range(60), text="long " * 40)
     stage.sources[A].send(70, text="x" * 8_000)
     stage.sources[A].send(80)
@@ -186,7 +186,7 @@ def test_an_edge_that_is_too_large_by_itself_is_rejected_and_others_are_split() 
 
 
 def test_attributes_of_all_streams_are_kept_also_those_that_come_up_late() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1, n=1)
     b.send(2, m="t")
@@ -204,7 +204,7 @@ def test_attributes_of_all_streams_are_kept_also_those_that_come_up_late() -> No
 
 
 def test_deletions_and_ids_stay_those_of_their_streams() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1, id="e")
     b.send(1, id="e")
@@ -219,7 +219,7 @@ def test_deletions_and_ids_stay_those_of_their_streams() -> None:
 
 
 def test_readers_learn_that_time_passes_while_no_edge_goes_out() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1)
     b.send(1)
@@ -237,7 +237,7 @@ def test_readers_learn_that_time_passes_while_no_edge_goes_out() -> None:
 
 
 def test_an_edge_of_a_trace_is_of_it_at_its_new_place() -> None:
-    stage = Stage(most_records=10)
+    stage = MergingStage(most_records=10)
     a, b = stage.sources[A], stage.sources[B]
     a.send(1, 2, 3, 4, traces=(TracedRows(1, 2, TRACE),))
     b.send(2, 3, 3, traces=(TracedRows(1, 1, TRACE),))
@@ -268,7 +268,7 @@ def scripts(draw: st.DrawFn) -> list[tuple[str, str, list[int]]]:
 def test_what_goes_out_is_the_sorted_merge_of_all_streams(
     script: list[tuple[str, str, list[int]]], most_edges: int, most_records: int, fuses: list[int]
 ) -> None:
-    stage = Stage((A, B, C), most_edges=most_edges, most_records=most_records)
+    stage = MergingStage((A, B, C), most_edges=most_edges, most_records=most_records)
     for source in stage.sources.values():
         source.send(0)
     stage.run(4)
@@ -309,7 +309,7 @@ def _rising(start: int, steps: Sequence[int]) -> list[int]:
 
 
 def test_attributes_of_all_records_are_merged_however_many_names_there_were() -> None:
-    stage = Stage()
+    stage = MergingStage()
     for ts in range(6):
         more: dict[str, Any] = {f"a{ts}_{number}": ts for number in range(MOST_ATTRIBUTES)}
         stage.sources[A if ts % 2 else B].send(20 * ts, 20 * ts + 10, zone=ts, **more)

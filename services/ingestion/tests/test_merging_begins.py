@@ -8,13 +8,13 @@ from graphtide_core.ports.log import TopicSpec
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_log.memory import MemoryLog
-from graphtide_testing.merging_stage import TOPICS, A, B, Source, Stage, ids
+from graphtide_testing.merging_stage import TOPICS, A, B, MergingStage, Source, ids
 from graphtide_wire import ordered
 from graphtide_wire.topics import Topics
 
 
 def test_a_merged_stream_begins_where_the_lookback_of_its_patterns_begins() -> None:
-    stage = Stage()
+    stage = MergingStage()
     stage.register("all", "10")
     a, b = stage.sources[A], stage.sources[B]
     for ts in range(0, 100, 2):
@@ -25,7 +25,7 @@ def test_a_merged_stream_begins_where_the_lookback_of_its_patterns_begins() -> N
 
 
 def test_what_comes_after_a_registration_is_merged_however_late_that_begins() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     for ts in range(0, 100, 2):
         if ts == 20:
@@ -42,7 +42,7 @@ def test_what_comes_after_a_registration_is_merged_however_late_that_begins() ->
 
 
 def test_what_comes_after_a_registration_is_merged_though_it_is_older_than_the_lookback() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(100)
     stage.register("all", "10", source_ends=(1, 0))
@@ -54,7 +54,7 @@ def test_what_comes_after_a_registration_is_merged_though_it_is_older_than_the_l
 
 
 def test_a_merged_stream_that_begins_in_a_later_epoch_says_so() -> None:
-    stage = Stage()
+    stage = MergingStage()
     for source in stage.sources.values():
         source.send(5)
         source.reset()
@@ -64,14 +64,14 @@ def test_a_merged_stream_that_begins_in_a_later_epoch_says_so() -> None:
 
 
 def test_a_stream_that_is_not_there_is_waited_for() -> None:
-    stage = Stage()
+    stage = MergingStage()
     stage.log.admin().delete([TOPICS.ordered(B)])
     with pytest.raises(TransientError, match=r"there is no topic test\.ordered\.b\.v1"):
         stage.run()
 
 
 def test_edges_of_a_stream_that_was_deleted_and_made_again_count_from_where_the_merged_one_is() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1)
     b.send(5)
@@ -92,7 +92,7 @@ def test_edges_of_a_stream_that_was_deleted_and_made_again_count_from_where_the_
 
 
 def test_records_that_were_let_go_before_they_were_merged_are_passed_over() -> None:
-    stage = Stage(log=MemoryLog(most_bytes=40_000))
+    stage = MergingStage(log=MemoryLog(most_bytes=40_000))
     a, b = stage.sources[A], stage.sources[B]
     a.send(0)
     a.send(1, 2)
@@ -110,7 +110,7 @@ def test_records_that_were_let_go_before_they_were_merged_are_passed_over() -> N
 
 
 def test_a_merged_stream_continues_in_the_topic_of_its_old_name_until_that_is_deleted() -> None:
-    stage = Stage()
+    stage = MergingStage()
     stage.log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
     topics = Topics("test", lambda topic: topic in stage.log.admin().topics())
     worker = MergingWorker(stage.log, topics, stage.stream, stage.clock, Merging(linger_seconds=0.0, poll_seconds=0.0))

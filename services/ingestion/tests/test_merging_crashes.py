@@ -7,12 +7,12 @@ from graphtide_core.errors import FencedError, TransientError
 from graphtide_core.ports.log import TopicPartition
 from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_testing.forgetful import ForgetfulLog
-from graphtide_testing.merging_stage import TOPICS, A, B, Out, Stage, decode
+from graphtide_testing.merging_stage import TOPICS, A, B, MergingStage, Out, decode
 from graphtide_testing.mortal import Fuse
 
 
 def test_who_is_shut_out_writes_nothing_more() -> None:
-    stage = Stage()
+    stage = MergingStage()
     stage.sources[A].send(1)
     stage.sources[B].send(1)
     stage.run()
@@ -31,7 +31,7 @@ def test_who_is_shut_out_writes_nothing_more() -> None:
 @pytest.mark.parametrize("is_old", [False, True], ids=["none", "old positions"])
 @pytest.mark.parametrize("times", [1, 3])
 def test_edges_do_not_go_out_again_where_the_log_forgets_positions_for_a_while(is_old: bool, times: int) -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     place = TopicPartition(TOPICS.ordered(A), 0)
     a.send(1, 2)
@@ -54,7 +54,7 @@ def test_edges_do_not_go_out_again_where_the_log_forgets_positions_for_a_while(i
 
 @pytest.mark.parametrize("is_old", [False, True], ids=["none", "old positions"])
 def test_edges_do_not_go_out_again_where_the_records_of_commits_are_right(is_old: bool) -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     place = TopicPartition(TOPICS.ordered(A), 0)
     a.send(1, 2)
@@ -70,7 +70,7 @@ def test_edges_do_not_go_out_again_where_the_records_of_commits_are_right(is_old
 
 
 def test_where_positions_are_forgotten_for_good_no_edge_is_lost_and_only_those_of_one_time_come_again() -> None:
-    stage = Stage()
+    stage = MergingStage()
     a, b = stage.sources[A], stage.sources[B]
     a.send(1, 2, 4)
     b.send(1, 3, 3)
@@ -98,7 +98,7 @@ def test_where_positions_are_forgotten_for_good_no_edge_is_lost_and_only_those_o
 
 def test_a_crash_at_every_step_changes_nothing() -> None:
     for length in range(1, 200):
-        stage = Stage(most_edges=2, fuse=Fuse(length))
+        stage = MergingStage(most_edges=2, fuse=Fuse(length))
         a, b = stage.sources[A], stage.sources[B]
         a.send(1, 2, 2)
         b.send(2, 2, 3)

@@ -7,7 +7,7 @@ import json
 from graphtide_core.formats import CSV
 from graphtide_core.ports.log import Message
 from graphtide_native.records import CsvDecoder, Sequencer, Symbols, take_dead_letters
-from graphtide_testing.sequencing_stage import FLOWS, SOME_EDGES, TOPICS, Stage, edge, lines, outcome
+from graphtide_testing.sequencing_stage import FLOWS, SOME_EDGES, TOPICS, SequencingStage, edge, lines, outcome
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges
 from hypothesis import example, given
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 
 def test_edges_leave_in_order_of_time_and_then_of_arrival() -> None:
-    stage = Stage(lateness=3)
+    stage = SequencingStage(lateness=3)
     stage.send(lines(edge(5, "a"), edge(3, "b"), edge(5, "c")))
     stage.send(lines(edge(4, "d"), edge(9, "e")))
     assert stage.run().ids() == ["b", "d", "a", "c"]
@@ -26,7 +26,7 @@ def test_one_producer_without_lateness_gives_the_order_and_the_dead_letters_of_t
     body = b"5,a,b,x\n7,b,c,x\n6,c,d,x\nno number,a,b,x\n7,d,e,x\n9,e,f,x\n1,f,g,x\n"
     decoder, sequencer = CsvDecoder(Symbols(), [], {}, keep_raw=True), Sequencer(0)
     expected = sequencer.push(decoder.decode(b"ts,src,dst,label\n" + body)).to_records()
-    stage = Stage()
+    stage = SequencingStage()
     stage.write(raw.encode(TOPICS.raw(FLOWS), RawEdges(body, CSV, "ts,src,dst,label")))
     found = stage.run().ordered()
     assert [(each["ts"], each["src"], each["id"]) for each in found] == [
@@ -39,7 +39,7 @@ def test_one_producer_without_lateness_gives_the_order_and_the_dead_letters_of_t
 
 
 def test_a_letter_says_where_its_record_stood_and_why_it_was_rejected() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.send(lines(edge(5), "{", edge(6, op="upsert"), edge(4)), producer="probe", line=100)
     stage.send(b"\xff")
     stage.write(Message(TOPICS.raw(FLOWS), None, b"<edge/>", (("content-type", b"application/xml"),)))
@@ -61,7 +61,7 @@ def test_a_letter_says_where_its_record_stood_and_why_it_was_rejected() -> None:
 
 
 def test_a_bad_edge_among_records_read_together_is_named_by_its_own_record() -> None:
-    stage = Stage(most_records=100)
+    stage = SequencingStage(most_records=100)
     stage.send(lines(edge(5, "a")))
     stage.send(lines(edge(6, "b"), "{", edge(7, "c")), line=40)
     stage.send(lines(edge(6, "late"), "["))
@@ -73,7 +73,7 @@ def test_a_bad_edge_among_records_read_together_is_named_by_its_own_record() -> 
 
 
 def test_cloud_events_are_edges_in_both_modes() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     binary = (("ce_specversion", b"1.0"), ("content-type", b"application/json"))
     stage.write(Message(TOPICS.raw(FLOWS), None, json.dumps(edge(1, "a"), indent=2).encode(), binary))
     event = {"specversion": "1.0", "type": "t", "source": "s", "id": "1", "data": [edge(2, "b"), edge(3, "c")]}
@@ -83,7 +83,7 @@ def test_cloud_events_are_edges_in_both_modes() -> None:
 
 
 def test_all_attributes_are_kept_also_those_that_come_up_late() -> None:
-    stage = Stage(lateness=5)
+    stage = SequencingStage(lateness=5)
     stage.send(lines(edge(1, "a", n=1)))
     stage.send(lines(edge(2, "b", n=2, m="t"), edge(3, "c")))
     stage.write(raw.encode(TOPICS.raw(FLOWS), RawEdges(b"4,a,b,x,d,true\n", CSV, "ts,src,dst,label,id,o")))
@@ -95,14 +95,14 @@ def test_all_attributes_are_kept_also_those_that_come_up_late() -> None:
 
 
 def test_large_output_goes_out_in_several_records() -> None:
-    stage = Stage(most_edges=3)
+    stage = SequencingStage(most_edges=3)
     stage.send(lines(*(edge(ts, str(ts)) for ts in range(8))))
     assert stage.run().ids() == [str(ts) for ts in range(8)]
     assert [ordered.header(each.headers).records for each in stage.read(TOPICS.ordered(FLOWS))] == [3, 3, 2]
 
 
 def test_the_last_record_of_large_output_has_the_watermark() -> None:
-    stage = Stage(most_edges=2, lateness=1, most_records=10)
+    stage = SequencingStage(most_edges=2, lateness=1, most_records=10)
     stage.send(lines(*(edge(ts) for ts in (1, 2, 3, 4, 5, 9))))
     stage.run()
     reported = [ordered.header(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
@@ -110,7 +110,7 @@ def test_the_last_record_of_large_output_has_the_watermark() -> None:
 
 
 def test_what_goes_out_waits_for_more_as_long_as_it_may() -> None:
-    stage = Stage(linger=0.05)
+    stage = SequencingStage(linger=0.05)
     stage.send(lines(edge(1, "a")))
     assert stage.run().ids() == []
     stage.clock.sleep(0.05)
@@ -129,7 +129,7 @@ def test_what_records_are_read_with_changes_nothing(
 ) -> None:
     outcomes = []
     for most_records in (1, 3, 100):
-        stage = Stage(lateness, most_pending=most_pending, most_records=most_records)
+        stage = SequencingStage(lateness, most_pending=most_pending, most_records=most_records)
         stage.register("p", "4ms")
         for producer, record in records:
             stage.send(lines(*record), producer=producer)

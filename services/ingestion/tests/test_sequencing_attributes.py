@@ -11,7 +11,7 @@ from graphtide_ordering.progress_reports import progress_of
 from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES
 from graphtide_telemetry import events
 from graphtide_testing.registrations import registering, registration
-from graphtide_testing.sequencing_stage import FLOWS, TOPICS, Stage, attributes, edge, lines
+from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage, attributes, edge, lines
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges
 from structlog.testing import capture_logs
@@ -27,14 +27,14 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> int:
     return 3
 
 
-def register_reading(stage: Stage, *names: str) -> None:
+def register_reading(stage: SequencingStage, *names: str) -> None:
     """Register a pattern that reads attributes."""
     where = " AND ".join(f"e.{name} > 0" for name in names)
     text = f"PATTERN reads_{'_'.join(names)} MATCH (v)-[e:x]->(w) WHERE {where} ON flows WINDOW 10"
     stage.write(registering(TOPICS, registration(text, stage.clock.now())))
 
 
-def send_as(stage: Stage, written: StreamFormat, *edges: dict[str, Any]) -> None:
+def send_as(stage: SequencingStage, written: StreamFormat, *edges: dict[str, Any]) -> None:
     """Send edges as one record each."""
     for each in edges:
         if written is JSON_LINES:
@@ -52,7 +52,7 @@ def invent_edge(ts: int, many: int, first: int = 0) -> dict[str, Any]:
 @pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("is_first", [True, False], ids=["pattern before", "pattern after"])
 def test_what_a_pattern_reads_is_there_among_any_invented_names(written: StreamFormat, many: int, *, is_first: bool) -> None:
-    stage = Stage()
+    stage = SequencingStage()
     if is_first:
         register_reading(stage, "zone")
     # One edge has all names, that which is read among them the last.
@@ -71,7 +71,7 @@ def test_what_a_pattern_reads_is_there_among_any_invented_names(written: StreamF
 
 
 def test_all_that_patterns_read_is_kept_however_much_it_is() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     names = [f"r{number}" for number in range(MOST_ATTRIBUTES + 100)]
     for start in range(0, len(names), 100):
         register_reading(stage, *names[start : start + 100])
@@ -82,7 +82,7 @@ def test_all_that_patterns_read_is_kept_however_much_it_is() -> None:
 
 
 def test_names_that_are_gone_make_room_while_edges_wait(soon: int) -> None:
-    stage = Stage(lateness=1_000)
+    stage = SequencingStage(lateness=1_000)
     register_reading(stage, "zone")
     stage.send(lines(edge(1, "waits", zone=1)))
     stage.send(lines(invent_edge(2, MOST_ATTRIBUTES + 1)))
@@ -98,7 +98,7 @@ def test_names_that_are_gone_make_room_while_edges_wait(soon: int) -> None:
 
 @pytest.mark.parametrize("calls", range(1, 60))
 def test_a_sequencer_that_is_killed_sends_what_is_read_once(soon: int, calls: int) -> None:
-    stage = Stage(lateness=2)
+    stage = SequencingStage(lateness=2)
     register_reading(stage, "zone")
     stage.fuse.length = calls
     expected = {}
@@ -115,7 +115,7 @@ def test_a_sequencer_that_is_killed_sends_what_is_read_once(soon: int, calls: in
 
 
 def test_the_limit_is_logged_once_and_noted_until_there_is_room(soon: int) -> None:
-    stage = Stage()
+    stage = SequencingStage()
     with capture_logs() as logs:
         for ts in range(1, 4):
             stage.send(lines(invent_edge(ts, MOST_ATTRIBUTES + 7)))

@@ -13,7 +13,7 @@ from graphtide_ingestion.application.sequencing_worker import Sequencing, Sequen
 from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_testing.forgetful import ForgetfulLog
-from graphtide_testing.sequencing_stage import FLOWS, SOME_EDGES, TOPICS, Stage, edge, lines, outcome
+from graphtide_testing.sequencing_stage import FLOWS, SOME_EDGES, TOPICS, SequencingStage, edge, lines, outcome
 from graphtide_wire import ordered_body, raw
 from graphtide_wire.raw import Reset
 from hypothesis import given
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def test_edges_do_not_go_out_again_where_the_log_forgets_positions_for_a_while(
     is_old: bool, times: int, again: int, shows_commits: bool
 ) -> None:
-    stage = Stage(partitions=1)
+    stage = SequencingStage(partitions=1)
     raw_place = TopicPartition(TOPICS.raw(FLOWS), 0)
     reader = stage.log.reader(stage.worker.name)
     stage.send(lines(edge(1), edge(2)))
@@ -66,7 +66,7 @@ def times_of(record: Record) -> list[int]:
 
 
 def test_an_id_is_dropped_while_it_is_in_the_longest_window_also_after_a_crash() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.register("short", "2ms")
     stage.register("long", "10ms")
     stage.register("elsewhere", "1d", "other")
@@ -78,7 +78,7 @@ def test_an_id_is_dropped_while_it_is_in_the_longest_window_also_after_a_crash()
 
 
 def test_an_id_is_dropped_while_it_is_among_the_edges_that_a_pattern_counts_also_after_a_crash() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.register("p", "3 EDGES")
     stage.send(lines(edge(1, "one"), edge(100, "two")))
     stage.run().restart()
@@ -90,7 +90,7 @@ def test_an_id_is_dropped_while_it_is_among_the_edges_that_a_pattern_counts_also
 
 
 def test_a_longer_window_of_a_new_pattern_knows_ids_that_went_out_before() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.send(lines(edge(1, "a"), edge(2, "a")))
     stage.run()
     stage.register("long", "1h")
@@ -101,7 +101,7 @@ def test_a_longer_window_of_a_new_pattern_knows_ids_that_went_out_before() -> No
 
 
 def test_a_second_sequencer_of_a_stream_shuts_out_the_first() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.run()
     stage.new_worker().open()
     stage.send(lines(edge(1, "a")))
@@ -110,7 +110,7 @@ def test_a_second_sequencer_of_a_stream_shuts_out_the_first() -> None:
 
 
 def test_a_record_with_some_edges_that_went_out_is_read_again_for_the_others() -> None:
-    stage = Stage(lateness=5)
+    stage = SequencingStage(lateness=5)
     stage.send(lines(edge(1), edge(20), edge(10), edge(15), edge(14), "bad"))
     before = stage.run().ids()
     stage.restart()
@@ -120,7 +120,7 @@ def test_a_record_with_some_edges_that_went_out_is_read_again_for_the_others() -
 
 
 def test_a_partition_that_is_silent_between_two_crashes_is_not_read_again() -> None:
-    stage = Stage(partitions=2)
+    stage = SequencingStage(partitions=2)
     stage.send(lines(edge(1, "a")), 0)
     stage.send(lines(edge(2, "b")), 1)
     stage.fall_silent().restart()
@@ -140,7 +140,7 @@ BODIES = [
 WITH_A_RESET: list[bytes | Reset] = [*BODIES, Reset(0), lines(edge(11), edge(12, "e"), edge(13, "e")), Reset(0)]
 
 
-def play(stage: Stage, bodies: Sequence[bytes | Reset], kills: Sequence[int]) -> object:
+def play(stage: SequencingStage, bodies: Sequence[bytes | Reset], kills: Sequence[int]) -> object:
     stage.register("p", "4ms")
     for number, body in enumerate(bodies):
         if isinstance(body, Reset):
@@ -157,12 +157,12 @@ def play(stage: Stage, bodies: Sequence[bytes | Reset], kills: Sequence[int]) ->
 @pytest.mark.parametrize(("bodies", "kills"), [(BODIES, [0, 0]), (WITH_A_RESET, [0, 0, 0])], ids=["edges", "a reset"])
 @pytest.mark.parametrize("lateness", [0, 4])
 def test_a_crash_at_any_call_changes_nothing(lateness: int, bodies: Sequence[bytes | Reset], kills: list[int]) -> None:
-    expected = play(Stage(lateness), bodies, [])
+    expected = play(SequencingStage(lateness), bodies, [])
     survived = False
     kill = 0
     while not survived:
         kill += 1
-        stage = Stage(lateness)
+        stage = SequencingStage(lateness)
         assert play(stage, bodies, [*kills, kill]) == expected, f"killed at {kill}"
         survived = stage.fuse.length > 0
     assert kill > 40
@@ -177,8 +177,8 @@ def test_a_crash_at_any_call_changes_nothing(lateness: int, bodies: Sequence[byt
 def test_crashes_of_a_stream_in_one_partition_change_nothing(
     bodies: list[bytes | Reset], lateness: int, most_pending: int, kills: list[int]
 ) -> None:
-    assert play(Stage(lateness, most_pending=most_pending), bodies, kills) == play(
-        Stage(lateness, most_pending=most_pending), bodies, []
+    assert play(SequencingStage(lateness, most_pending=most_pending), bodies, kills) == play(
+        SequencingStage(lateness, most_pending=most_pending), bodies, []
     )
 
 
@@ -191,7 +191,7 @@ def test_crashes_of_a_stream_in_one_partition_change_nothing(
 def test_with_many_partitions_no_edge_is_lost_none_repeated_and_order_holds(
     records: list[tuple[int, list[int]]], lateness: int, most_pending: int, kills: list[int]
 ) -> None:
-    stage = Stage(lateness, partitions=3, most_pending=most_pending)
+    stage = SequencingStage(lateness, partitions=3, most_pending=most_pending)
     sent: list[str] = []
     for number, (partition, times) in enumerate(records):
         ids = [f"{number}.{place}" for place in range(len(times))]
@@ -206,7 +206,7 @@ def test_with_many_partitions_no_edge_is_lost_none_repeated_and_order_holds(
 
 
 def test_positions_are_the_next_record_where_nothing_waits() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.send(lines(edge(1)))
     stage.send(lines(edge(2)))
     stage.run()
@@ -223,7 +223,7 @@ def test_positions_are_the_next_record_where_nothing_waits() -> None:
 
 @pytest.mark.parametrize("ordinal", [0, 2, 10**9])
 def test_foreign_records_beside_the_ordered_ones_do_not_keep_a_sequencer_from_opening(ordinal: int) -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.register("p", "1000")
     stage.send(lines(edge(1, id="one"), edge(2, id="two")))
     stage.fall_silent()
@@ -238,5 +238,5 @@ def test_foreign_records_beside_the_ordered_ones_do_not_keep_a_sequencer_from_op
     assert [id for ids in found for id in ids] == ["one", "two", "three"]
 
 
-def _readable(stage: Stage) -> list[Record]:
+def _readable(stage: SequencingStage) -> list[Record]:
     return [record for record in stage.read(TOPICS.ordered(FLOWS)) if record.value != b"no arrow"]

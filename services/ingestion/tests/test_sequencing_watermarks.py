@@ -12,7 +12,7 @@ from graphtide_ordering.raw_decoding import Ahead
 from graphtide_serving.clock import SystemClock
 from graphtide_telemetry.health import CURRENT, Pulse
 from graphtide_testing.mortal import Fuse
-from graphtide_testing.sequencing_stage import FLOWS, IDLE, TOPICS, Stage, edge, lines
+from graphtide_testing.sequencing_stage import FLOWS, IDLE, TOPICS, SequencingStage, edge, lines
 from graphtide_wire import dead_letters, ordered, raw
 from graphtide_wire.raw import Reset
 
@@ -23,7 +23,7 @@ HEARTBEAT = 1.0
 
 
 def test_the_watermark_waits_for_the_slowest_producer_until_that_falls_silent() -> None:
-    stage = Stage(partitions=2)
+    stage = SequencingStage(partitions=2)
     stage.send(lines(edge(1, "slow1")), 0, "slow")
     stage.send(lines(edge(1, "fast1"), edge(9, "fast9")), 1, "fast")
     assert sorted(stage.run().ids()) == ["fast1", "slow1"]
@@ -36,7 +36,7 @@ def test_the_watermark_waits_for_the_slowest_producer_until_that_falls_silent() 
 
 
 def test_a_partition_with_records_that_were_not_read_yet_is_waited_for() -> None:
-    stage = Stage(partitions=2)
+    stage = SequencingStage(partitions=2)
     for ts in range(10):
         stage.send(lines(edge(10 * ts, f"a{ts}")), 0)
     for ts in range(10):
@@ -46,7 +46,7 @@ def test_a_partition_with_records_that_were_not_read_yet_is_waited_for() -> None
 
 
 def test_a_pause_of_the_sequencer_itself_makes_no_producer_idle() -> None:
-    stage = Stage(partitions=2)
+    stage = SequencingStage(partitions=2)
     stage.send(lines(edge(1, "slow1")), 0, "slow")
     stage.send(lines(edge(1, "fast1")), 1, "fast")
     stage.run()
@@ -70,7 +70,7 @@ class Slow(Fuse):
 
 def test_a_slow_commit_between_records_that_were_read_together_makes_no_producer_idle() -> None:
     slow_log = Slow()
-    stage = Stage(most_edges=1, most_records=20, fuse=slow_log)
+    stage = SequencingStage(most_edges=1, most_records=20, fuse=slow_log)
     stage.run()
     stage.send(lines(edge(1)), producer="slow")
     for ts in range(1, 12):
@@ -85,7 +85,7 @@ def test_a_slow_commit_between_records_that_were_read_together_makes_no_producer
 
 
 def test_too_many_waiting_edges_go_early_those_of_one_time_together() -> None:
-    stage = Stage(lateness=1000, most_pending=2)
+    stage = SequencingStage(lateness=1000, most_pending=2)
     stage.send(lines(edge(1, "a"), edge(1, "b"), edge(2, "c"), edge(3, "d")))
     assert stage.run().ids() == ["a", "b"]
     stage.send(lines(edge(0, "late"), edge(1, "tie")))
@@ -93,7 +93,7 @@ def test_too_many_waiting_edges_go_early_those_of_one_time_together() -> None:
     assert [each.code for each in stage.letters()] == ["late"]
 
 
-def heartbeats(stage: Stage) -> list[tuple[int, int, int]]:
+def heartbeats(stage: SequencingStage) -> list[tuple[int, int, int]]:
     """Return of each heartbeat the epoch, the time of the newest edge before it, and the watermark."""
     stage.ordered()
     reported = [ordered.header(record.headers) for record in stage.read(TOPICS.ordered(FLOWS))]
@@ -102,14 +102,14 @@ def heartbeats(stage: Stage) -> list[tuple[int, int, int]]:
     ]
 
 
-def quiet(stage: Stage, seconds: float = HEARTBEAT) -> Stage:
+def quiet(stage: SequencingStage, seconds: float = HEARTBEAT) -> SequencingStage:
     """Let some seconds pass without a record."""
     stage.clock.sleep(seconds)
     return stage.run(2)
 
 
 def test_a_quiet_stream_emits_its_watermark_once_and_again_when_it_has_moved() -> None:
-    stage = Stage()
+    stage = SequencingStage()
     stage.register("p", "100")
     stage.send(lines(edge(1)), producer="slow")
     stage.send(lines(edge(10)), producer="fast")
@@ -123,7 +123,7 @@ def test_a_quiet_stream_emits_its_watermark_once_and_again_when_it_has_moved() -
 
 
 def test_a_sequencer_that_comes_back_emits_no_heartbeat_again() -> None:
-    stage = Stage(lateness=3)
+    stage = SequencingStage(lateness=3)
     stage.send(lines(edge(1), edge(10)))
     assert heartbeats(quiet(quiet(stage.run()))) == [(0, 1, 7)]
     stage.restart()
@@ -131,7 +131,7 @@ def test_a_sequencer_that_comes_back_emits_no_heartbeat_again() -> None:
 
 
 def test_an_epoch_without_edges_has_no_heartbeat() -> None:
-    stage = Stage(lateness=3)
+    stage = SequencingStage(lateness=3)
     stage.send(lines(edge(1), edge(10)))
     stage.run()
     stage.write(raw.encode_reset(TOPICS.raw(FLOWS), Reset(0)))
@@ -141,7 +141,7 @@ def test_an_epoch_without_edges_has_no_heartbeat() -> None:
 
 
 def test_edges_in_the_far_future_are_rejected_and_the_stream_continues() -> None:
-    stage = Stage(ahead=Ahead(TimeUnit.MILLISECOND, 300.0))
+    stage = SequencingStage(ahead=Ahead(TimeUnit.MILLISECOND, 300.0))
     now = int(time.time() * 1000)
     stage.send(lines(edge(now, id="before"), edge(2**63 - 1, id="end of time"), edge(now * 1000, id="microseconds")))
     stage.send(lines(edge(now + 1, id="after"), edge(now + 10**6, id="a quarter of an hour"), edge(now + 2, id="last")))
@@ -165,7 +165,7 @@ def test_a_stream_may_take_any_time() -> None:
 
 
 def test_readiness_says_where_nearly_all_edges_are_late() -> None:
-    stage, pulse = Stage(most_edges=10_000), Pulse("sequencer", SystemClock())
+    stage, pulse = SequencingStage(most_edges=10_000), Pulse("sequencer", SystemClock())
     token = CURRENT.set(pulse)
     stage.send(lines(edge(10**6, id="ahead")))
     stage.fall_silent()
@@ -187,7 +187,7 @@ def test_readiness_says_where_nearly_all_edges_are_late() -> None:
 
 
 def test_readiness_says_where_the_first_edges_of_a_stream_are_all_ahead_and_asks_for_their_unit() -> None:
-    stage, pulse = Stage(ahead=Ahead(TimeUnit.MILLISECOND, 300.0)), Pulse("sequencer", SystemClock())
+    stage, pulse = SequencingStage(ahead=Ahead(TimeUnit.MILLISECOND, 300.0)), Pulse("sequencer", SystemClock())
     token = CURRENT.set(pulse)
     now = int(time.time() * 1000)
     stage.send(lines(edge(now * 1000, id="microseconds")))

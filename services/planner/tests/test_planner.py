@@ -15,15 +15,15 @@ from graphtide_planner.domain.planning import make_plan
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES, SERVICES, VARIANTS
 from graphtide_query.reads import reads_of
-from graphtide_testing.planner_world import AT, POLICY, World, alike, even, like, pattern, snapshot, text
+from graphtide_testing.planner_world import AT, POLICY, PlannerWorld, alike, even, like, pattern, snapshot, text
 from graphtide_testing.registrations import registration
 from graphtide_wire import control, reads_form
 from graphtide_wire.plans import plan_of
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> PlannerWorld:
+    return PlannerWorld()
 
 
 def events_text(name: str) -> str:
@@ -50,7 +50,7 @@ def rates(version: int = 1, **counts: int) -> StatisticsSnapshot:
     return replace(even(), version=version, types={EdgeType(None, label, None): count for label, count in counts.items()})
 
 
-def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(world: World) -> None:
+def test_a_pattern_is_planned_where_the_stream_ended_when_it_was_registered(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     plan = world.plans()["p"]
@@ -63,7 +63,7 @@ def test_every_engine_of_patterns_has_a_service() -> None:
 
 
 @pytest.mark.parametrize("engine", SERVICES)
-def test_the_engine_decides_the_service(world: World, engine: str) -> None:
+def test_the_engine_decides_the_service(world: PlannerWorld, engine: str) -> None:
     dual = registration(text("p") + " UNDER DUAL SIMULATION", AT, start=10, options=control.PatternOptions(engine))
     of_events = registration(events_text("p"), AT, start=10, options=control.PatternOptions(engine))
     others = {AGGREGATION: of_events, **dict.fromkeys(FAMILIES["simulation"].names, dual)}
@@ -73,7 +73,7 @@ def test_the_engine_decides_the_service(world: World, engine: str) -> None:
     assert world.plans()["p"].service == SERVICES[engine]
 
 
-def test_the_plan_of_an_event_pattern_groups_it_with_what_is_known_of_its_events(world: World) -> None:
+def test_the_plan_of_an_event_pattern_groups_it_with_what_is_known_of_its_events(world: PlannerWorld) -> None:
     world.count(snapshot("k"))
     world.register(event_pattern())
     world.settle()
@@ -84,7 +84,7 @@ def test_the_plan_of_an_event_pattern_groups_it_with_what_is_known_of_its_events
     assert considered.nanoseconds > 0
 
 
-def test_an_event_pattern_is_grouped_anew_where_its_events_come_much_more_often_and_not_before(world: World) -> None:
+def test_an_event_pattern_is_grouped_anew_where_its_events_come_much_more_often_and_not_before(world: PlannerWorld) -> None:
     world.count(snapshot("k"))
     world.register(event_pattern())
     world.settle()
@@ -108,14 +108,14 @@ def test_an_event_pattern_is_grouped_anew_where_its_events_come_much_more_often_
         (query(engine="timing"), "is not for streaming graph queries"),
     ],
 )
-def test_an_engine_of_another_family_is_refused(world: World, record: control.PatternRecord, reason: str) -> None:
+def test_an_engine_of_another_family_is_refused(world: PlannerWorld, record: control.PatternRecord, reason: str) -> None:
     world.register(record)
     world.settle()
     assert world.plans() == {}
     assert reason in (world.refusal("p") or "")
 
 
-def test_the_plan_of_a_graph_query_is_sent_as_the_way_to_it_with_those_that_it_was_chosen_from(world: World) -> None:
+def test_the_plan_of_a_graph_query_is_sent_as_the_way_to_it_with_those_that_it_was_chosen_from(world: PlannerWorld) -> None:
     world.count(even())
     world.register(query("QUERY p Answer(x, y) <- /(:k :l)+/(x, y). ON s WINDOW(500)"))
     world.settle()
@@ -129,7 +129,9 @@ def test_the_plan_of_a_graph_query_is_sent_as_the_way_to_it_with_those_that_it_w
     assert len(control.encode_plan(plan)) < 10_000
 
 
-def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_engine_that_is_asked_for(world: World) -> None:
+def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_engine_that_is_asked_for(
+    world: PlannerWorld,
+) -> None:
     world.count(rates(k=10, l=10_000, o=89_990))
     world.register(query())
     world.settle()
@@ -149,7 +151,7 @@ def test_a_graph_query_is_planned_anew_where_that_is_much_cheaper_and_by_the_eng
     assert plan_of(third.plan)[0].name == "delta-tree"
 
 
-def test_a_graph_query_over_several_streams_is_planned_on_what_they_are_merged_to(world: World) -> None:
+def test_a_graph_query_over_several_streams_is_planned_on_what_they_are_merged_to(world: PlannerWorld) -> None:
     inputs = "INPUT a = ()-[:a]->() ON s WINDOW(5) INPUT b = ()-[:b]->() ON other WINDOW(5)"
     text = f"QUERY p {inputs} Answer(x, z) <- a(x, y), b(y, z)."
     reads = reads_form.form_of(reads_of(parse(text)[0]))
@@ -163,14 +165,14 @@ def test_without_its_service_a_graph_query_is_refused() -> None:
         make_plan(query(), Known(), replace(POLICY, shards={"matcher_timing": 1}))
 
 
-def test_patterns_spread_over_the_shards_of_a_service(world: World) -> None:
+def test_patterns_spread_over_the_shards_of_a_service(world: PlannerWorld) -> None:
     for number in range(4):
         world.register(pattern(f"p{number}", text=text(f"p{number}")))
     world.settle()
     assert sorted(plan.shard for plan in world.plans().values()) == [0, 0, 1, 1]
 
 
-def test_patterns_that_are_equal_but_for_their_names_have_one_plan_on_one_host(world: World) -> None:
+def test_patterns_that_are_equal_but_for_their_names_have_one_plan_on_one_host(world: PlannerWorld) -> None:
     for number in range(6):
         world.register(like(f"p{number}", "auto"))
     world.register(like("q", "filtering"))
@@ -192,7 +194,7 @@ def test_patterns_that_are_equal_but_for_their_names_have_one_plan_on_one_host(w
     assert len({(moved[name].service, moved[name].shard, moved[name].plan.physical) for name in names}) == 1
 
 
-def test_what_is_asked_of_the_first_alone_is_not_asked_of_those_like_it(world: World) -> None:
+def test_what_is_asked_of_the_first_alone_is_not_asked_of_those_like_it(world: PlannerWorld) -> None:
     for name in "abc":
         world.register(like(name))
     world.settle()

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from graphtide_planner.domain.decisions import Decision
-from graphtide_testing.planner_world import AT, POLICY, TOPICS, World, alike, even, pattern, snapshot, text
+from graphtide_testing.planner_world import AT, POLICY, TOPICS, PlannerWorld, alike, even, pattern, snapshot, text
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> PlannerWorld:
+    return PlannerWorld()
 
 
 def test_a_host_bears_the_load_of_equal_patterns_once() -> None:
@@ -44,7 +44,7 @@ def test_a_host_bears_the_load_of_equal_patterns_once() -> None:
     assert known.load(host) == 0
 
 
-def test_a_plan_changes_when_the_stream_does_and_then_stays(world: World) -> None:
+def test_a_plan_changes_when_the_stream_does_and_then_stays(world: PlannerWorld) -> None:
     world.register(pattern(engine="auto"))
     world.count(snapshot("k"))
     world.settle()
@@ -61,7 +61,7 @@ def test_a_plan_changes_when_the_stream_does_and_then_stays(world: World) -> Non
 
 def test_many_patterns_leave_timing_as_far_as_that_is_worth_it() -> None:
     """Lists of their own push each other out of cache: those that stay are few enough not to."""
-    world = World(policy=PlanningPolicy({"matcher_timing": 1}))
+    world = PlannerWorld(policy=PlanningPolicy({"matcher_timing": 1}))
     world.count(even())
     names = [f"p{number}" for number in range(40)]
     for engine in ("timing", "auto"):
@@ -80,7 +80,7 @@ def test_many_patterns_leave_timing_as_far_as_that_is_worth_it() -> None:
 
 
 def test_a_pattern_leaves_timing_when_many_others_come_though_the_stream_stays_as_it_is() -> None:
-    world = World(policy=PlanningPolicy({"matcher_timing": 1}))
+    world = PlannerWorld(policy=PlanningPolicy({"matcher_timing": 1}))
     world.count(even())
     for engine in ("timing", "auto"):
         world.register(pattern(engine=engine))
@@ -112,7 +112,7 @@ def test_a_co_located_load_is_of_one_stream_at_one_host_by_one_engine(
     assert [type(each).__name__ for each in decide("p", known, POLICY)] == (["Publish"] if leaves else [])
 
 
-def test_a_registration_has_no_other_pattern_decided_on(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
+def test_a_registration_has_no_other_pattern_decided_on(monkeypatch: pytest.MonkeyPatch, world: PlannerWorld) -> None:
     """Nor do counts that hosts report, and snapshots that say the same of the stream."""
     decided: list[str] = []
 

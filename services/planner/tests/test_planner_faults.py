@@ -13,7 +13,7 @@ from graphtide_planner.application.planner import Planner
 from graphtide_planner.domain.planning import PlanningPolicy, make_plan
 from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_serving.clock import SystemClock
-from graphtide_testing.planner_world import AT, FAST, POLICY, TOPICS, World, pattern, snapshot, text
+from graphtide_testing.planner_world import AT, FAST, POLICY, TOPICS, PlannerWorld, pattern, snapshot, text
 from graphtide_testing.registrations import registration
 from graphtide_testing.work import calls
 from graphtide_wire import control
@@ -21,8 +21,8 @@ from graphtide_wire.plans import plan_of
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> PlannerWorld:
+    return PlannerWorld()
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def world() -> World:
     ],
 )
 def test_a_pattern_that_cannot_be_planned_is_refused_until_it_can(
-    world: World, record: control.PatternRecord, reason: str
+    world: PlannerWorld, record: control.PatternRecord, reason: str
 ) -> None:
     world.register(record)
     world.settle()
@@ -50,7 +50,7 @@ def test_a_pattern_that_cannot_be_planned_is_refused_until_it_can(
 
 
 def test_a_pattern_that_exceeds_the_budget_of_planning_is_refused_and_others_are_planned() -> None:
-    world = World()
+    world = PlannerWorld()
     spokes = ", ".join(f"(hub)-[e{number}:k]->(v{number})" for number in range(24))
     ordered = " < ".join(f"e{number}" for number in range(24))
     star = f"PATTERN star MATCH {spokes} ORDER {ordered} ON s WINDOW 100"
@@ -76,7 +76,7 @@ def test_a_pattern_that_exceeds_the_budget_of_planning_is_refused_and_others_are
         f"q(x, y) <- /{':a? ' * 200}:b/(x, y). ON s WINDOW(1h)",
     ],
 )
-def test_a_hostile_query_delays_others_by_no_more_than_its_budget(world: World, text: str) -> None:
+def test_a_hostile_query_delays_others_by_no_more_than_its_budget(world: PlannerWorld, text: str) -> None:
     world.register(registration(text, AT))
     world.register(pattern("small"))
 
@@ -88,7 +88,7 @@ def test_a_hostile_query_delays_others_by_no_more_than_its_budget(world: World, 
     assert set(world.plans()) == {"small"}
 
 
-def test_a_registration_that_is_damaged_is_refused_and_others_are_planned(world: World) -> None:
+def test_a_registration_that_is_damaged_is_refused_and_others_are_planned(world: PlannerWorld) -> None:
     world.writer.write([Message(TOPICS.patterns, b"bad", b"{")])
     world.register(pattern())
     world.settle()
@@ -96,7 +96,7 @@ def test_a_registration_that_is_damaged_is_refused_and_others_are_planned(world:
     assert "cannot be read" in (world.refusal("bad") or "")
 
 
-def test_a_registration_that_does_not_say_what_it_reads_loses_its_plan_until_it_does(world: World) -> None:
+def test_a_registration_that_does_not_say_what_it_reads_loses_its_plan_until_it_does(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     older = {name: value for name, value in msgspec.to_builtins(pattern()).items() if name != "reads"}
@@ -109,7 +109,7 @@ def test_a_registration_that_does_not_say_what_it_reads_loses_its_plan_until_it_
     assert (list(world.plans()), world.refusal("p")) == (["p"], None)
 
 
-def test_rubbish_in_the_topic_of_plans_is_put_right(world: World) -> None:
+def test_rubbish_in_the_topic_of_plans_is_put_right(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     held = world.plans()["p"]
@@ -122,7 +122,7 @@ def test_rubbish_in_the_topic_of_plans_is_put_right(world: World) -> None:
     assert (found.plan, found.shard, found.start, found.epoch) == (held.plan, held.shard, held.start, 2)
 
 
-def test_a_plan_that_was_spoilt_while_the_planner_was_down_continues_at_its_host(world: World) -> None:
+def test_a_plan_that_was_spoilt_while_the_planner_was_down_continues_at_its_host(world: PlannerWorld) -> None:
     world.register(registration(text("a1"), AT, start=10))
     world.register(pattern())
     world.settle()
@@ -136,7 +136,7 @@ def test_a_plan_that_was_spoilt_while_the_planner_was_down_continues_at_its_host
     assert (found.service, found.shard, found.start) == ("matcher_timing", 1, 10)
 
 
-def test_what_is_wrong_with_one_pattern_keeps_no_other_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_wrong_with_one_pattern_keeps_no_other_waiting(world: PlannerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(record: control.PatternRecord, *others: Any) -> Any:
         if record.name == "bad":
             raise ZeroDivisionError
@@ -150,7 +150,7 @@ def test_what_is_wrong_with_one_pattern_keeps_no_other_waiting(world: World, mon
     assert "ZeroDivisionError" in (world.refusal("bad") or "")
 
 
-def test_what_a_limit_ended_stays_so_until_its_user_changes_something(world: World) -> None:
+def test_what_a_limit_ended_stays_so_until_its_user_changes_something(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.limit("p")
@@ -163,7 +163,7 @@ def test_what_a_limit_ended_stays_so_until_its_user_changes_something(world: Wor
     assert world.stretches("p") == [(10, 20), (45, 50)]
 
 
-def test_the_second_planner_shuts_the_first_out(world: World) -> None:
+def test_the_second_planner_shuts_the_first_out(world: PlannerWorld) -> None:
     first, second = world.new_planner(), world.new_planner()
     first.open()
     second.open()
@@ -175,7 +175,7 @@ def test_the_second_planner_shuts_the_first_out(world: World) -> None:
 
 
 def test_a_service_without_shards_gets_nothing() -> None:
-    world = World()
+    world = PlannerWorld()
     world.register(pattern(engine="sj-tree"))
     world.planner = Planner(world.log, TOPICS, SystemClock(), PlanningPolicy({"matcher_timing": 1}), FAST)
     world.planner.open()
@@ -184,7 +184,7 @@ def test_a_service_without_shards_gets_nothing() -> None:
 
 
 def test_a_plan_that_no_service_runs_is_not_taken_and_its_reason_says_so() -> None:
-    world = World()
+    world = PlannerWorld()
     world.register(pattern(engine="auto"))
     world.planner = Planner(world.log, TOPICS, SystemClock(), PlanningPolicy({"matcher_sjtree": 1}), FAST)
     world.planner.open()

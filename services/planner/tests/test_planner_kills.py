@@ -11,7 +11,7 @@ from graphtide_planner.application.replica_exchange import ReplicaExchange
 from graphtide_planner.domain.passes import HostId
 from graphtide_planner.domain.spreading import ShardCount
 from graphtide_query.families import FAMILIES
-from graphtide_testing.planner_world import POLICY, TOPICS, World, pattern, snapshot, text
+from graphtide_testing.planner_world import POLICY, TOPICS, PlannerWorld, pattern, snapshot, text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,11 +19,11 @@ HOSTS = [(service, shard) for service, shards in POLICY.shards.items() for shard
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> PlannerWorld:
+    return PlannerWorld()
 
 
-def something_happens(world: World, rng: Any) -> None:
+def something_happens(world: PlannerWorld, rng: Any) -> None:
     match rng.randint(0, 4):
         case 0:
             name = f"p{rng.randint(0, 2)}"
@@ -38,7 +38,7 @@ def something_happens(world: World, rng: Any) -> None:
 
 @given(st.integers(5, 40), st.randoms(use_true_random=False))
 def test_nothing_is_lost_or_reported_twice_whenever_the_planner_is_killed(events: int, rng: Any) -> None:
-    world = World()
+    world = PlannerWorld()
     for _ in range(events):
         something_happens(world, rng)
         world.fuse.length = rng.randint(0, 60)
@@ -60,7 +60,7 @@ def shards_change(replica_exchange: ReplicaExchange, rng: Any) -> None:
 
 @given(st.integers(5, 20), st.randoms(use_true_random=False))
 def test_nothing_is_lost_or_reported_twice_while_shards_come_and_go(events: int, rng: Any) -> None:
-    world = World(replica_exchange=ReplicaExchange({"matcher_timing": ShardCount(2, 2)}))
+    world = PlannerWorld(replica_exchange=ReplicaExchange({"matcher_timing": ShardCount(2, 2)}))
     assert world.replica_exchange is not None
     for _ in range(events):
         something_happens(world, rng)
@@ -81,7 +81,7 @@ def test_a_planner_that_was_killed_publishes_what_one_that_was_not_does(events: 
     seed = rng.random()
     published = []
     for is_killed in (False, True):
-        world, story, fate = World(), Random(seed), Random(seed)
+        world, story, fate = PlannerWorld(), Random(seed), Random(seed)
         for _ in range(events):
             something_happens(world, story)
             for _ in range(4 if is_killed else 0):
@@ -93,7 +93,7 @@ def test_a_planner_that_was_killed_publishes_what_one_that_was_not_does(events: 
     assert published[0] == published[1]
 
 
-def test_a_planner_that_comes_back_finds_nothing_to_do(world: World) -> None:
+def test_a_planner_that_comes_back_finds_nothing_to_do(world: PlannerWorld) -> None:
     world.register(pattern(engine="auto"))
     world.register(pattern("q", text="no pattern"))
     world.count(snapshot("k"))

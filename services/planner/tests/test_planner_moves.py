@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from graphtide_testing.planner_world import World, consumed_at, pattern
+from graphtide_testing.planner_world import PlannerWorld, consumed_at, pattern
 from graphtide_wire import control
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> PlannerWorld:
+    return PlannerWorld()
 
 
-def test_a_pattern_that_is_deleted_has_no_plan_and_one_of_its_name_gets_a_later_epoch(world: World) -> None:
+def test_a_pattern_that_is_deleted_has_no_plan_and_one_of_its_name_gets_a_later_epoch(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.delete("p")
@@ -25,7 +25,7 @@ def test_a_pattern_that_is_deleted_has_no_plan_and_one_of_its_name_gets_a_later_
     assert world.plans()["p"].epoch == 2
 
 
-def test_a_pause_leaves_a_gap_that_the_user_asked_for(world: World) -> None:
+def test_a_pause_leaves_a_gap_that_the_user_asked_for(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(state="paused"))
@@ -38,7 +38,7 @@ def test_a_pause_leaves_a_gap_that_the_user_asked_for(world: World) -> None:
     assert world.plans()["p"].consumption is msgspec.UNSET
 
 
-def test_a_pattern_that_continues_where_it_was_paused_has_consumed_what_it_had_then(world: World) -> None:
+def test_a_pattern_that_continues_where_it_was_paused_has_consumed_what_it_had_then(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(state="paused"))
@@ -49,7 +49,7 @@ def test_a_pattern_that_continues_where_it_was_paused_has_consumed_what_it_had_t
     assert (plan.start, plan.consumption) == (20, consumed_at(20))
 
 
-def test_another_engine_of_the_service_takes_over_in_place(world: World) -> None:
+def test_another_engine_of_the_service_takes_over_in_place(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(engine="filtering"))
@@ -60,7 +60,7 @@ def test_another_engine_of_the_service_takes_over_in_place(world: World) -> None
     assert world.stretches("p") == [(10, 30)]
 
 
-def test_another_service_takes_over_where_the_first_has_stopped(world: World) -> None:
+def test_another_service_takes_over_where_the_first_has_stopped(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(engine="sj-tree"))
@@ -75,7 +75,7 @@ def test_another_service_takes_over_where_the_first_has_stopped(world: World) ->
     assert world.stretches("p") == [(10, 33), (33, 33)]
 
 
-def test_a_new_version_follows_the_old_one_without_a_gap(world: World) -> None:
+def test_a_new_version_follows_the_old_one_without_a_gap(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(version=2, start=25))
@@ -86,7 +86,7 @@ def test_a_new_version_follows_the_old_one_without_a_gap(world: World) -> None:
     assert world.plans()["p"].consumption is msgspec.UNSET
 
 
-def test_a_new_version_waits_until_a_host_that_lags_has_come_to_its_start(world: World) -> None:
+def test_a_new_version_waits_until_a_host_that_lags_has_come_to_its_start(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(version=2, start=32))
@@ -97,7 +97,7 @@ def test_a_new_version_waits_until_a_host_that_lags_has_come_to_its_start(world:
     assert world.stretches("p") == [(10, 32)]
 
 
-def test_a_new_version_that_comes_while_the_old_one_moves_loses_nothing_of_the_old_one(world: World) -> None:
+def test_a_new_version_that_comes_while_the_old_one_moves_loses_nothing_of_the_old_one(world: PlannerWorld) -> None:
     world.register(pattern())
     world.settle()
     world.register(pattern(engine="sj-tree"))
@@ -110,7 +110,7 @@ def test_a_new_version_that_comes_while_the_old_one_moves_loses_nothing_of_the_o
     assert world.stretches("p") == [(10, 20), (20, 32)]
 
 
-def test_a_pattern_that_was_deleted_and_registered_again_starts_where_it_was_registered(world: World) -> None:
+def test_a_pattern_that_was_deleted_and_registered_again_starts_where_it_was_registered(world: PlannerWorld) -> None:
     world.register(pattern(registration=1))
     world.settle()
     world.planner = None
@@ -123,7 +123,9 @@ def test_a_pattern_that_was_deleted_and_registered_again_starts_where_it_was_reg
     assert world.stretches("p", 2) == [(32, 33)]
 
 
-def test_a_pattern_that_was_deleted_and_registered_again_and_paused_leaves_no_plan_of_the_deleted_one(world: World) -> None:
+def test_a_pattern_that_was_deleted_and_registered_again_and_paused_leaves_no_plan_of_the_deleted_one(
+    world: PlannerWorld,
+) -> None:
     world.register(pattern(registration=1))
     world.settle()
     world.planner = None

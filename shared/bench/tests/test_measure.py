@@ -52,7 +52,7 @@ MACHINE = Machine("a processor", 2, "a system", "3.11", "2026-01-02", 1.0, "0a1b
 
 def test_every_case_is_measured_in_every_way_and_all_agree(tmp_path: Path) -> None:
     found = subgraph.run(
-        subgraph.Settings(
+        subgraph.RunMatrix(
             workloads=(SMALL,),
             cache=tmp_path,
             storages=tuple(Storage),

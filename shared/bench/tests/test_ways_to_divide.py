@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from graphtide.capacity import MATCHER_NANOSECONDS
 from graphtide_bench.cli import app
-from graphtide_bench.scaling.dividing import SHARDS, Settings, model_ways, table
+from graphtide_bench.scaling.dividing import SHARDS, DivisionSettings, model_ways, table
 from typer.testing import CliRunner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SMALL = Settings(edges=2_000, vertices=1_000, keys=500)
+SMALL = DivisionSettings(edges=2_000, vertices=1_000, keys=500)
 
 
 def test_patterns_divide_no_stream() -> None:

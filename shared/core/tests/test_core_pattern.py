@@ -8,19 +8,19 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import MAX_EDGES, QueryEdge, QueryVertex, SubgraphPattern, components
 from graphtide_core.predicate import (
-    And,
     Arithmetic,
     Attribute,
     Compare,
     Comparison,
     Compute,
+    Conjunction,
+    Disjunction,
     Expression,
     In,
     IsNull,
     Literal,
     Negate,
-    Not,
-    Or,
+    Negation,
     StartsWith,
     attributes,
     children,
@@ -83,11 +83,11 @@ def test_predicates_are_walked_from_left_to_right() -> None:
     x, y, v = Attribute("a", "x"), Attribute("b", "y"), Attribute("v", "id")
     sum_of: Expression = Compute(Arithmetic.ADD, x, Negate(y))
     less: Expression = Compare(Comparison.LESS, sum_of, Literal(1))
-    whole: Expression = Or((And((less, Not(In(v, ("1",))))), StartsWith(y, "h"), IsNull(x)))
+    whole: Expression = Disjunction((Conjunction((less, Negation(In(v, ("1",))))), StartsWith(y, "h"), IsNull(x)))
     assert list(attributes(whole)) == [x, y, v, y, x]
     assert variables(whole) == {"a", "b", "v"}
     assert children(Literal(1)) == ()
-    assert conjuncts(And((x, And((y, whole))))) == (x, y, whole)
+    assert conjuncts(Conjunction((x, Conjunction((y, whole))))) == (x, y, whole)
     assert pattern(predicates=(whole,)).predicates == (whole,)
 
 

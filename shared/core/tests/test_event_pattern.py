@@ -123,7 +123,7 @@ def test_event_expressions_up_to_the_bounds_are_taken() -> None:
         (Seq((A, Not((C, D)), B)), less(read("c"), read("d")), "no event is both 'c' and 'd'"),
         (
             Seq((A, Or((B, D)))),
-            predicate.Or((less(read("b"), Literal(1)), less(read("d"), Literal(1)))),
+            predicate.Disjunction((less(read("b"), Literal(1)), less(read("d"), Literal(1)))),
             "two branches of an OR",
         ),
         (Seq((A, B)), less(total("a"), Literal(1)), "'a' is one event"),
@@ -142,7 +142,7 @@ def test_predicates_of_each_kind_are_taken() -> None:
     related = less(read("c"), read("a"))
     listed = less(read("m"), total("m"))
     assert pattern(Seq((A, NO_C, MANY)), related, listed).predicates == (related, listed)
-    both = predicate.And((less(read("b"), read("a")), less(read("m"), read("m", "y"))))
+    both = predicate.Conjunction((less(read("b"), read("a")), less(read("m"), read("m", "y"))))
     assert pattern(Seq((A, Or((B, D)), MANY)), both).predicates == (both,)
 
 

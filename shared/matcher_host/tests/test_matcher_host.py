@@ -16,7 +16,7 @@ from graphtide_matcher_host.checkpointing import Checkpointer
 from graphtide_query import parse_subgraphs, print_pattern
 from graphtide_query.families import FAMILIES
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
-from graphtide_testing.host_world import World
+from graphtide_testing.host_world import HostWorld
 from graphtide_testing.strategies import StreamShape, edge_streams, patterns
 from graphtide_wire import control
 from hypothesis import given, settings
@@ -47,7 +47,7 @@ def test_every_match_is_reported_once_whenever_the_host_is_killed(
     edges: tuple[Edge, ...], first: SubgraphPattern, second: SubgraphPattern, rng: Any
 ) -> None:
     first, second = rename_pattern(first, "one"), replace(rename_pattern(second, "two"), version=3)
-    world = World(first.stream)
+    world = HostWorld(first.stream)
     starts: dict[str, int] = {}
     rest = list(edges)
     while rest:
@@ -88,7 +88,7 @@ def test_plans_come_and_go_and_each_reports_its_own_whenever_the_host_is_killed(
 
 def come_and_go(rng: Random, family: str, *, deletions: bool) -> None:
     """Add and remove plans on a host that is killed now and then, and look at what it reported."""
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     waiting = dense_patterns(family)
     engines = FAMILIES[family].names
     running: dict[SubgraphPattern, int] = {}
@@ -137,7 +137,7 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
     epochs: list[tuple[Edge, ...]], first: SubgraphPattern, second: SubgraphPattern, rng: Any
 ) -> None:
     first, second = rename_pattern(first, "one"), rename_pattern(second, "two")
-    world = World(first.stream)
+    world = HostWorld(first.stream)
     world.plan(first, rng.choice(FAMILIES["isomorphism"].names), start=0)
     start = None
     for number, edges in enumerate(epochs):
@@ -165,7 +165,7 @@ def test_matches_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_
 def test_components_of_each_epoch_are_those_of_a_fresh_stream_whenever_the_host_is_killed(
     epochs: list[tuple[Edge, ...]], rng: Any
 ) -> None:
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     patterns, starts = dense_patterns("simulation"), dict[SubgraphPattern, int]()
     for number, edges in enumerate(epochs):
         if number:
@@ -190,7 +190,7 @@ def test_a_pattern_that_moves_to_another_host_is_matched_without_a_gap(
     edges: tuple[Edge, ...], pattern: SubgraphPattern, rng: Any
 ) -> None:
     pattern = rename_pattern(pattern, "one")
-    world = World(pattern.stream)
+    world = HostWorld(pattern.stream)
     cut = rng.randint(0, len(edges))
     world.plan(pattern, "timing", start=0)
     for edge in edges[:cut]:
@@ -214,7 +214,7 @@ def test_a_pattern_that_moves_to_another_host_is_matched_without_a_gap(
 def test_a_plan_that_reads_its_past_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "MOST_RECORDS", 1)
     monkeypatch.setattr(host, "JOIN_SECONDS", 0)
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     for number in range(20):
         world.send([path(number)])
@@ -231,7 +231,7 @@ def test_a_plan_that_reads_its_past_keeps_nobody_waiting(monkeypatch: pytest.Mon
 def test_a_plan_that_goes_before_it_has_read_its_past_was_never_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joining, "MOST_RECORDS", 1)
     monkeypatch.setattr(host, "JOIN_SECONDS", 0)
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     for number in range(20):
         world.send([path(number)])
@@ -248,7 +248,7 @@ def test_a_plan_that_goes_before_it_has_read_its_past_was_never_there(monkeypatc
 
 
 def test_a_checkpoint_keeps_no_edge_of_an_epoch_that_is_over() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(2**62, "a", "b")])
     world.settle()
@@ -262,7 +262,7 @@ def test_a_checkpoint_keeps_no_edge_of_an_epoch_that_is_over() -> None:
 
 
 def test_a_pattern_that_its_limit_paused_does_not_go_on_because_an_epoch_began() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     limits = control.LimitsForm(partial_matches=2, policy="pause")
     world.plan(edge_pattern(), "timing", start=0, limits=limits)
     world.live(1)

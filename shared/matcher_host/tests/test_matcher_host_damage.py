@@ -11,7 +11,7 @@ from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.ports.log import Message, TopicPartition, TopicSpec
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_query import parse_subgraphs
-from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.host_world import TOPICS, HostWorld
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from graphtide_testing.host_records import edge_pattern, k, path
 
 
 def test_a_record_that_cannot_be_read_is_rejected_and_the_rest_continues() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b")])
     world.writer.write([Message(TOPICS.ordered(world.stream), None, b"no arrow", partition=0)])
@@ -33,7 +33,7 @@ def test_a_record_that_cannot_be_read_is_rejected_and_the_rest_continues() -> No
 
 
 def test_an_ordered_record_whose_times_go_back_is_a_dead_letter_and_has_no_part_in_matches() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b")])
     world.send([k(5, "x", "y")])
@@ -53,7 +53,7 @@ def test_an_ordered_record_whose_times_go_back_is_a_dead_letter_and_has_no_part_
 
 @pytest.mark.parametrize("header", [("graphtide-first-ts", b"x"), ("graphtide-epoch", b"-1")])
 def test_a_record_rejected_for_its_headers_has_no_part_in_matches_after_a_restart(header: tuple[str, bytes]) -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b")])
     reader = world.log.reader(None)
@@ -70,7 +70,7 @@ def test_a_record_rejected_for_its_headers_has_no_part_in_matches_after_a_restar
 
 
 def test_a_plan_of_a_format_to_come_fails_and_others_run() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     strange = b'{"name":"new","version":1,"epoch":7,"service":"matcher_timing","shard":0,"format":99}'
     world.writer.write([Message(TOPICS.plans, b"new", strange)])
@@ -82,7 +82,7 @@ def test_a_plan_of_a_format_to_come_fails_and_others_run() -> None:
 
 
 def test_a_plan_of_a_stream_that_nobody_made_keeps_no_other_waiting() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     (strange,) = parse_subgraphs("PATTERN strange MATCH (a)-[x:k]->(b) ON nowhere WINDOW 5")
     world.plan(strange, "timing", start=0)
     world.plan(edge_pattern(), "timing", start=0)
@@ -93,7 +93,7 @@ def test_a_plan_of_a_stream_that_nobody_made_keeps_no_other_waiting() -> None:
 
 
 def test_checkpoints_that_are_lost_cost_time_and_nothing_else() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b")])
     world.settle()
@@ -118,7 +118,7 @@ class FullCheckpoints(MemoryCheckpoints):
 
 def test_a_running_pattern_says_while_its_checkpoints_cannot_be_saved() -> None:
     checkpoints = FullCheckpoints()
-    world = World(edge_pattern().stream, checkpoints=checkpoints)
+    world = HostWorld(edge_pattern().stream, checkpoints=checkpoints)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b")])
     world.settle()
@@ -133,7 +133,7 @@ def test_a_running_pattern_says_while_its_checkpoints_cannot_be_saved() -> None:
 
 
 def test_a_plan_that_starts_again_where_it_ended_repeats_nothing() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")])
     world.settle()
@@ -146,7 +146,7 @@ def test_a_plan_that_starts_again_where_it_ended_repeats_nothing() -> None:
 
 
 def test_a_plan_of_a_stream_whose_topics_cannot_be_made_fails_with_the_reason_and_others_run() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.log.admin().ensure([TopicSpec("test.ordered.a.b.v1")])
     bad = replace(edge_pattern(), name=PatternName("bad"), stream=StreamName("a_b"))
     world.plan(bad, "timing", start=0)

@@ -23,7 +23,7 @@ from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_matcher_host import host, joining, regrouping
 from graphtide_query import print_pattern
 from graphtide_query.families.events import regrouping as units
-from graphtide_testing.host_world import World, plan
+from graphtide_testing.host_world import HostWorld, plan
 from graphtide_testing.parsing import parse_matched
 from graphtide_testing.strategies.event_patterns import EventPatternShape, event_patterns
 from graphtide_testing.strategies.event_streams import EventStreamShape, event_streams
@@ -54,8 +54,8 @@ def rename_pattern(pattern: EventPattern, name: str) -> EventPattern:
     return replace(pattern, name=PatternName(name), stream=StreamName("s"))
 
 
-def world_of_events() -> World:
-    return World(StreamName("s"), service=SERVICE)
+def world_of_events() -> HostWorld:
+    return HostWorld(StreamName("s"), service=SERVICE)
 
 
 @pytest.mark.parametrize(("is_slow", "regroups"), [(True, False), (False, True)])
@@ -288,7 +288,7 @@ def test_patterns_that_came_one_by_one_get_a_plan_in_common_while_the_host_goes_
         assert world.matches(pattern.name) == world.expected(pattern, 0)
 
 
-def alive(world: World, name: str) -> int:
+def alive(world: HostWorld, name: str) -> int:
     """Return how many instances the host says that a pattern holds."""
     return world.said()[name].partial_matches
 

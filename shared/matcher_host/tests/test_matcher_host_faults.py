@@ -22,7 +22,7 @@ from graphtide_matcher_host.stream_pass import StreamPass
 from graphtide_ordering.faults import failing
 from graphtide_query import parse
 from graphtide_query.families import FAMILIES
-from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.host_world import TOPICS, HostWorld
 from graphtide_testing.telemetry import spans_in_memory
 from graphtide_wire.control import LimitsForm
 from hypothesis import given
@@ -64,7 +64,7 @@ def edge(number: int) -> Edge:
     return Edge(EdgeId(f"e{number}"), EventTime(number), *ends, "k", None, None)
 
 
-def live(world: World, rounds: int = 12) -> list[BaseException]:
+def live(world: HostWorld, rounds: int = 12) -> list[BaseException]:
     """Let a host do rounds as a service does: however it ends, it is closed and opened again; return what ended it."""
     faults: list[BaseException] = []
     host = world.new_host()
@@ -107,9 +107,9 @@ def push_fails(name: str, offset: int, error: type[BaseException]) -> Iterator[N
         yield
 
 
-def world_of(*families: str) -> tuple[World, list[AnyPattern]]:
+def world_of(*families: str) -> tuple[HostWorld, list[AnyPattern]]:
     """Return a world with a pattern of each of these."""
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     patterns = []
     for family in families:
         engine, text = TEXTS[family]
@@ -119,7 +119,7 @@ def world_of(*families: str) -> tuple[World, list[AnyPattern]]:
     return world, patterns
 
 
-def assert_whole(world: World, patterns: Sequence[AnyPattern]) -> None:
+def assert_whole(world: HostWorld, patterns: Sequence[AnyPattern]) -> None:
     """Assert that each of these patterns runs and reported what it reports of the same records where nothing fails."""
     undisturbed, _ = world_of(*TEXTS)
     for _, _, record in world.sent:
@@ -132,7 +132,7 @@ def assert_whole(world: World, patterns: Sequence[AnyPattern]) -> None:
         assert found
 
 
-def dead_letters(world: World) -> int:
+def dead_letters(world: HostWorld) -> int:
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.dead_letters(world.stream), 0): 0})
     return len(reader.poll(0, 100))
@@ -324,7 +324,7 @@ LIMITED = {
 @pytest.mark.parametrize("family", LIMITED)
 def test_a_limit_that_a_burst_reaches_is_said_with_the_record_and_what_to_raise_and_the_pattern_resumes(family: str) -> None:
     engine, text, setting = LIMITED[family]
-    world, limits = World(StreamName("s")), LimitsForm(**{setting: 4})  # type: ignore[arg-type]  # one of the bounds
+    world, limits = HostWorld(StreamName("s")), LimitsForm(**{setting: 4})  # type: ignore[arg-type]  # one of the bounds
     world.plan(pattern(text), engine, start=0, limits=limits)
     hub = VertexId("hub")
     # A work limit is saved up for a second's worth of records.

@@ -21,7 +21,7 @@ from graphtide_matcher_host.handover import Handover
 from graphtide_query import parse_subgraphs
 from graphtide_query.families import FAMILIES, family_of
 from graphtide_testing.dense_streams import dense_edges, dense_patterns
-from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.host_world import TOPICS, HostWorld
 from graphtide_testing.watched import WatchedLog
 from graphtide_wire.control import HostName
 from hypothesis import given, settings
@@ -55,7 +55,7 @@ class Moves:
     """Two hosts of one stream, and a planner's hand that moves plans between them."""
 
     def __init__(self) -> None:
-        self.worlds = {TIMING: World(StreamName("s"))}
+        self.worlds = {TIMING: HostWorld(StreamName("s"))}
         self.worlds[SJ_TREE] = self.worlds[TIMING].beside(SJ_TREE)
         self.world = self.worlds[TIMING]
         self.key = checkpoint_form.key_of(f"test.{TIMING}.0", self.world.stream)

@@ -14,14 +14,14 @@ from graphtide_log.committed_offset_check import MOST_REFUSALS
 from graphtide_matcher_host import host
 from graphtide_testing.forgetful import ForgetfulLog
 from graphtide_testing.host_records import edge_pattern, k, path, rename_pattern, stopped_at
-from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.host_world import TOPICS, HostWorld
 from graphtide_testing.lagging import LaggingLog
 from graphtide_wire import control
 
 
-def lagging() -> World:
+def lagging() -> HostWorld:
     """A host that was down since the first of eight records gets a plan that another has reported up to the sixth."""
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(rename_pattern(edge_pattern(), "other"), "timing", start=0)
     world.live(1)
     for number in range(8):
@@ -31,7 +31,7 @@ def lagging() -> World:
 
 
 def test_a_host_that_comes_back_knows_what_it_said_though_another_had_a_transaction_open_then() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.live(1)
     other = world.log.transactor("other")
     other.open()
@@ -50,7 +50,7 @@ def test_a_host_that_comes_back_knows_what_it_said_though_another_had_a_transact
 
 
 def test_trouble_of_before_a_crash_is_said_to_be_over_also_of_plans_that_nothing_comes_for() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.settle()
     said = msgspec.structs.replace(world.said()["one"], reason="its checkpoints are not saved: no room")
@@ -87,7 +87,7 @@ def test_a_host_that_lags_and_is_asked_to_stop_says_where_others_have_reported_t
 
 
 def test_a_plan_that_is_to_stop_below_its_start_stops_at_its_start() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.send([path(0)])
     world.plan(rename_pattern(edge_pattern(), "other"), "timing", start=0)
     world.live(1)
@@ -100,7 +100,7 @@ def test_a_plan_that_is_to_stop_below_its_start_stops_at_its_start() -> None:
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_plan_that_is_to_stop_at_an_offset_reports_what_is_before_it_and_nothing_after(*, is_known: bool) -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     if is_known:
         world.plan(edge_pattern(), "timing", start=0)
         world.live(1)
@@ -113,7 +113,7 @@ def test_a_plan_that_is_to_stop_at_an_offset_reports_what_is_before_it_and_nothi
 
 
 def test_a_plan_whose_end_lies_behind_the_last_record_ends() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([path(0), path(1)])
     transactor = world.log.transactor("any")
@@ -127,7 +127,7 @@ def test_a_plan_whose_end_lies_behind_the_last_record_ends() -> None:
 
 
 def test_a_plan_that_cannot_be_read_any_more_stops_where_it_is_and_goes_on_from_there() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([path(0)])
     world.send([path(1)])
@@ -144,7 +144,7 @@ def test_a_plan_that_cannot_be_read_any_more_stops_where_it_is_and_goes_on_from_
 
 
 def test_the_second_host_of_an_identity_shuts_the_first_out() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     first, second = world.new_host(), world.new_host()
     first.open()
@@ -157,9 +157,9 @@ def test_the_second_host_of_an_identity_shuts_the_first_out() -> None:
     assert world.matches() == world.expected(edge_pattern(), 0)
 
 
-def world_after_five() -> World:
+def world_after_five() -> HostWorld:
     """Return a world whose pattern has reported on five records."""
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     world.plan(edge_pattern(), "timing", start=0)
     world.settle()
     for number in range(5):
@@ -223,7 +223,7 @@ def test_a_newcomer_misses_nothing_that_the_others_take_after_it_found_an_end_of
 ) -> None:
     # It reads one record of its past in each round.
     monkeypatch.setattr(host, "JOIN_SECONDS", 0.0)
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     world.log = LaggingLog(world.log, polls=3)
     first, second = edge_pattern(), replace(edge_pattern(), name=PatternName("second"))
     world.plan(first, "timing", start=0)

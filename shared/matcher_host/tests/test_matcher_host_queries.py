@@ -18,7 +18,7 @@ from graphtide_core.time import EventTime
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_matcher_host import host, joining
 from graphtide_query import parse, print_pattern
-from graphtide_testing.host_world import TOPICS, World, plan
+from graphtide_testing.host_world import TOPICS, HostWorld, plan
 from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
 from graphtide_wire.control import LimitsForm
 from graphtide_wire.plans import form_of
@@ -46,8 +46,8 @@ def ask(text: str) -> GraphQuery:
     return query
 
 
-def world_of_queries() -> World:
-    return World(StreamName("s"), service=SERVICE)
+def world_of_queries() -> HostWorld:
+    return HostWorld(StreamName("s"), service=SERVICE)
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Served:
     engine: str
     start: int
 
-    def give(self, world: World) -> None:
+    def give(self, world: HostWorld) -> None:
         world.plan(self.query, self.engine, service=SERVICE, start=self.start)
 
 

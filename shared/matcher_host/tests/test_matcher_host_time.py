@@ -9,14 +9,14 @@ from graphtide_core.ids import StreamName
 from graphtide_log.checkpoints.memory import MemoryCheckpoints
 from graphtide_query import parse_subgraphs
 from graphtide_testing.host_records import edge_pattern, k
-from graphtide_testing.host_world import World
+from graphtide_testing.host_world import HostWorld
 
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
 
 
 def test_no_match_has_edges_of_two_epochs() -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(5, "a", "b")])
     world.begin_epoch()
@@ -30,7 +30,7 @@ def test_no_match_has_edges_of_two_epochs() -> None:
 
 @pytest.mark.parametrize("loses_checkpoint", [True, False])
 def test_a_host_that_is_restarted_after_times_went_back_goes_on_in_the_new_epoch(*, loses_checkpoint: bool) -> None:
-    world = World(edge_pattern().stream)
+    world = HostWorld(edge_pattern().stream)
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(2**62, "a", "b")])
     world.settle()
@@ -55,7 +55,7 @@ def changes(name: str = "one") -> SubgraphPattern:
 
 @pytest.mark.parametrize("loses_checkpoint", [False, True])
 def test_what_time_alone_brings_about_is_emitted_while_the_stream_is_quiet_and_once(*, loses_checkpoint: bool) -> None:
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     world.plan(changes(), "ddst-coloring", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")])
     world.pass_time(11)
@@ -76,7 +76,7 @@ def test_what_time_alone_brings_about_is_emitted_while_the_stream_is_quiet_and_o
 
 
 def test_what_time_alone_brings_about_is_emitted_with_the_record_whose_watermark_passes_it() -> None:
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     world.plan(changes(), "ddst-coloring", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")], passes=30)
     world.settle()
@@ -89,7 +89,7 @@ def test_what_time_alone_brings_about_is_emitted_with_the_record_whose_watermark
 
 @pytest.mark.parametrize("is_new", [False, True], ids=["registered before", "registered after"])
 def test_a_plan_that_joins_after_a_heartbeat_emits_what_left_only_if_it_is_to_report_from_before(*, is_new: bool) -> None:
-    world = World(StreamName("s"))
+    world = HostWorld(StreamName("s"))
     world.plan(edge_pattern(), "timing", start=0)
     world.send([k(1, "a", "b"), k(2, "b", "c")])
     world.pass_time(30)

@@ -20,7 +20,7 @@ from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_ordering.ordered_records import Packing
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.reads import match_lookback
-from graphtide_testing.host_world import TOPICS, World
+from graphtide_testing.host_world import TOPICS, HostWorld
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.strategies import GraphQueryShape, StreamShape, edge_streams, graph_queries
@@ -44,7 +44,7 @@ def view_of(query: GraphQuery) -> GraphQuery:
     return replace(query, name=PatternName(VIEW), is_view=True)
 
 
-def read_view(world: World) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
+def read_view(world: HostWorld) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
     """Return the records of the view's stream: what headers say, and the edges; no heartbeats."""
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.ordered(VIEW), 0): 0})
@@ -53,7 +53,7 @@ def read_view(world: World) -> list[tuple[OrderedHeader, list[dict[str, Any]]]]:
     return [(header, edges) for header, edges in found if edges]
 
 
-def list_matches(world: World, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
+def list_matches(world: HostWorld, query: GraphQuery, start: int) -> list[list[tuple[Any, ...]]]:
     """Return what the stream of a view that runs from an offset on has, by records that brought it about, each in no order."""
     expected: list[list[tuple[Any, ...]]] = []
     for epoch in range(world.stream_epoch + 1):
@@ -77,7 +77,7 @@ def list_matches(world: World, query: GraphQuery, start: int) -> list[list[tuple
     return expected
 
 
-def edges_of(world: World) -> list[tuple[Any, ...]]:
+def edges_of(world: HostWorld) -> list[tuple[Any, ...]]:
     """Return the edges and deletions of the view's stream, a deletion with the time of the edge that it names."""
     times: dict[str, int] = {}
     found: list[tuple[Any, ...]] = []
@@ -91,7 +91,7 @@ def edges_of(world: World) -> list[tuple[Any, ...]]:
     return found
 
 
-def check(world: World, query: GraphQuery, start: int) -> None:
+def check(world: HostWorld, query: GraphQuery, start: int) -> None:
     found = edges_of(world)
     for said in list_matches(world, query, start):
         assert sorted(found[: len(said)], key=repr) == sorted(said, key=repr)
@@ -112,7 +112,7 @@ def test_a_view_writes_its_stream_once_whenever_its_host_is_killed(
     stream: tuple[Edge, ...], query: GraphQuery, rng: random.Random
 ) -> None:
     view = view_of(query)
-    world = World(StreamName("s"), service=SERVICE)
+    world = HostWorld(StreamName("s"), service=SERVICE)
     # A reader of the stream sets how long edges of withdrawn results must be known.
     world.writer.write([registering(TOPICS, registration(PATTERN, datetime(2026, 1, 1, tzinfo=UTC)))])
     world.plan(view, rng.choice(("s-path", "delta-tree")), service=SERVICE, start=0)
@@ -148,8 +148,8 @@ def ask(text: str) -> GraphQuery:
 NEAR = f"GRAPH VIEW {VIEW} AS ( CONSTRUCT (x)-[:near]->(y) MATCH (x)-/<:a+>/->(y) ON s WINDOW(10ms) )"
 
 
-def world_of(text: str, stream: list[Edge]) -> World:
-    world = World(StreamName("s"), service=SERVICE)
+def world_of(text: str, stream: list[Edge]) -> HostWorld:
+    world = HostWorld(StreamName("s"), service=SERVICE)
     world.plan(ask(text), "s-path", service=SERVICE, start=0)
     for each in stream:
         world.send([each])
@@ -173,7 +173,7 @@ def test_a_pattern_reads_results_of_a_view_and_takes_back_what_is_withdrawn() ->
     ]
 
 
-def bodies(world: World, name: str) -> list[bytes]:
+def bodies(world: HostWorld, name: str) -> list[bytes]:
     """Return the match records of a pattern."""
     reader = world.log.reader(None)
     reader.assign({TopicPartition(TOPICS.matches, 0): 0})
@@ -200,7 +200,7 @@ def test_times_of_a_view_begin_anew_with_those_of_its_stream_and_where_another_s
         (1, 1, 3),
     ]
     # The view now reads a stream whose times are behind.
-    other = World(StreamName("t"), world.log, world.checkpoints, service=SERVICE)
+    other = HostWorld(StreamName("t"), world.log, world.checkpoints, service=SERVICE)
     other.epoch = world.epoch
     other.plan(replace(ask(NEAR.replace("ON s", "ON t")), version=2), "s-path", service=SERVICE, start=0)
     other.send([edge(3, 1, "a", "b")])

@@ -79,8 +79,8 @@ def test_a_new_pattern_goes_below_conditions_that_were_joined_by_or() -> None:
     assert draw(grown) == draw(plan) | {"ABE": {"AB"}}
     wider = with_pattern(plan, replace(seq("r", "ABE"), predicates=(equal("a0", 3),)), UNIT, NOTHING_KNOWN)
     assert [vertex.sub_pattern.predicates for vertex in wider.vertices[:2]] == [
-        (predicate.Or((equal("s0", 1), equal("s0", 2), equal("s0", 3))),),
-        (predicate.Or((equal("s0", 1), equal("s0", 2))),),
+        (predicate.Disjunction((equal("s0", 1), equal("s0", 2), equal("s0", 3))),),
+        (predicate.Disjunction((equal("s0", 1), equal("s0", 2))),),
     ]
 
 

@@ -64,7 +64,7 @@ def test_any_other_or_makes_a_branch_for_each_part(choice: Or) -> None:
 
 
 def test_predicates_about_what_is_not_taken_are_dropped_as_a_whole() -> None:
-    both = predicate.And((fast("b"), fast("a")))
+    both = predicate.Conjunction((fast("b"), fast("a")))
     first, second = branches(pattern(Seq((A, Or((B, C)))), both, fast("c"), fast("a")))
     assert first.events == ("a", "b")
     assert first.sub_pattern.predicates == (fast("s1"), fast("s0"), fast("s0"))

@@ -123,12 +123,16 @@ def test_the_longer_time_is_kept_whatever_its_unit_and_what_all_events_share_in_
     ("first", "second", "asked"),
     [
         ([x("a", 1)], [x("a", 1)], (x("s0", 1),)),
-        ([x("a", 1)], [x("a", 2)], (predicate.Or((x("s0", 1), x("s0", 2))),)),
+        ([x("a", 1)], [x("a", 2)], (predicate.Disjunction((x("s0", 1), x("s0", 2))),)),
         ([x("a", 1)], [], ()),
         ([x("a", 1)], [x("b", 1)], ()),
         ([x("a", 1), x("a", 2)], [x("a", 1)], (x("s0", 1),)),
-        ([x("a", 1), x("a", 2)], [x("a", 1), x("a", 3)], (x("s0", 1), predicate.Or((x("s0", 2), x("s0", 3))))),
-        ([x("a", 1), x("a", 2)], [x("a", 3)], (predicate.Or((predicate.And((x("s0", 1), x("s0", 2))), x("s0", 3))),)),
+        ([x("a", 1), x("a", 2)], [x("a", 1), x("a", 3)], (x("s0", 1), predicate.Disjunction((x("s0", 2), x("s0", 3))))),
+        (
+            [x("a", 1), x("a", 2)],
+            [x("a", 3)],
+            (predicate.Disjunction((predicate.Conjunction((x("s0", 1), x("s0", 2))), x("s0", 3))),),
+        ),
     ],
 )
 def test_predicates_over_the_same_slots_are_joined_by_or(
@@ -141,7 +145,7 @@ def test_predicates_over_the_same_slots_are_joined_by_or(
 
 def test_a_form_is_that_of_its_sub_pattern_again() -> None:
     forms = Forms(TimeUnit.SECOND)
-    either = predicate.Or((x("a", 1), predicate.And((x("a", 2), x("a", 3)))))
+    either = predicate.Disjunction((x("a", 1), predicate.Conjunction((x("a", 2), x("a", 3)))))
     one, other = (form_of(forms, event_pattern(seq(A, B, C), each, x("a", 9), x("c", 1))) for each in (either, x("a", 4)))
     found = common(forms, one, other)
     assert found is not None
@@ -152,10 +156,10 @@ def test_a_form_is_that_of_its_sub_pattern_again() -> None:
 def test_an_or_that_reads_several_slots_or_has_too_many_parts_is_one_condition() -> None:
     forms = Forms(TimeUnit.SECOND)
     across, long = (
-        predicate.Or((x("a", 1), x("b", 1))),
-        predicate.Or(tuple(x("a", value) for value in range(MOST_DISJUNCTS + 1))),
+        predicate.Disjunction((x("a", 1), x("b", 1))),
+        predicate.Disjunction(tuple(x("a", value) for value in range(MOST_DISJUNCTS + 1))),
     )
-    short = predicate.Or((x("a", 1), x("a", 2)))
+    short = predicate.Disjunction((x("a", 1), x("a", 2)))
     form = form_of(forms, event_pattern(seq(A, B), across, long, short))
     assert sorted(map(len, form.predicates.values())) == [1, 2]
     assert forms.of(forms.sub_pattern(form)[0])[0] == form
@@ -169,14 +173,14 @@ def test_predicates_across_slots_are_joined_with_those_across_the_same() -> None
         event_pattern(seq(A, B, C), less("a", "b"), less("b", "c")), event_pattern(seq(A, B, D), less("b", "a"))
     )
     assert found is not None
-    assert found.predicates == (predicate.Or((less("s0", "s1"), less("s1", "s0"))),)
+    assert found.predicates == (predicate.Disjunction((less("s0", "s1"), less("s1", "s0"))),)
 
 
 def test_one_and_true_are_two_conditions() -> None:
     conditions: list[Expression] = [Compare(Comparison.EQUAL, Attribute("a", "x"), Literal(value)) for value in (1, True)]
     found = find_shared(*(event_pattern(seq(A, B), condition) for condition in conditions))
     assert found is not None
-    assert isinstance(found.predicates[0], predicate.Or)
+    assert isinstance(found.predicates[0], predicate.Disjunction)
 
 
 def test_of_too_many_conditions_nothing_is_asked() -> None:
@@ -327,7 +331,7 @@ def test_of_two_limits_the_wider_is_common(
     assert found is not None
     (read,) = found.predicates
     if wider is None:
-        assert isinstance(read, predicate.Or)
+        assert isinstance(read, predicate.Disjunction)
     else:
         assert read == Compare(wider[0], Attribute("s0", "x"), Literal(wider[1]))
 
@@ -338,7 +342,7 @@ def test_limits_of_other_attributes_are_others_and_of_several_the_closest_counts
 
     apart = find_shared(event_pattern(seq(A, B), limit("x", 1)), event_pattern(seq(A, B), limit("y", 2)))
     assert apart is not None
-    assert isinstance(apart.predicates[0], predicate.Or)
+    assert isinstance(apart.predicates[0], predicate.Disjunction)
     several = find_shared(event_pattern(seq(A, B), limit("x", 9), limit("x", 1)), event_pattern(seq(A, B), limit("x", 2)))
     assert several is not None
     assert [each.right for each in several.predicates if isinstance(each, Compare)] == [Literal(2)]

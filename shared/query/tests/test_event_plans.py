@@ -180,7 +180,7 @@ def test_predicates_of_what_is_shared_are_joined_by_or() -> None:
     patterns = [seq("p", "ABC", 10, equal("a0", 1)), seq("q", "ABD", 10, equal("a0", 2)), seq("r", "ABE", 10, equal("a0", 1))]
     plan = aggregate(patterns, "casem-2")
     (shared,) = (vertex.sub_pattern for vertex in plan.vertices if types_of(vertex.sub_pattern) == "AB")
-    assert shared.predicates == (predicate.Or((equal("s0", 1), equal("s0", 2))),)
+    assert shared.predicates == (predicate.Disjunction((equal("s0", 1), equal("s0", 2))),)
 
 
 def conditions(values: tuple[int, ...]) -> list[Expression]:

@@ -69,7 +69,7 @@ def patterns(draw: DrawFn) -> EventPattern:
     fields = draw(st.lists(st.builds(Field, NAMES, value), max_size=3, unique_by=lambda field: field.name))
     more: tuple[Expression, ...] = ()
     if draw(st.booleans()):
-        more = (predicate.Not(Compare(draw(st.sampled_from(Comparison)), draw(value), Literal(draw(st.integers(-9, 9))))),)
+        more = (predicate.Negation(Compare(draw(st.sampled_from(Comparison)), draw(value), Literal(draw(st.integers(-9, 9))))),)
     everything = draw(st.booleans())
     keys: tuple[Expression, ...] = ()
     if plain.report is Report.ALL:

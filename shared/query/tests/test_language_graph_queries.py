@@ -20,7 +20,7 @@ from graphtide_core.path_expression import (
     Symbol,
     write_expression,
 )
-from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, Literal, Not, Or, StartsWith
+from graphtide_core.predicate import Attribute, Compare, Comparison, Disjunction, Expression, Literal, Negation, StartsWith
 from graphtide_core.regular_rule import Atom, Constant, Rule, Term, Variable
 from graphtide_core.stream_window import StreamWindow, WindowKind
 from graphtide_core.time import Duration
@@ -245,7 +245,7 @@ def test_a_vertex_with_an_id_is_a_constant_where_it_joins_nothing(stated: str) -
 def test_conditions_on_ids_are_those_of_the_rule() -> None:
     query = read(f"SELECT u, v MATCH (u)-[:a]->(v) {ON} WHERE u.id STARTS WITH '10.' AND NOT (u.id = v.id OR FALSE)")
     same = Compare(Comparison.EQUAL, Attribute("u", "id"), Attribute("v", "id"))
-    assert query.rules[0].conditions == (StartsWith(Attribute("u", "id"), "10."), Not(Or((same, Literal(False)))))
+    assert query.rules[0].conditions == (StartsWith(Attribute("u", "id"), "10."), Negation(Disjunction((same, Literal(False)))))
 
 
 def test_a_label_of_a_vertex_holds_on_every_edge_there() -> None:

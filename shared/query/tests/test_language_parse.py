@@ -9,7 +9,7 @@ import pytest
 from graphtide_core.errors import Location
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
-from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, In, Literal, Negate, Not
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, In, Literal, Negate, Negation
 from graphtide_core.time import Duration
 from graphtide_core.window import EdgeCount
 
@@ -150,7 +150,7 @@ def test_signs_belong_to_the_numbers_they_touch() -> None:
 
 
 def test_constant_conditions_are_kept() -> None:
-    assert condition("TRUE AND (FALSE AND NOT NULL)") == (Literal(value=True), Literal(value=False), Not(Literal(None)))
+    assert condition("TRUE AND (FALSE AND NOT NULL)") == (Literal(value=True), Literal(value=False), Negation(Literal(None)))
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,19 @@ from graphtide_core.ids import PatternName, StreamName, VertexId
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import OF_SIMULATION, Morphism, QueryEdge, QueryVertex, Report, SubgraphPattern
 from graphtide_core.predicate import (
-    And,
     Arithmetic,
     Attribute,
     Compare,
     Comparison,
     Compute,
+    Conjunction,
+    Disjunction,
     Expression,
     In,
     IsNull,
     Literal,
     Negate,
-    Not,
-    Or,
+    Negation,
     StartsWith,
     conjuncts,
     variables,
@@ -66,9 +66,9 @@ def expressions(edges: list[str], vertices: list[str]) -> st.SearchStrategy[Expr
             st.builds(Compare, st.sampled_from(Comparison), part, part),
             st.builds(Compute, st.sampled_from(Arithmetic), part, part),
             st.builds(Negate, part),
-            st.builds(Not, part),
-            st.builds(And, several),
-            st.builds(Or, several),
+            st.builds(Negation, part),
+            st.builds(Conjunction, several),
+            st.builds(Disjunction, several),
             st.builds(In, part, st.lists(CONSTANTS, max_size=3).map(tuple)),
             st.builds(StartsWith, part, TEXT),
             st.builds(IsNull, part),
@@ -152,15 +152,15 @@ FIVE = Literal(5)
         (Compute(Arithmetic.SUBTRACT, Compute(Arithmetic.SUBTRACT, X, Y), Z), "a.x - a.y - a.z"),
         (Compute(Arithmetic.MULTIPLY, Compute(Arithmetic.ADD, X, Y), Negate(Z)), "(a.x + a.y) * -a.z"),
         (Negate(Compute(Arithmetic.MULTIPLY, X, Y)), "-(a.x * a.y)"),
-        (Or((And((X, Y)), Z)), "a.x AND a.y OR a.z"),
-        (Or((X, And((Or((X, Y)), Z)))), "a.x OR (a.x OR a.y) AND a.z"),
-        (Not(Or((X, Y))), "NOT (a.x OR a.y)"),
-        (Not(Not(X)), "NOT NOT a.x"),
-        (Not(Compare(Comparison.LESS, X, Y)), "NOT a.x < a.y"),
-        (Compare(Comparison.EQUAL, Not(X), Compare(Comparison.LESS, X, Y)), "(NOT a.x) = (a.x < a.y)"),
-        (Not(In(X, (1, None))), "a.x NOT IN [1, NULL]"),
-        (Not(IsNull(X)), "a.x IS NOT NULL"),
-        (Not(StartsWith(X, "h")), 'NOT a.x STARTS WITH "h"'),
+        (Disjunction((Conjunction((X, Y)), Z)), "a.x AND a.y OR a.z"),
+        (Disjunction((X, Conjunction((Disjunction((X, Y)), Z)))), "a.x OR (a.x OR a.y) AND a.z"),
+        (Negation(Disjunction((X, Y))), "NOT (a.x OR a.y)"),
+        (Negation(Negation(X)), "NOT NOT a.x"),
+        (Negation(Compare(Comparison.LESS, X, Y)), "NOT a.x < a.y"),
+        (Compare(Comparison.EQUAL, Negation(X), Compare(Comparison.LESS, X, Y)), "(NOT a.x) = (a.x < a.y)"),
+        (Negation(In(X, (1, None))), "a.x NOT IN [1, NULL]"),
+        (Negation(IsNull(X)), "a.x IS NOT NULL"),
+        (Negation(StartsWith(X, "h")), 'NOT a.x STARTS WITH "h"'),
         (IsNull(In(X, ())), "(a.x IN []) IS NULL"),
         (
             Compare(Comparison.NOT_EQUAL, X, Literal('"\\\n\t\r\x00\u2028😀\U000e0001')),
@@ -176,14 +176,19 @@ def test_parentheses_stand_only_where_they_must(predicate: Expression, text: str
 
 @pytest.mark.parametrize(
     ("predicate", "text"),
-    [(And(()), "TRUE"), (Or(()), "FALSE"), (And((X,)), "a.x"), (Or((And((X, Y)),)), "a.x AND a.y")],
+    [
+        (Conjunction(()), "TRUE"),
+        (Disjunction(()), "FALSE"),
+        (Conjunction((X,)), "a.x"),
+        (Disjunction((Conjunction((X, Y)),)), "a.x AND a.y"),
+    ],
 )
 def test_joins_that_no_text_has_are_printed_as_what_they_mean(predicate: Expression, text: str) -> None:
     assert f"WHERE {text}\n" in graphtide_query.print_pattern(pattern_with(predicate))
 
 
 def test_an_or_among_other_predicates_is_in_parentheses() -> None:
-    printed = graphtide_query.print_pattern(pattern_with(Or((X, Y)), Not(Z)))
+    printed = graphtide_query.print_pattern(pattern_with(Disjunction((X, Y)), Negation(Z)))
     assert "WHERE (a.x OR a.y) AND NOT a.z\n" in printed
 
 

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 import pytest
-from graphtide_testing.cluster.policies import Pod, UnknownPolicyError, rules
+from graphtide_testing.cluster.policies import Peer, UnknownPolicyError, rules
 
-WEB = Pod("web", "10.0.0.1", "shop", {"app": "web"}, {"name": "shop"}, {"http": 8080})
-STORE = Pod("store", "10.0.0.2", "shop", {"app": "store"}, {"name": "shop"}, {"sql": 5432})
-OTHER = Pod("other", "10.0.1.1", "else", {"app": "web"}, {"name": "else"}, {"http": 9090})
+WEB = Peer("web", "10.0.0.1", "shop", {"app": "web"}, {"name": "shop"}, {"http": 8080})
+STORE = Peer("store", "10.0.0.2", "shop", {"app": "store"}, {"name": "shop"}, {"sql": 5432})
+OTHER = Peer("other", "10.0.1.1", "else", {"app": "web"}, {"name": "else"}, {"http": 9090})
 PODS = (WEB, STORE, OTHER)
 
 
@@ -18,7 +18,7 @@ def policy(app: str = "web", namespace: str = "shop", **spec: Any) -> dict[str, 
     return {"metadata": {"namespace": namespace}, "spec": {"podSelector": {"matchLabels": {"app": app}}, **spec}}
 
 
-def list_allowed(pod: Pod, *policies: dict[str, Any]) -> dict[str, list[str] | None]:
+def list_allowed(pod: Peer, *policies: dict[str, Any]) -> dict[str, list[str] | None]:
     """What a pod may take and do, by hook: None is all."""
     found: dict[str, list[str] | None] = {}
     for hook, body in re.findall(r"chain (\w+) \{(.*?)\}", rules(pod, policies, PODS), re.DOTALL):

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.predicate import (
-    And,
     Arithmetic,
     Attribute,
     Compare,
     Comparison,
     Compute,
+    Conjunction,
+    Disjunction,
     Expression,
     In,
     IsNull,
     Literal,
     Negate,
-    Not,
-    Or,
+    Negation,
     StartsWith,
 )
 from graphtide_testing.oracles.predicates import evaluate
@@ -103,17 +103,17 @@ def test_negation(operand: Value, expected: Value) -> None:
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
-        (And((TRUE, TRUE)), True),
-        (And((UNKNOWN, TRUE)), None),
-        (And((UNKNOWN, FALSE)), False),
-        (Or((FALSE, FALSE)), False),
-        (Or((UNKNOWN, FALSE)), None),
-        (Or((UNKNOWN, TRUE)), True),
-        (Not(TRUE), False),
-        (Not(FALSE), True),
-        (Not(UNKNOWN), None),
-        (Not(Literal(1)), None),
-        (And((Literal("yes"), TRUE)), None),
+        (Conjunction((TRUE, TRUE)), True),
+        (Conjunction((UNKNOWN, TRUE)), None),
+        (Conjunction((UNKNOWN, FALSE)), False),
+        (Disjunction((FALSE, FALSE)), False),
+        (Disjunction((UNKNOWN, FALSE)), None),
+        (Disjunction((UNKNOWN, TRUE)), True),
+        (Negation(TRUE), False),
+        (Negation(FALSE), True),
+        (Negation(UNKNOWN), None),
+        (Negation(Literal(1)), None),
+        (Conjunction((Literal("yes"), TRUE)), None),
     ],
 )
 def test_connectives_follow_kleene(expression: Expression, expected: bool | None) -> None:

@@ -9,7 +9,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, PatternName, StreamName, VertexId
 from graphtide_core.order import TimingOrder
 from graphtide_core.pattern import Morphism, QueryEdge, QueryVertex, SubgraphPattern
-from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, IsNull, Literal, Not
+from graphtide_core.predicate import Attribute, Compare, Comparison, Expression, IsNull, Literal, Negation
 from graphtide_core.time import Duration, EventTime, TimeUnit
 from graphtide_core.window import EdgeCount
 from graphtide_testing.oracles.subgraph import SubgraphOracle
@@ -162,7 +162,7 @@ def test_a_predicate_must_be_true_and_unknown_is_not() -> None:
 
 
 def test_not_of_unknown_stays_unknown_and_null_is_asked_for_by_name() -> None:
-    small: Expression = Not(Compare(Comparison.GREATER, Attribute("a", "bytes"), Literal(10)))
+    small: Expression = Negation(Compare(Comparison.GREATER, Attribute("a", "bytes"), Literal(10)))
     records = (edge("1: u->v @1"), edge("2: u->w @2", bytes=3))
     assert list_emitted(replace(pattern("a: x->y"), predicates=(small,)), *records) == ["+ a=2 @2"]
     assert list_emitted(replace(pattern("a: x->y"), predicates=(IsNull(Attribute("a", "bytes")),)), *records) == ["+ a=1 @1"]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from graphtide_wire.operations import OperationRecord
     from graphtide_wire.topics import Topics
 
-    from graphtide_backfill.application.backfill import Prepared, Progress, Totals
+    from graphtide_backfill.application.backfill import Prepared, Progress, RunTotals
     from graphtide_backfill.application.manifest import Manifest
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.application.ports import Cluster
@@ -123,7 +123,7 @@ class Run:
     results: ResultFolder
     to: Published | None
 
-    def execute(self, prepared: Prepared, unit: TimeUnit) -> Totals:
+    def execute(self, prepared: Prepared, unit: TimeUnit) -> RunTotals:
         """Match what is not finished, and publish it, finished slices first.
 
         Raises:

@@ -15,7 +15,7 @@ from graphtide_core.funnel import Reason, Step
 from graphtide_core.ids import PatternName, StreamName
 from graphtide_core.predicate import aggregates, variables
 from graphtide_core.time import Duration
-from graphtide_query.event_trace import EventTrace, Place
+from graphtide_query.event_trace import CandidateSlot, EventTrace
 from graphtide_query.families import PlannerOptions
 from graphtide_query.planner import plan_all
 
@@ -83,7 +83,7 @@ class EventWatch:
             if tried.pattern in reports:
                 refused = {Reason.LABEL: records - typed, Reason.PREDICATE: typed - fitting}
                 step = Step(records, {reason: count for reason, count in refused.items() if count}, fitting)
-                places.append(Place(tried.pattern, tried.event.name, tried.drawn, step))
+                places.append(CandidateSlot(tried.pattern, tried.event.name, tried.drawn, step))
         answers = tuple(question.answer(self._stages) for question in self._questions if question.pattern.name in reports)
         reported: dict[str, int] = {name: report.matches for name, report in reports.items()}
         suppressed: dict[str, int] = {name: report.suppressed for name, report in reports.items() if name in self._once}

@@ -72,7 +72,7 @@ class Union(_Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PatternOperand:
     """An operand of a PATTERN, and what its two columns are called there."""
 
     operand: Algebra
@@ -87,7 +87,7 @@ class Pattern(_Operator):
     `conditions` read `variable.id` alone.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PatternOperand, ...]
     columns: tuple[str, ...]
     label: str
     conditions: tuple[Expression, ...] = ()

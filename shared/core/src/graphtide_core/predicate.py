@@ -138,21 +138,21 @@ class Negate(Generic[_X_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class And(Generic[_X_co]):
+class Conjunction(Generic[_X_co]):
     """Every operand is true."""
 
     operands: tuple[_X_co, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Generic[_X_co]):
+class Disjunction(Generic[_X_co]):
     """Some operand is true."""
 
     operands: tuple[_X_co, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Generic[_X_co]):
+class Negation(Generic[_X_co]):
     """The operand is false."""
 
     operand: _X_co
@@ -181,7 +181,17 @@ class IsNull(Generic[_X_co]):
     operand: _X_co
 
 
-Operator = Compare[_X] | Compute[_X] | Negate[_X] | And[_X] | Or[_X] | Not[_X] | In[_X, _V] | StartsWith[_X] | IsNull[_X]
+Operator = (
+    Compare[_X]
+    | Compute[_X]
+    | Negate[_X]
+    | Conjunction[_X]
+    | Disjunction[_X]
+    | Negation[_X]
+    | In[_X, _V]
+    | StartsWith[_X]
+    | IsNull[_X]
+)
 """What has operands of one kind; the options of `In` are values of another."""
 
 Expression = Union[Literal, Attribute, Aggregate, "Operator[Expression, Value]"]
@@ -192,10 +202,10 @@ def operands(operator: Operator[_X, _V]) -> tuple[_X, ...]:
     match operator:
         case Compare(_, left, right) | Compute(_, left, right):
             return (left, right)
-        case And(several) | Or(several):
+        case Conjunction(several) | Disjunction(several):
             return several
         case (  # pragma: no branch - mypy knows that no case is left
-            Negate(operand) | Not(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
+            Negate(operand) | Negation(operand) | In(operand) | StartsWith(operand) | IsNull(operand)
         ):
             return (operand,)
 
@@ -207,14 +217,14 @@ def map_operands(operator: Operator[_X, _V], new: Callable[[_X], _Y]) -> Operato
             return Compare(comparison, new(left), new(right))
         case Compute(sign, left, right):
             return Compute(sign, new(left), new(right))
-        case And(several):
-            return And(tuple(map(new, several)))
-        case Or(several):
-            return Or(tuple(map(new, several)))
+        case Conjunction(several):
+            return Conjunction(tuple(map(new, several)))
+        case Disjunction(several):
+            return Disjunction(tuple(map(new, several)))
         case Negate(operand):
             return Negate(new(operand))
-        case Not(operand):
-            return Not(new(operand))
+        case Negation(operand):
+            return Negation(new(operand))
         case In(operand, options):
             return In(new(operand), options)
         case StartsWith(operand, prefix):
@@ -295,6 +305,6 @@ def rename(expression: Expression, names: Mapping[str, str]) -> Expression:
 
 def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     """Split at the outermost `AND`s: each part can be checked as soon as its variables are bound."""
-    if isinstance(expression, And):
+    if isinstance(expression, Conjunction):
         return tuple(part for operand in expression.operands for part in conjuncts(operand))
     return (expression,)

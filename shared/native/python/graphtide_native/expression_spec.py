@@ -47,11 +47,11 @@ class ExpressionWriter(ABC):
                 return {"compute": [operator.name.lower(), [self.write(left), self.write(right)]]}
             case p.Negate(operand):
                 return {"negate": self.write(operand)}
-            case p.And(operands):
+            case p.Conjunction(operands):
                 return {"and": [self.write(operand) for operand in operands]}
-            case p.Or(operands):
+            case p.Disjunction(operands):
                 return {"or": [self.write(operand) for operand in operands]}
-            case p.Not(operand):
+            case p.Negation(operand):
                 return {"not": self.write(operand)}
             case p.In(operand, options):
                 return {"in": [self.write(operand), list(options)]}

@@ -99,7 +99,7 @@ class RejectedPart:
 
 
 @dataclass(slots=True)
-class Output(GoingOut[RejectedPart]):
+class SequencerOutput(GoingOut[RejectedPart]):
     """The output of a sequencer.
 
     Attributes:
@@ -157,7 +157,7 @@ class StreamSequencer:
         self._partitions: dict[int, PartitionPosition] = {}
         self._again: dict[int, Remembered] = {}
         self._ordered = self._numbered = 0
-        self._output = Output()
+        self._output = SequencerOutput()
         self.traces = Traces()
         self._start(0)
 
@@ -177,7 +177,7 @@ class StreamSequencer:
         return self._progress.newest
 
     @property
-    def output(self) -> Output:
+    def output(self) -> SequencerOutput:
         """The output since the last `take`."""
         return self._output
 
@@ -381,9 +381,9 @@ class StreamSequencer:
         self._ordered, self._numbered = frozen.ordered, frozen.numbered
         self._set_bound(frozen.bound)
 
-    def take_output(self) -> Output:
+    def take_output(self) -> SequencerOutput:
         """Return the output, and start another."""
-        taken, self._output = self._output, Output([Stretch(self._epoch)])
+        taken, self._output = self._output, SequencerOutput([Stretch(self._epoch)])
         taken.stretches[-1].watermark = self.watermark
         return taken
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CandidateSlot:
     """A slot of a pattern that an event can fill.
 
     Attributes:
@@ -48,7 +48,7 @@ class EventTrace:
         unit: of the stream's times.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[CandidateSlot, ...]
     matches: Mapping[str, int]
     suppressed: Mapping[str, int]
     answers: tuple[EventAnswer, ...]
@@ -110,7 +110,7 @@ class EventTrace:
                 what = f"{typed:,} records have the type of {place.drawn}, none satisfies its conditions"
                 yield f"  event {place.name}: {what if typed else f'no record has the type of {place.drawn}'}"
 
-    def _unfilled(self, pattern: str) -> Iterator[Place]:
+    def _unfilled(self, pattern: str) -> Iterator[CandidateSlot]:
         for place in self.places:
             if place.pattern == pattern and not place.step.passed and not place.drawn.startswith("NOT "):
                 yield place

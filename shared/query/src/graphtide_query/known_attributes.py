@@ -114,7 +114,7 @@ def _taken_for_texts(expression: p.Expression) -> Iterator[p.Attribute]:
             operands = (operand,)
         case p.In(operand, options) if options and all(isinstance(option, str) for option in options):
             operands = (operand,)
-        case p.Not():
+        case p.Negation():
             # A condition that is not true of a number may still be true.
             return
         case _:
@@ -147,11 +147,11 @@ def _outcomes(expression: p.Expression, missing: frozenset[p.Attribute]) -> Outc
             return _ANY
         case p.IsNull(operand):
             return frozenset({True}) if _outcomes(operand, missing) == _MISSING else frozenset({True, False})
-        case p.Not(operand):
+        case p.Negation(operand):
             return _negate(_outcomes(operand, missing))
-        case p.And(operands):
+        case p.Conjunction(operands):
             return _all_of(_outcomes(operand, missing) for operand in operands)
-        case p.Or(operands):
+        case p.Disjunction(operands):
             return _negate(_all_of(_negate(_outcomes(operand, missing)) for operand in operands))
         case _:
             parts = [_outcomes(child, missing) for child in p.children(expression)]

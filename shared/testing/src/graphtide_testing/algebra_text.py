@@ -17,7 +17,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.algebra import Binding, Filter, Part, Path, Pattern, Union, WScan
+from graphtide_core.algebra import Binding, Filter, Path, Pattern, PatternOperand, Union, WScan
 from graphtide_core.ids import StreamName, VertexId
 from graphtide_core.path_expression import (
     Maybe,
@@ -161,7 +161,7 @@ class _Reader:
         self.take(")")
         return Pattern(tuple(parts), tuple(columns), "pattern", conditions)
 
-    def _part(self) -> Part:
+    def _part(self) -> PatternOperand:
         operand = self.expression()
         self.take("as")
         self.take("(")
@@ -169,7 +169,7 @@ class _Reader:
         self.take(",")
         target = self._end()
         self.take(")")
-        return Part(operand, source, target)
+        return PatternOperand(operand, source, target)
 
     def _end(self) -> Term:
         token = self.take()

@@ -13,7 +13,7 @@ from graphtide_query import parse_subgraphs
 if TYPE_CHECKING:
     from graphtide_core.pattern import SubgraphPattern
 
-    from graphtide_testing.host_world import World
+    from graphtide_testing.host_world import HostWorld
 
 
 def rename_pattern(pattern: SubgraphPattern, name: str) -> SubgraphPattern:
@@ -21,7 +21,7 @@ def rename_pattern(pattern: SubgraphPattern, name: str) -> SubgraphPattern:
     return replace(pattern, name=PatternName(name), stream=StreamName("s"))
 
 
-def stopped_at(world: World) -> int:
+def stopped_at(world: HostWorld) -> int:
     """Return where the pattern `one` stopped."""
     said = world.said()["one"]
     assert said.state == "stopped"

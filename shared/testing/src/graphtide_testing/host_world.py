@@ -54,7 +54,7 @@ ATTRIBUTES: Final = ["n", "m", "s", "t", "k"]
 
 
 @dataclass
-class World:
+class HostWorld:
     """A log with a stream, a planner's hand, and a host that can be killed."""
 
     stream: StreamName
@@ -74,9 +74,9 @@ class World:
         self.log.admin().ensure([*TOPICS.of_deployment(), *TOPICS.of_stream(self.stream)])
         self.writer = self.log.writer()
 
-    def beside(self, service: str) -> World:
+    def beside(self, service: str) -> HostWorld:
         """Return the same world, in the view of another service's host."""
-        return World(self.stream, self.log, self.checkpoints, self.symbols, self.sent, self.passed, service=service)
+        return HostWorld(self.stream, self.log, self.checkpoints, self.symbols, self.sent, self.passed, service=service)
 
     @property
     def number(self) -> int:

@@ -108,7 +108,7 @@ def dumps(value: object) -> str:
 
 
 @dataclass
-class Stage:
+class MergingStage:
     """A log with streams, and who merges them, who can be killed."""
 
     names: tuple[StreamName, ...] = (A, B)
@@ -156,7 +156,7 @@ class Stage:
         mortal: Any = Mortal(log, self.fuse)
         return MergingWorker(mortal, TOPICS, self.stream, self.clock, options)
 
-    def run(self, rounds: int = 12) -> Stage:
+    def run(self, rounds: int = 12) -> MergingStage:
         """Do rounds; another replaces a killed merger, with the next fuse. Time passes: positions are committed."""
         left = rounds
         while left:
@@ -222,7 +222,7 @@ class Stage:
         """Return the dead letters of the merged stream."""
         return [dead_letters.decode(record) for record in self.read(TOPICS.dead_letters(self.stream))]
 
-    def end(self) -> Stage:
+    def end(self) -> MergingStage:
         """Let every stream write a heartbeat past all edges, in an epoch that all have reached."""
         last = max(source.epoch for source in self.sources.values())
         for source in self.sources.values():

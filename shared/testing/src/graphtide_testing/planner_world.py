@@ -73,7 +73,7 @@ def consumed_at(end: int) -> control.ConsumptionCursorForm:
 
 
 @dataclass
-class World:
+class PlannerWorld:
     """A log, a planner that can be killed, and hosts that follow their plans."""
 
     log: MemoryLog = field(default_factory=MemoryLog)

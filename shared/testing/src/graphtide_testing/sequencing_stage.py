@@ -47,7 +47,7 @@ def lines(*edges: dict[str, object] | str) -> bytes:
 
 
 @dataclass
-class Stage:
+class SequencingStage:
     """A log with one stream, and its sequencer, which can be killed."""
 
     lateness: int = 0
@@ -96,7 +96,7 @@ class Stage:
         text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {stream} WINDOW {window}"
         self.write(registering(TOPICS, registration(text, self.clock.now())))
 
-    def run(self, rounds: int = 12) -> Stage:
+    def run(self, rounds: int = 12) -> SequencingStage:
         """Do rounds; a killed sequencer is replaced by another; one that cannot open tries again, some times."""
         left, attempts = rounds, 0
         while left:
@@ -120,7 +120,7 @@ class Stage:
         """Put another sequencer in the place of this one."""
         self.worker, self.is_open = self.new_worker(), False
 
-    def fall_silent(self) -> Stage:
+    def fall_silent(self) -> SequencingStage:
         """Let everything be read, and then nothing come; twice, since a sequencer that is killed meanwhile waits anew."""
         for _ in range(2):
             self.run()
@@ -175,7 +175,7 @@ class Stage:
         return [dead_letters.decode(record) for record in self.read(TOPICS.dead_letters(FLOWS))]
 
 
-def outcome(stage: Stage) -> object:
+def outcome(stage: SequencingStage) -> object:
     """What an uninterrupted run and one with crashes must have in common."""
     letters = [(each.code, each.raw, each.source.offset, each.source.line) for each in stage.letters()]
     return [(each["epoch"], each["ts"], each["id"]) for each in stage.ordered()], letters
@@ -190,7 +190,7 @@ SOME_EDGES = st.lists(
 )
 
 
-def attributes(stage: Stage, name: str) -> dict[str, object]:
+def attributes(stage: SequencingStage, name: str) -> dict[str, object]:
     """An attribute of the edges that went out and have it, by their ids."""
     found = {each["id"]: each["attributes"].get(name) for each in stage.ordered()}
     return {id: value for id, value in found.items() if value is not None}

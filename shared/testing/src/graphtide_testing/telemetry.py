@@ -36,7 +36,7 @@ _ROLES = {kind: role for role, kind in KINDS.items()}
 
 
 @dataclass(frozen=True)
-class Seen:
+class EndedSpan:
     """A span that has ended; ids in hexadecimal, no parent is empty."""
 
     service: str
@@ -109,7 +109,7 @@ class Spans:
         """Look at what was exported."""
         self._exporter = exporter
 
-    def ended(self) -> list[Seen]:
+    def ended(self) -> list[EndedSpan]:
         """Return the spans that have ended."""
         return [_read_span(span) for span in self._exporter.get_finished_spans()]
 
@@ -137,7 +137,7 @@ class OtlpReceiver:
 
     def __init__(self) -> None:
         """Listen on a free port; takes nothing before it is entered."""
-        self._spans: list[Seen] = []
+        self._spans: list[EndedSpan] = []
         self.events: set[str] = set()
         self.metrics: set[str] = set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -155,7 +155,7 @@ class OtlpReceiver:
         self._server.server_close()
         self._thread.join()
 
-    def ended(self) -> list[Seen]:
+    def ended(self) -> list[EndedSpan]:
         """Return the spans that came."""
         return list(self._spans)
 
@@ -172,7 +172,7 @@ class OtlpReceiver:
             reported = {each.key: each.value.string_value for each in of_process.resource.attributes}
             for of_scope in of_process.scope_spans:
                 self._spans += [
-                    Seen(
+                    EndedSpan(
                         service=reported["service.name"],
                         name=span.name,
                         role=_ROLES[SpanKind(span.kind - 1)],
@@ -205,12 +205,12 @@ class OtlpReceiver:
         return Handler
 
 
-def _read_span(span: ReadableSpan) -> Seen:
+def _read_span(span: ReadableSpan) -> EndedSpan:
     context = span.get_span_context()
     if context is None:
         message = "a span without a context"
         raise ValueError(message)
-    return Seen(
+    return EndedSpan(
         service=str(span.resource.attributes.get("service.name", "")),
         name=span.name,
         role=_ROLES[span.kind],

@@ -75,7 +75,7 @@ class Prepared:
     rest: int | None
 
 
-class Totals(msgspec.Struct, frozen=True):
+class RunTotals(msgspec.Struct, frozen=True):
     """What a run did.
 
     Attributes:
@@ -180,7 +180,7 @@ class Backfill:
             msgspec.structs.replace(this, bounds=_bounds(slices)), reading, slices, estimate, self._rest(reading, slices)
         )
 
-    def run(self, prepared: Prepared) -> Totals:
+    def run(self, prepared: Prepared) -> RunTotals:
         """Match every slice that is not finished yet.
 
         Raises:
@@ -245,10 +245,10 @@ class Backfill:
         self._also()
         return self._is_wanted()
 
-    def totals(self) -> Totals:
+    def totals(self) -> RunTotals:
         """Return what is finished by now, in any state of the run."""
         done = self._results.finished().values()
-        return Totals(
+        return RunTotals(
             slices=len(done),
             edges=sum(each.edges for each in done),
             overlap=sum(each.overlap for each in done),

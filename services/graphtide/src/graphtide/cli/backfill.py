@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from graphtide_backfill.adapters.result_folder import ResultFolder
-    from graphtide_backfill.application.backfill import Prepared, Progress, Totals
+    from graphtide_backfill.application.backfill import Prepared, Progress, RunTotals
     from graphtide_backfill.application.pieces import History
     from graphtide_backfill.bootstrap import Run
     from graphtide_backfill.domain.task import Task
@@ -225,7 +225,7 @@ def _write_summary(summary: Path | None, outcome: str, run: Run, by: int) -> Non
     write_text(summary, msgspec.json.encode(counts).decode() + "\n")
 
 
-def _finish(results: ResultFolder, totals: Totals, output: Path | None, *, is_published: bool) -> None:
+def _finish(results: ResultFolder, totals: RunTotals, output: Path | None, *, is_published: bool) -> None:
     from graphtide_backfill.adapters.output import write_all  # noqa: PLC0415 - see above
 
     slices = list(results.finished())

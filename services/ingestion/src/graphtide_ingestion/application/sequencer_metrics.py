@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
-    from graphtide_ordering.stream_sequencer import Output, StreamSequencer
+    from graphtide_ordering.stream_sequencer import SequencerOutput, StreamSequencer
     from graphtide_telemetry.instruments import Observed
 
 _LOG = structlog.get_logger()
@@ -51,7 +51,7 @@ class SequencerMetrics:
         """Take note of what a round read."""
         self._lag.polled(records, now)
 
-    def committed(self, sequencer: StreamSequencer, output: Output, packed: int, too_large: int) -> None:
+    def committed(self, sequencer: StreamSequencer, output: SequencerOutput, packed: int, too_large: int) -> None:
         """Count what a transaction of the sequencer let out."""
         outcomes = Counter(each.refused.code.value for each in output.rejected)
         outcomes += Counter({"read": output.read, "ordered": packed, "duplicate": output.duplicates})
@@ -61,7 +61,7 @@ class SequencerMetrics:
         self._left_out(output, sequencer.stream_progress.left_out)
         note(sequencer.stream_progress.note(self._stream))
 
-    def _left_out(self, output: Output, lately: int) -> None:
+    def _left_out(self, output: SequencerOutput, lately: int) -> None:
         """Count names that were left out, and log it once for each list of attributes that is full."""
         if output.left_out:
             add(metrics.ATTRIBUTES_LEFT_OUT, output.left_out, self._of)

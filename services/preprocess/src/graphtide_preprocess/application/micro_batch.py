@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
-    from graphtide_ordering.stream_sequencer import Output
+    from graphtide_ordering.stream_sequencer import SequencerOutput
     from graphtide_wire.topics import Topics
 
     from graphtide_preprocess.application.kept import Kept
@@ -245,7 +245,7 @@ class StreamOrder:
                 kept.waiting.put(waits.arrival, found.written())
                 head.waiting.append(waits)
 
-    def _out(self, output: Output, head: Head, at: int) -> list[Message]:
+    def _out(self, output: SequencerOutput, head: Head, at: int) -> list[Message]:
         """Return ordered records, a heartbeat among them where one is due, and dead letters."""
         sequencer, letters = self._sequencer, Letters(self._task.topics, self._task.stream, at)
         stretches = [replace(each, batches=self._projected(each.batches, head.registrations)) for each in output.stretches]

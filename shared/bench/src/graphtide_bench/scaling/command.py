@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from graphtide.plot import to_svg
 
-from graphtide_bench.scaling.dividing import Settings, charts, model_ways, table
+from graphtide_bench.scaling.dividing import DivisionSettings, charts, model_ways, table
 
 
 def scaling_command(
@@ -20,7 +20,7 @@ def scaling_command(
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw both charts as SVG.")] = None,
 ) -> None:
     """Model ways to divide a stream over shards: how often an edge is read, and what rate that carries."""
-    settings = Settings(edges, vertices, keys, use, seed)
+    settings = DivisionSettings(edges, vertices, keys, use, seed)
     ways = model_ways(settings)
     if plot is not None:
         plot.write_text(to_svg(charts(ways, use)), encoding="utf-8")

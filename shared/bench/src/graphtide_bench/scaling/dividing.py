@@ -31,7 +31,7 @@ _SKEW: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DivisionSettings:
     """What is modelled.
 
     Attributes:
@@ -50,7 +50,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Division:
     """One way to divide: for each number of shards, copies of an edge, and the share of edges that the fullest shard has."""
 
     name: str
@@ -62,16 +62,16 @@ class Way:
         return use * 1e9 / (MATCHER_NANOSECONDS * self.greatest[place])
 
 
-def model_ways(settings: Settings, shards: Sequence[int] = SHARDS) -> tuple[Way, ...]:
+def model_ways(settings: DivisionSettings, shards: Sequence[int] = SHARDS) -> tuple[Division, ...]:
     """Return every way, for these numbers of shards."""
     whole = tuple(1.0 for _ in shards)
-    by_pattern = Way("by pattern", tuple(float(count) for count in shards), whole)
-    by_key = Way("by key", whole, tuple(_fullest_key(settings.keys, count) for count in shards))
+    by_pattern = Division("by pattern", tuple(float(count) for count in shards), whole)
+    by_key = Division("by key", whole, tuple(_fullest_key(settings.keys, count) for count in shards))
     drawn = _draw(settings)
     return (by_pattern, by_key, *(_by_vertex(drawn, radius, shards) for radius in RADII))
 
 
-def charts(ways: Sequence[Way], use: float, shards: Sequence[int] = SHARDS) -> tuple[Chart, ...]:
+def charts(ways: Sequence[Division], use: float, shards: Sequence[int] = SHARDS) -> tuple[Chart, ...]:
     """Return two charts: copies of an edge, and the rate that each way carries, over the number of shards."""
     axis = Axis("shards", logarithmic=True, whole=True)
     copies = [Series(way.name, tuple(zip(map(float, shards), way.copies, strict=True))) for way in ways]
@@ -85,7 +85,7 @@ def charts(ways: Sequence[Way], use: float, shards: Sequence[int] = SHARDS) -> t
     )
 
 
-def table(ways: Sequence[Way], use: float, shards: Sequence[int] = SHARDS) -> str:
+def table(ways: Sequence[Division], use: float, shards: Sequence[int] = SHARDS) -> str:
     """Return the same as a table in Markdown: copies, and millions of edges a second."""
     head = ["shards", *(f"{way.name}: copies, rate" for way in ways)]
     rows = [
@@ -105,7 +105,7 @@ def _fullest_key(keys: int, shards: int) -> float:
     return max(loads) / sum(weights)
 
 
-def _draw(settings: Settings) -> list[tuple[int, int]]:
+def _draw(settings: DivisionSettings) -> list[tuple[int, int]]:
     """Return the edges of a window."""
     draw = Random(settings.seed)  # noqa: S311 - a seeded drawing, which keeps no secret
     vertices = range(settings.vertices)
@@ -114,7 +114,7 @@ def _draw(settings: Settings) -> list[tuple[int, int]]:
     return list(zip(ends[::2], ends[1::2], strict=True))
 
 
-def _by_vertex(edges: Sequence[tuple[int, int]], radius: int, shards: Sequence[int]) -> Way:
+def _by_vertex(edges: Sequence[tuple[int, int]], radius: int, shards: Sequence[int]) -> Division:
     copies, greatest = [], []
     for count in shards:
         near = _near(edges, radius - 1, count)
@@ -122,7 +122,7 @@ def _by_vertex(edges: Sequence[tuple[int, int]], radius: int, shards: Sequence[i
         copies.append(sum(each.bit_count() for each in held) / len(held))
         fullest = max(sum(each >> shard & 1 for each in held) for shard in range(count))
         greatest.append(fullest / len(held))
-    return Way(f"by vertex, radius {radius}", tuple(copies), tuple(greatest))
+    return Division(f"by vertex, radius {radius}", tuple(copies), tuple(greatest))
 
 
 def _near(edges: Sequence[tuple[int, int]], hops: int, shards: int) -> dict[int, int]:

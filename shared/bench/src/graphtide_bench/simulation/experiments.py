@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class EngineVariant:
     """An engine with all that its speed depends on; one from scratch forgets what it knows before every edge."""
 
     name: str
@@ -33,13 +33,13 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ExperimentCase:
     """A query on a stream, with its place on the axis of its experiment."""
 
     value: str
     at: float
     text: str
-    ways: tuple[Way, ...]
+    ways: tuple[EngineVariant, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,16 @@ class Experiment:
     title: str
     stream: str
     axis: str
-    cases: tuple[Case, ...]
+    cases: tuple[ExperimentCase, ...]
 
 
-BASELINE: Final = Way("baseline", BaselinePlan())
-SIGNATURE: Final = Way("signature", SignaturePlan())
-COLORING: Final = Way("coloring", ColoringPlan())
+BASELINE: Final = EngineVariant("baseline", BaselinePlan())
+SIGNATURE: Final = EngineVariant("signature", SignaturePlan())
+COLORING: Final = EngineVariant("coloring", ColoringPlan())
 ALL: Final = (BASELINE, SIGNATURE, COLORING)
 RECOMPUTED: Final = (
-    Way("signature, recomputed", SignaturePlan(), is_from_scratch=True),
-    Way("coloring, recomputed", ColoringPlan(), is_from_scratch=True),
+    EngineVariant("signature, recomputed", SignaturePlan(), is_from_scratch=True),
+    EngineVariant("coloring, recomputed", ColoringPlan(), is_from_scratch=True),
 )
 PRIMES: Final = (31, 97, 199, 499, 997)
 _MIDDLE: Final = "j100-100"
@@ -110,14 +110,15 @@ def edges_of(stream: str, records: int | None) -> tuple[Edge, ...]:
     return chosen.make(Recipe.of_nature(1, records or chosen.records))
 
 
-def _over(values: Mapping[str, str], ways: tuple[Way, ...] = ALL) -> tuple[Case, ...]:
+def _over(values: Mapping[str, str], ways: tuple[EngineVariant, ...] = ALL) -> tuple[ExperimentCase, ...]:
     """Return a case for each value that begins with a number, with its text."""
-    return tuple(Case(value, float(value.split()[0].replace(",", "")), text, ways) for value, text in values.items())
+    return tuple(ExperimentCase(value, float(value.split()[0].replace(",", "")), text, ways) for value, text in values.items())
 
 
-def _with_primes(text: str) -> tuple[Case, ...]:
+def _with_primes(text: str) -> tuple[ExperimentCase, ...]:
     return tuple(
-        Case(str(prime), float(prime), text, (BASELINE, Way("signature", SignaturePlan(prime)), COLORING)) for prime in PRIMES
+        ExperimentCase(str(prime), float(prime), text, (BASELINE, EngineVariant("signature", SignaturePlan(prime)), COLORING))
+        for prime in PRIMES
     )
 
 

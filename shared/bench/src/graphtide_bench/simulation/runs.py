@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch, Symbols
     from graphtide_native.simulation import SimulationWork
 
-    from graphtide_bench.simulation.experiments import Case, Experiment, Way
+    from graphtide_bench.simulation.experiments import EngineVariant, Experiment, ExperimentCase
 
 _FIRST, _LARGEST = 64, 4_096
 """Records of the first chunk, which a slow engine is patient for, and of the largest."""
@@ -169,7 +169,9 @@ def check(runs: Sequence[SimulationRun]) -> str:
     return f"Matches checked: {cases} cases, equally many in all ways after every chunk of records."
 
 
-def _measure(experiment: Experiment, case: Case, edges: Sequence[Edge], repeats: int, patience: float) -> list[SimulationRun]:
+def _measure(
+    experiment: Experiment, case: ExperimentCase, edges: Sequence[Edge], repeats: int, patience: float
+) -> list[SimulationRun]:
     loaded, window = _load(case.text, edges)
     found: list[SimulationRun] = []
     furthest: _Found = ((), ())
@@ -198,7 +200,7 @@ def _load(text: str, edges: Sequence[Edge]) -> tuple[_Loaded, int]:
     return _Loaded(pattern, options.symbols, before, tuple(chunks)), window
 
 
-def _time(loaded: _Loaded, way: Way, patience: float, *, is_probed: bool) -> _Timed:
+def _time(loaded: _Loaded, way: EngineVariant, patience: float, *, is_probed: bool) -> _Timed:
     """Time a way over the chunks."""
     plan = Plan(loaded.pattern, way.physical)
     other = Plan(loaded.pattern, SignaturePlan(seed=2) if isinstance(way.physical, ColoringPlan) else ColoringPlan())
@@ -252,7 +254,9 @@ def _compare(one: _Found, other: _Found, name: str) -> _Found:
     return max(one, other, key=lambda found: len(found[0]))
 
 
-def _run(experiment: Experiment, case: Case, way: Way, loaded: _Loaded, ran: tuple[int, list[_Timed], _Timed]) -> SimulationRun:
+def _run(
+    experiment: Experiment, case: ExperimentCase, way: EngineVariant, loaded: _Loaded, ran: tuple[int, list[_Timed], _Timed]
+) -> SimulationRun:
     window, timed, probed = ran
     # Runs that were cut at other chunks count as if all had come as far as the one with the probe.
     edges, work = probed.records[-1], probed.work

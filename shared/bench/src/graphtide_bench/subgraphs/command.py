@@ -64,7 +64,7 @@ def subgraph_command(
         names, windows, engines, storages = tuple(WORKLOADS), (), WITH_AUTO, _STORAGES
     if quick:
         names, windows, repeats = ("B",), (20_000,), 1
-    settings = subgraph.Settings(
+    settings = subgraph.RunMatrix(
         workloads=tuple(WORKLOADS[name] for name in known_names(names, WORKLOADS, "--workload")),
         cache=cache,
         windows=windows,

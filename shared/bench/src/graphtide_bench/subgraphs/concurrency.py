@@ -38,7 +38,7 @@ def run(
     ways += [Concurrency(number, locking) for number in sorted(set(threads) - {1}) for locking in LOCKINGS]
     found: list[Measurement] = []
     for name, window in _CASES:
-        settings = subgraph.Settings(
+        settings = subgraph.RunMatrix(
             workloads=(WORKLOADS[name],),
             cache=cache,
             windows=(window,),

@@ -95,7 +95,7 @@ def storages(repeats: int, cache: Path, progress: Callable[[str], None] = lambda
     """Measure every storage on patterns with many partial matches."""
     found: list[Measurement] = []
     for name, window in _STORAGE_CASES:
-        settings = subgraph.Settings(
+        settings = subgraph.RunMatrix(
             workloads=(WORKLOADS[name],),
             cache=cache,
             windows=(window,),

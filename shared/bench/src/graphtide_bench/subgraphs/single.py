@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunMatrix:
     """What is run: every combination of the parts.
 
     Attributes:
@@ -62,7 +62,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SubgraphCase:
     """A pattern over a stream, before a way to find it is chosen."""
 
     workload: Workload
@@ -71,7 +71,7 @@ class Case:
     pattern: SubgraphPattern
 
 
-class Way(NamedTuple):
+class EngineChoice(NamedTuple):
     """A way to find a pattern: the engine asked for, the variant of its plan, and the plan."""
 
     engine: str
@@ -79,7 +79,7 @@ class Way(NamedTuple):
     plan: Plan
 
 
-def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
+def run(settings: RunMatrix, progress: Callable[[str], None] = lambda _: None) -> tuple[Measurement, ...]:
     """Measure every case in every way; `progress` is called with what comes next."""
     return tuple(
         _measure(case, way, source, concurrency, repeats=settings.repeats)
@@ -90,7 +90,7 @@ def run(settings: Settings, progress: Callable[[str], None] = lambda _: None) ->
     )
 
 
-def _cases(settings: Settings, progress: Callable[[str], None]) -> Iterator[Case]:
+def _cases(settings: RunMatrix, progress: Callable[[str], None]) -> Iterator[SubgraphCase]:
     for workload in settings.workloads:
         progress(f"stream {workload.name}")
         stream = load(workload, settings.cache)
@@ -100,10 +100,10 @@ def _cases(settings: Settings, progress: Callable[[str], None]) -> Iterator[Case
                 if not settings.pattern or any(part in name for part in settings.pattern):
                     progress(f"stream {workload.name}, window {window:,}: {name}")
                     (pattern,) = parse_subgraphs(text)
-                    yield Case(workload, stream, drawn_from, pattern)
+                    yield SubgraphCase(workload, stream, drawn_from, pattern)
 
 
-def _measure(case: Case, way: Way, source: str, concurrency: Concurrency, *, repeats: int) -> Measurement:
+def _measure(case: SubgraphCase, way: EngineChoice, source: str, concurrency: Concurrency, *, repeats: int) -> Measurement:
     passes = run_repeatedly([way.plan], case.stream, repeats, source=source, concurrency=concurrency)
     return Measurement(
         workload=case.workload.name,
@@ -123,12 +123,12 @@ def _measure(case: Case, way: Way, source: str, concurrency: Concurrency, *, rep
     )
 
 
-def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) -> tuple[Way, ...]:
+def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: RunMatrix) -> tuple[EngineChoice, ...]:
     """Return the plans of a pattern for every engine, and for engines with several kinds of plans every one asked for.
 
     `auto` is an engine of its own here, with any engine that it takes.
     """
-    ways: dict[tuple[str, str | None], Way] = {}
+    ways: dict[tuple[str, str | None], EngineChoice] = {}
     for engine, storage, strategy in product(settings.engines, settings.storages, settings.strategies):
         # The choice between engines is made with the strategy that it would choose.
         asked = None if engine == AUTO else strategy
@@ -136,5 +136,5 @@ def plans(pattern: SubgraphPattern, stream: LoadedStream, settings: Settings) ->
         made = plan(pattern, PlannerOptions(engine, variants), statistics=stream.statistics)
         chosen = engine == AUTO or (engine == "sj-tree" and asked is None)
         variant = None if chosen else engine_of(made.physical).variant_of(made.physical)
-        ways[engine, variant] = Way(engine, variant, made)
+        ways[engine, variant] = EngineChoice(engine, variant, made)
     return tuple(ways.values())

@@ -179,7 +179,7 @@ Clause = Where | Order | Under | Reporting | Returning | On | Window
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PatternNode:
     """One pattern of a file, with its clauses in the order of the text."""
 
     name: Name
@@ -213,13 +213,13 @@ class BareName:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Parenthesized:
     """An expression in parentheses."""
 
     operand: Expression
 
 
-Expression = Union[Constant, Attribute, Aggregate, BareName, Group, "Operator[Expression, Constant]"]
+Expression = Union[Constant, Attribute, Aggregate, BareName, Parenthesized, "Operator[Expression, Constant]"]
 """An expression of the text: the operators of predicates, over leaves with their places."""
 
 
@@ -228,7 +228,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case Constant() | Attribute() | Aggregate() | BareName():
             return ()
-        case Group(operand):
+        case Parenthesized(operand):
             return (operand,)
         case _:
             return operands(expression)

@@ -53,7 +53,7 @@ def refuse_duplicates(patterns: Iterable[tuple[ast.Name, AnyPattern]]) -> None:
         seen.add(name.text)
 
 
-def bind_pattern(pattern: ast.Pattern) -> SubgraphPattern:
+def bind_pattern(pattern: ast.PatternNode) -> SubgraphPattern:
     """Return the pattern that the nodes describe.
 
     Raises:

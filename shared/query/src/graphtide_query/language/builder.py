@@ -69,7 +69,7 @@ class Builder(GraphRules):
     ) -> tuple[ast.Name, SubgraphPattern]:
         """`PATTERN name MATCH paths clauses`."""
         name = name_of(token)
-        return name, bind_pattern(ast.Pattern(name, paths, clauses))
+        return name, bind_pattern(ast.PatternNode(name, paths, clauses))
 
     # ---- the graph
 
@@ -158,17 +158,17 @@ class Builder(GraphRules):
 
     # ---- expressions
 
-    def disjunction(self, *parts: ast.Expression | Token) -> predicate.Or[ast.Expression]:
+    def disjunction(self, *parts: ast.Expression | Token) -> predicate.Disjunction[ast.Expression]:
         """`a OR b`."""
-        return predicate.Or(tuple(part for part in parts if not isinstance(part, Token)))
+        return predicate.Disjunction(tuple(part for part in parts if not isinstance(part, Token)))
 
-    def conjunction(self, *parts: ast.Expression | Token) -> predicate.And[ast.Expression]:
+    def conjunction(self, *parts: ast.Expression | Token) -> predicate.Conjunction[ast.Expression]:
         """`a AND b`."""
-        return predicate.And(tuple(part for part in parts if not isinstance(part, Token)))
+        return predicate.Conjunction(tuple(part for part in parts if not isinstance(part, Token)))
 
-    def inversion(self, _keyword: Token, operand: ast.Expression) -> predicate.Not[ast.Expression]:
+    def inversion(self, _keyword: Token, operand: ast.Expression) -> predicate.Negation[ast.Expression]:
         """`NOT a`."""
-        return predicate.Not(operand)
+        return predicate.Negation(operand)
 
     def compare(self, left: ast.Expression, sign: Token, right: ast.Expression) -> predicate.Compare[ast.Expression]:
         """`a < b`."""
@@ -180,9 +180,9 @@ class Builder(GraphRules):
 
     def not_among(
         self, operand: ast.Expression, _keyword: Token, options: tuple[ast.Constant, ...]
-    ) -> predicate.Not[ast.Expression]:
+    ) -> predicate.Negation[ast.Expression]:
         """`a NOT IN […]`."""
-        return predicate.Not(predicate.In(operand, options))
+        return predicate.Negation(predicate.In(operand, options))
 
     def starts_with(self, operand: ast.Expression, prefix: Token) -> predicate.StartsWith[ast.Expression]:
         """`a STARTS WITH "b"`."""
@@ -192,9 +192,9 @@ class Builder(GraphRules):
         """`a IS NULL`."""
         return predicate.IsNull(operand)
 
-    def is_not_null(self, operand: ast.Expression, _keyword: Token, _null: Token) -> predicate.Not[ast.Expression]:
+    def is_not_null(self, operand: ast.Expression, _keyword: Token, _null: Token) -> predicate.Negation[ast.Expression]:
         """`a IS NOT NULL`."""
-        return predicate.Not(predicate.IsNull(operand))
+        return predicate.Negation(predicate.IsNull(operand))
 
     def compute(self, left: ast.Expression, sign: Token, right: ast.Expression) -> predicate.Compute[ast.Expression]:
         """`a + b` and the other operators."""
@@ -226,9 +226,9 @@ class Builder(GraphRules):
         """Name that no dot follows."""
         return ast.BareName(name_of(name))
 
-    def group(self, _bracket: Token, operand: ast.Expression) -> ast.Group:
+    def group(self, _bracket: Token, operand: ast.Expression) -> ast.Parenthesized:
         """`(a)`."""
-        return ast.Group(operand)
+        return ast.Parenthesized(operand)
 
     # ---- constants
 

@@ -36,7 +36,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EventGroup:
     """`SEQ(…)`, `AND(…)` or `OR(…)`."""
 
     kind: type[event_expression.Group]
@@ -52,7 +52,7 @@ class Not:
     location: Location
 
 
-Part = Event | Group | Not
+Part = Event | EventGroup | Not
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ Clause = ast.Where | Partition | Skip | ast.Reporting | ast.Returning | ast.On |
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class EventPatternNode:
     """One event pattern of a file, with its clauses in the order of the text."""
 
     name: Name
-    root: Group
+    root: EventGroup
     clauses: tuple[Clause, ...]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graphtide_core.predicate import Expression
 
 
-def bind_event_pattern(pattern: event_ast.Pattern) -> EventPattern:
+def bind_event_pattern(pattern: event_ast.EventPatternNode) -> EventPattern:
     """Return the pattern that the nodes describe.
 
     Raises:
@@ -101,20 +101,20 @@ class _Expression:
         predicates: of braces, in the order of the text.
     """
 
-    def __init__(self, root: event_ast.Group) -> None:
+    def __init__(self, root: event_ast.EventGroup) -> None:
         """Collect the stated names: generated names differ from them."""
         used = _collect_names(root)
         self._made = (name for number in count(1) if (name := f"e{number}") not in used)
         self.predicates: list[Expression] = []
 
-    def bind_group(self, group: event_ast.Group) -> Group:
+    def bind_group(self, group: event_ast.EventGroup) -> Group:
         return group.kind(tuple(self._bind(part) for part in group.parts))
 
     def _bind(self, part: event_ast.Part) -> Part:
         match part:
             case event_ast.Event():
                 return self._bind_event(part)
-            case event_ast.Group():
+            case event_ast.EventGroup():
                 return self.bind_group(part)
             case event_ast.Not(absent, location):  # pragma: no branch - mypy knows that no case is left
                 return Not(tuple(self._bind_absent(absent, location)), location)
@@ -122,7 +122,7 @@ class _Expression:
     def _bind_absent(self, part: event_ast.Part, place: Location) -> Iterator[QueryEvent]:
         if isinstance(part, event_ast.Event):
             yield self._bind_event(part)
-        elif isinstance(part, event_ast.Group) and part.kind is Or:
+        elif isinstance(part, event_ast.EventGroup) and part.kind is Or:
             for each in part.parts:
                 yield from self._bind_absent(each, place)
         else:
@@ -139,7 +139,7 @@ class _Expression:
         return QueryEvent(name, kind, None if event.repeat is None else _bind_repeat(event.repeat), event.location)
 
 
-def _collect_names(root: event_ast.Group) -> frozenset[str]:
+def _collect_names(root: event_ast.EventGroup) -> frozenset[str]:
     """Return the names that the text states.
 
     Raises:
@@ -159,7 +159,7 @@ def _inner(part: event_ast.Part) -> tuple[event_ast.Part, ...]:
     match part:
         case event_ast.Event():
             return ()
-        case event_ast.Group():
+        case event_ast.EventGroup():
             return part.parts
         case event_ast.Not():  # pragma: no branch - mypy knows that no case is left
             return (part.part,)

@@ -24,16 +24,18 @@ _Properties = tuple[ast.Property, ...] | None
 class EventRules(Transformer[Token, object]):
     """Builds nodes of event patterns, and binds the nodes of a pattern; holds no state."""
 
-    def event_pattern(self, token: Token, root: event_ast.Group, *clauses: event_ast.Clause) -> tuple[ast.Name, EventPattern]:
+    def event_pattern(
+        self, token: Token, root: event_ast.EventGroup, *clauses: event_ast.Clause
+    ) -> tuple[ast.Name, EventPattern]:
         """`PATTERN name SEQ(…) clauses`."""
         name = name_of(token)
-        return name, bind_event_pattern(event_ast.Pattern(name, root, clauses))
+        return name, bind_event_pattern(event_ast.EventPatternNode(name, root, clauses))
 
     # ---- the event expression
 
-    def event_expression(self, word: Token, _bracket: Token, *parts: event_ast.Part) -> event_ast.Group:
+    def event_expression(self, word: Token, _bracket: Token, *parts: event_ast.Part) -> event_ast.EventGroup:
         """`SEQ(a, b)`."""
-        return event_ast.Group(OPERATORS[word.type], parts, locate(word))
+        return event_ast.EventGroup(OPERATORS[word.type], parts, locate(word))
 
     def absent(self, keyword: Token, part: event_ast.Part) -> event_ast.Not:
         """`NOT a`."""

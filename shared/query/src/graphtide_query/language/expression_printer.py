@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from graphtide_core.predicate import (
     Aggregate,
     Aggregation,
-    And,
     Arithmetic,
     Attribute,
     Compare,
     Compute,
+    Conjunction,
+    Disjunction,
     Expression,
     In,
     IsNull,
     Literal,
     Negate,
-    Not,
-    Or,
+    Negation,
     StartsWith,
 )
 
@@ -79,13 +79,13 @@ def _spell(expression: Expression) -> tuple[str, int]:
             return f"{_write_expression(left, _SUM)} {comparison.value} {_write_expression(right, _SUM)}", _COMPARISON
         case In() | StartsWith() | IsNull():
             return _write_test(expression, ""), _COMPARISON
-        case Not(In() | IsNull() as operand):
+        case Negation(In() | IsNull() as operand):
             return _write_test(operand, "NOT "), _COMPARISON
-        case Not(operand):
+        case Negation(operand):
             return f"NOT {_write_expression(operand, _NOT)}", _NOT
-        case And(operands):
+        case Conjunction(operands):
             return _join(operands, "AND", _AND)
-        case Or(operands):  # pragma: no branch - mypy knows that no case is left
+        case Disjunction(operands):  # pragma: no branch - mypy knows that no case is left
             return _join(operands, "OR", _OR)
 
 

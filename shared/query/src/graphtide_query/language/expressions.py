@@ -75,7 +75,7 @@ def _bind(expression: ast.Expression, names: Names) -> predicate.Expression:
     match expression:
         case ast.Constant() | ast.Attribute() | ast.Aggregate() | ast.BareName():
             return _bind_leaf(expression, names)
-        case ast.Group(operand):
+        case ast.Parenthesized(operand):
             return bind(operand)
         case predicate.In(operand, options):
             return predicate.In(bind(operand), tuple(map(bind_constant, options)))

@@ -84,9 +84,11 @@ def _split(expression: ast.Expression) -> Iterator[ast.Expression]:
     waiting = [expression]
     while waiting:
         match waiting.pop():
-            case predicate.And(operands):
+            case predicate.Conjunction(operands):
                 waiting += reversed(operands)
-            case ast.Group(operand) if isinstance(operand, predicate.And | ast.Group | predicate.Compare):
+            case ast.Parenthesized(operand) if isinstance(
+                operand, predicate.Conjunction | ast.Parenthesized | predicate.Compare
+            ):
                 waiting.append(operand)
             case part:
                 yield part
@@ -104,7 +106,7 @@ def _bind(part: ast.Expression, scope: Scope) -> Iterator[Condition]:
 
 
 def _read_vertex(expression: ast.Expression, scope: Scope) -> ast.Name | None:
-    while isinstance(expression, ast.Group):
+    while isinstance(expression, ast.Parenthesized):
         expression = expression.operand
     is_vertex = isinstance(expression, ast.BareName) and expression.name.text in scope.vertices
     return expression.name if is_vertex and isinstance(expression, ast.BareName) else None

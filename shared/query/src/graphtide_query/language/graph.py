@@ -65,7 +65,7 @@ class Graph:
         return tuple(found)
 
 
-def bind_graph(pattern: ast.Pattern) -> Graph:
+def bind_graph(pattern: ast.PatternNode) -> Graph:
     """Return the graph of the pattern's paths.
 
     Raises:
@@ -235,7 +235,7 @@ def _refuse_empty(name: ast.Name) -> None:
         raise InvalidPatternError(message, name.location, hint="leave the backticks out for a part without a name")
 
 
-def _refuse_loose_parts(pattern: ast.Pattern, work: _Work) -> None:
+def _refuse_loose_parts(pattern: ast.PatternNode, work: _Work) -> None:
     """Check that every vertex has an edge, and that the edges are connected."""
     ends = {end for edge in work.edges.values() for end in (edge.source, edge.target)}
     for name, place in work.vertices.items():

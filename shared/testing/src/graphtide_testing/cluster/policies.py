@@ -25,7 +25,7 @@ class UnknownPolicyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class Peer:
     """A pod, or what stands for one: where it is, its labels and those of its namespace, its ports by name."""
 
     name: str
@@ -36,7 +36,7 @@ class Pod:
     ports: Mapping[str, int] = field(default_factory=dict)
 
 
-def rules(pod: Pod, policies: Iterable[Manifest], pods: Sequence[Pod]) -> str:
+def rules(pod: Peer, policies: Iterable[Manifest], pods: Sequence[Peer]) -> str:
     """Return the rules of a pod's network, for `nft -f -`.
 
     Raises:
@@ -47,12 +47,12 @@ def rules(pod: Pod, policies: Iterable[Manifest], pods: Sequence[Pod]) -> str:
     return f"table inet policies {{\n{chains}}}\n"
 
 
-def _is_selected(pod: Pod, policy: Manifest) -> bool:
+def _is_selected(pod: Peer, policy: Manifest) -> bool:
     _check_fields(policy["spec"], {"podSelector", "policyTypes", "ingress", "egress"})
     return policy["metadata"]["namespace"] == pod.namespace and _has(pod.labels, policy["spec"]["podSelector"])
 
 
-def _chain(direction: str, pod: Pod, selecting: Iterable[Manifest], pods: Sequence[Pod]) -> str:
+def _chain(direction: str, pod: Peer, selecting: Iterable[Manifest], pods: Sequence[Peer]) -> str:
     key, peers, hook, side = _DIRECTIONS[direction]
     holding = [spec for spec in selecting if direction in _types(spec)]
     lines = [f"type filter hook {hook} priority 0; policy accept;"]
@@ -71,7 +71,7 @@ def _types(spec: Manifest) -> set[str]:
     return set(spec.get("policyTypes") or ["Ingress", *(["Egress"] if spec.get("egress") else [])])
 
 
-def _list_allowed(peers: Sequence[Manifest], ports: Sequence[Manifest], of: tuple[Pod, Sequence[Pod], str]) -> Iterator[str]:
+def _list_allowed(peers: Sequence[Manifest], ports: Sequence[Manifest], of: tuple[Peer, Sequence[Peer], str]) -> Iterator[str]:
     """Yield a line for each of the peers and ports that are allowed."""
     pod, pods, side = of
     for peer in peers:
@@ -86,7 +86,7 @@ def _list_allowed(peers: Sequence[Manifest], ports: Sequence[Manifest], of: tupl
                     yield f"{where}{protocol} dport {number} accept"
 
 
-def _places(peer: Manifest, pod: Pod, pods: Sequence[Pod]) -> Iterator[tuple[str, Sequence[Pod]]]:
+def _places(peer: Manifest, pod: Peer, pods: Sequence[Peer]) -> Iterator[tuple[str, Sequence[Peer]]]:
     """Yield addresses, none for all, with the pods that are there."""
     _check_fields(peer, {"podSelector", "namespaceSelector", "ipBlock"})
     if not peer:
@@ -106,7 +106,7 @@ def _places(peer: Manifest, pod: Pod, pods: Sequence[Pod]) -> Iterator[tuple[str
                 yield other.address, [other]
 
 
-def _numbers(port: Manifest, called: Sequence[Pod]) -> Iterator[str]:
+def _numbers(port: Manifest, called: Sequence[Peer]) -> Iterator[str]:
     number = port.get("port")
     if number is None:
         yield "0-65535"

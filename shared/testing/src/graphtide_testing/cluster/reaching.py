@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_testing.cluster.network import Network, apart
-from graphtide_testing.cluster.policies import Pod, rules
+from graphtide_testing.cluster.policies import Peer, rules
 from graphtide_testing.servers.tools import program
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def main() -> None:
     """Make the namespaces, let every pod call every other, and return the calls that connected."""
     given = json.load(sys.stdin)
     network = Network()
-    pods = [Pod(address=network.join(each["name"]), **each) for each in given["pods"]]
+    pods = [Peer(address=network.join(each["name"]), **each) for each in given["pods"]]
     found: list[tuple[str, str, int]] = []
     with ExitStack() as stack:
         for pod in pods:
@@ -65,7 +65,7 @@ def main() -> None:
     sys.stdout.write(json.dumps(found))
 
 
-def _answers(target: Pod, port: int) -> bool:
+def _answers(target: Peer, port: int) -> bool:
     try:
         socket.create_connection((target.address, port), timeout=_PATIENCE).close()
     except TimeoutError:
@@ -76,7 +76,7 @@ def _answers(target: Pod, port: int) -> bool:
 
 
 @contextmanager
-def _inside(pod: Pod) -> Iterator[None]:
+def _inside(pod: Peer) -> Iterator[None]:
     """Let this thread be in a pod's network; what it opens meanwhile stays there."""
     with Path("/proc/self/ns/net").open("rb") as own, Path("/run/netns", pod.name).open("rb") as there:
         _enter(there.fileno())

@@ -76,7 +76,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class BuildStage:
     """A stage: its name, the image or stage that it begins with, variables not yet replaced, and what follows."""
 
     name: str
@@ -89,7 +89,7 @@ class Dockerfile:
     """A whole file: arguments before all stages, with their defaults, and the stages in their order."""
 
     arguments: Mapping[str, str | None]
-    stages: Mapping[str, Stage]
+    stages: Mapping[str, BuildStage]
 
 
 def parse(text: str) -> Dockerfile:
@@ -115,7 +115,7 @@ def parse(text: str) -> Dockerfile:
         else:
             message = f"line {each.line}: {each.keyword} before the first stage"
             raise DockerfileError(message)
-    return Dockerfile(arguments, {name: Stage(name, base, tuple(steps)) for name, base, steps in begun})
+    return Dockerfile(arguments, {name: BuildStage(name, base, tuple(steps)) for name, base, steps in begun})
 
 
 def argument(instruction: Instruction) -> tuple[str, str | None]:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from graphtide_core.predicate import Aggregate, Attribute, Expression
     from graphtide_core.time import EventTime, TimeUnit
 
-    Assignment = Mapping[str, tuple["Seen", ...]]
+    Assignment = Mapping[str, tuple["SeenEvent", ...]]
     """The events in each place, in the order of the stream: one, or those of an iteration. Places of other branches lack."""
 
 
 @dataclass(slots=True, eq=False)
-class Seen:
+class SeenEvent:
     """An inserted event: the `number`-th of the stream, deleted at `gone`. Equal to itself alone."""
 
     event: Event
@@ -88,7 +88,7 @@ class Conditions:
     def fits_alone(self, place: QueryEvent, event: Event) -> bool:
         """Whether an event can be in a place as far as it shows itself: type, partition, and predicates that read it alone."""
         own = [each for each in self.pattern.predicates if variables(each) == {place.name} and not any(aggregates(each))]
-        alone = {place.name: (Seen(event, 0),)}
+        alone = {place.name: (SeenEvent(event, 0),)}
         return (
             place.type in (None, event.type)
             and self._shares_partition([event])
@@ -103,7 +103,7 @@ class Conditions:
         taken = list(chain.from_iterable(chosen.values()))
         return len(set(taken)) == len(taken) and self._go_together(branch, chosen, self._of_matches)
 
-    def is_taken_whole(self, branch: Part, chosen: Assignment, known: Sequence[Seen]) -> bool:
+    def is_taken_whole(self, branch: Part, chosen: Assignment, known: Sequence[SeenEvent]) -> bool:
         """Whether iterations took what they must: under skip till next all that fits from their first event on."""
         if self.pattern.selection is Selection.ANY:
             return True
@@ -125,7 +125,7 @@ class Conditions:
                 return []
         return [*own, *(interval for part in parts for interval in self.intervals(part, chosen))]
 
-    def blocks(self, interval: Interval, chosen: Assignment, other: Seen) -> bool:
+    def blocks(self, interval: Interval, chosen: Assignment, other: SeenEvent) -> bool:
         """Whether an event is one that must not be, and was not deleted before time passed the end of the interval."""
         taken = list(chain.from_iterable(chosen.values()))
         return (
@@ -171,12 +171,12 @@ class Conditions:
             after[0][0] if after else first + self.within,
         )
 
-    def _is_absent(self, place: QueryEvent, chosen: Assignment, other: Seen) -> bool:
+    def _is_absent(self, place: QueryEvent, chosen: Assignment, other: SeenEvent) -> bool:
         own = [each for each in self.pattern.predicates if place.name in variables(each)]
         with_it = {**chosen, place.name: (other,)}
         return place.type in (None, other.event.type) and all(self._holds(each, with_it) for each in own)
 
-    def _run(self, branch: Part, place: QueryEvent, chosen: Assignment, known: Sequence[Seen]) -> list[Seen]:
+    def _run(self, branch: Part, place: QueryEvent, chosen: Assignment, known: Sequence[SeenEvent]) -> list[SeenEvent]:
         """Return the first event of an iteration and those after it that fit beside it and the other places."""
         first, *_ = chosen[place.name]
         elsewhere = set(chain.from_iterable(taken for name, taken in chosen.items() if name != place.name))

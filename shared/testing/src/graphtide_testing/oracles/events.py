@@ -19,7 +19,7 @@ from graphtide_core.pattern import Report
 from graphtide_core.predicate import Attribute
 from graphtide_core.time import TimeUnit
 
-from graphtide_testing.oracles.event_conditions import Conditions, Seen, branches, read
+from graphtide_testing.oracles.event_conditions import Conditions, SeenEvent, branches, read
 from graphtide_testing.oracles.one_per_key import OncePerKey
 
 if TYPE_CHECKING:
@@ -64,17 +64,17 @@ class _Candidate:
     intervals: list[Interval]
 
     @property
-    def taken(self) -> frozenset[Seen]:
+    def taken(self) -> frozenset[SeenEvent]:
         """Its events."""
         return frozenset(chain.from_iterable(self.chosen.values()))
 
     @property
-    def first(self) -> Seen:
+    def first(self) -> SeenEvent:
         """The first event of a sequence: the earliest in its first place."""
         return next(iter(self.chosen.values()))[0]
 
     @property
-    def last(self) -> Seen:
+    def last(self) -> SeenEvent:
         """Its last event in the order of the stream: the one that completed it."""
         return max(self.taken, key=_number)
 
@@ -97,7 +97,7 @@ class _Group:
         is not counted, however long it was past its own bound: from then on `candidates` are those that are.
     """
 
-    completed_by: Seen
+    completed_by: SeenEvent
     candidates: list[_Candidate]
     bound: int | None
     counted: int | None = None
@@ -114,12 +114,12 @@ class EventOracle:
         self._lookback = pattern.lookback(unit)
         self._branches = list(branches(pattern.root))
         self._now: int | None = None
-        self._seen: list[Seen] = []
+        self._seen: list[SeenEvent] = []
         self._waiting: list[_Candidate] = []
         self._matches: list[_Candidate] = []
         self._complete: list[_Candidate] = []
         self._groups: list[_Group] = []
-        self._begun: list[Seen] = []
+        self._begun: list[SeenEvent] = []
         self._unit = unit
         self._suppressed: list[_Candidate] = []
         self.begin()
@@ -140,7 +140,7 @@ class EventOracle:
             return (*emitted, *self._delete(record))
         if any(seen.event.shares_id(record) for seen in self._alive()):
             return tuple(emitted)
-        return (*emitted, *self._insert(Seen(record, len(self._seen))))
+        return (*emitted, *self._insert(SeenEvent(record, len(self._seen))))
 
     def advance(self, now: int) -> tuple[Emitted, ...]:
         """Set the time to `now`: later records are not older. Return what that settles: matches with lesser bounds.
@@ -169,7 +169,7 @@ class EventOracle:
 
     # ---- what a record does
 
-    def _insert(self, arrived: Seen) -> tuple[Emitted, ...]:
+    def _insert(self, arrived: SeenEvent) -> tuple[Emitted, ...]:
         self._seen.append(arrived)
         if self._pattern.emits_timeouts:
             self._begun.append(arrived)
@@ -198,21 +198,21 @@ class EventOracle:
         emitted = [each for each in withdrawn if each not in self._suppressed]
         return tuple(self._emitted(each, "retract", deletion.ts) for each in sorted(emitted, key=_rank))
 
-    def _alive(self) -> list[Seen]:
+    def _alive(self) -> list[SeenEvent]:
         """Return the events that were not deleted and are within reach."""
         now = self._now
         return [seen for seen in self._seen if seen.gone is None and now is not None and seen.ts > now - self._lookback]
 
     # ---- what is complete
 
-    def _assignments(self, branch: Part, known: Sequence[Seen]) -> Iterator[Assignment]:
+    def _assignments(self, branch: Part, known: Sequence[SeenEvent]) -> Iterator[Assignment]:
         """Yield every assignment of events to all places of a branch that satisfies all but its NOTs."""
         for chosen in self._extensions(branch, positive_events(branch), known, {}):
             if self._conditions.is_taken_whole(branch, chosen, known):
                 yield chosen
 
     def _extensions(
-        self, branch: Part, places: Sequence[QueryEvent], known: Sequence[Seen], chosen: Assignment
+        self, branch: Part, places: Sequence[QueryEvent], known: Sequence[SeenEvent], chosen: Assignment
     ) -> Iterator[Assignment]:
         """Yield what `chosen` becomes with events in `places`, too."""
         if not places:
@@ -283,7 +283,7 @@ class EventOracle:
         keys = () if self._pattern.one_per is None else self._pattern.one_per.keys
         return self._once_per_key.emits(at, [self._conditions.value(key, candidate.chosen) for key in keys])
 
-    def _retract_groups(self, withdrawn: list[_Candidate], at: int, gone: set[Seen]) -> tuple[Emitted, ...]:
+    def _retract_groups(self, withdrawn: list[_Candidate], at: int, gone: set[SeenEvent]) -> tuple[Emitted, ...]:
         """Emit which counts are void: those of deleted events, and those without a match left."""
         emitted: list[Emitted] = []
         for group in self._groups:
@@ -310,7 +310,7 @@ class EventOracle:
                 )
         return emitted
 
-    def _longest_prefix(self, first: Seen) -> _Candidate | None:
+    def _longest_prefix(self, first: SeenEvent) -> _Candidate | None:
         """Return the parts of the sequence, as many as may be, that events from `first` on fill; the earliest of these."""
         assert isinstance(self._pattern.root, Seq)
         parts = self._pattern.root.parts
@@ -344,7 +344,7 @@ class EventOracle:
                 yield each.name, self._conditions.value(each.value, candidate.chosen)
 
 
-def _fillings(place: QueryEvent, free: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:
+def _fillings(place: QueryEvent, free: Sequence[SeenEvent]) -> Iterator[tuple[SeenEvent, ...]]:
     """Yield what can stand in a place: each event, or each set of them of a size that the iteration may have."""
     if place.repeat is None:
         yield from ((seen,) for seen in free)
@@ -379,11 +379,11 @@ def _count(group: _Group, kind: str, at: int) -> Emitted:
     return Emitted(kind, at, (), group.counted or 0, str(group.completed_by.event.id))
 
 
-def _number(seen: Seen) -> int:
+def _number(seen: SeenEvent) -> int:
     return seen.number
 
 
-def _is_gone(seen: Seen) -> bool:
+def _is_gone(seen: SeenEvent) -> bool:
     return seen.gone is not None
 
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, TypeGuard
 from graphtide_core.predicate import (
     Aggregate,
     Aggregation,
-    And,
     Arithmetic,
     Attribute,
     Compare,
     Comparison,
     Compute,
+    Conjunction,
+    Disjunction,
     In,
     IsNull,
     Literal,
     Negate,
-    Not,
-    Or,
+    Negation,
     StartsWith,
 )
 
@@ -57,11 +57,11 @@ def evaluate(expression: Expression, lookup: Lookup, computed: Computed | None =
             return compute(operator, evaluate(left, lookup, computed), evaluate(right, lookup, computed))
         case Negate(operand):
             return _negate(evaluate(operand, lookup, computed))
-        case And(operands):
+        case Conjunction(operands):
             return _all([_truth(evaluate(operand, lookup, computed)) for operand in operands])
-        case Or(operands):
+        case Disjunction(operands):
             return _any([_truth(evaluate(operand, lookup, computed)) for operand in operands])
-        case Not(operand):
+        case Negation(operand):
             truth = _truth(evaluate(operand, lookup, computed))
             return None if truth is None else not truth
         case In(operand, options):

@@ -194,7 +194,7 @@ def _predicate(choices: Choices, root: Group) -> Expression:
             return _own(choices, choices.one_of(names))
         case 2:
             name = choices.one_of(names)
-            return predicate.Or((_own(choices, name), IsNull(Attribute(name, choices.one_of(("n", "absent"))))))
+            return predicate.Disjunction((_own(choices, name), IsNull(Attribute(name, choices.one_of(("n", "absent"))))))
         case 3 if repeated:
             return _compute(choices, choices.one_of(repeated))
         case _:

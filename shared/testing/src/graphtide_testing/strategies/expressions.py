@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.predicate import (
-    And,
     Arithmetic,
     Attribute,
     Compare,
     Comparison,
     Compute,
+    Conjunction,
+    Disjunction,
     In,
     IsNull,
     Literal,
     Negate,
-    Not,
-    Or,
+    Negation,
     StartsWith,
 )
 
@@ -49,11 +49,11 @@ def predicate(choices: Choices, edges: Sequence[str], vertices: Sequence[str], v
 
     match choices.integer(0, 8):
         case 6:
-            return Not(simple())
+            return Negation(simple())
         case 7:
-            return Or((simple(), simple()))
+            return Disjunction((simple(), simple()))
         case 8:
-            return And((simple(), simple()))
+            return Conjunction((simple(), simple()))
         case _:
             return simple()
 

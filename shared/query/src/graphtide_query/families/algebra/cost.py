@@ -41,7 +41,7 @@ from graphtide_query.families.algebra.path_reach import Estimate, Walk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from graphtide_core.algebra import Algebra, Part
+    from graphtide_core.algebra import Algebra, PatternOperand
     from graphtide_core.plans.algebra import Automaton
     from graphtide_core.predicate import Expression
     from graphtide_core.regular_rule import Term
@@ -268,7 +268,7 @@ class AlgebraCost:
         found_all = self._relation(rows, first, last, changes, cost)
         return replace(found_all, held=min(MOST, found_all.tuples + held))
 
-    def _rows(self, parts: Sequence[Part]) -> float:
+    def _rows(self, parts: Sequence[PatternOperand]) -> float:
         """Return how many rows a join of parts has, before it is projected.
 
         If two connected parts meet, a cycle closes: hubs do not make that likelier.

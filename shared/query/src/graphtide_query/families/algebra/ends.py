@@ -9,13 +9,13 @@ from graphtide_core.algebra import Filter, Path, Union, WScan
 from graphtide_core.graph_query import EDGE
 from graphtide_core.predicate import (
     Aggregate,
-    And,
     Attribute,
     Compare,
     Comparison,
     Compute,
+    Conjunction,
+    Disjunction,
     Literal,
-    Or,
 )
 from graphtide_core.regular_rule import Constant, Variable
 
@@ -45,7 +45,7 @@ def read_from(condition: Expression, new: Mapping[str, Attribute]) -> Expression
                 return Compare(comparison, visit(left), visit(right))
             case Compute(operator, left, right):
                 return Compute(operator, visit(left), visit(right))
-            case And(operands) | Or(operands):
+            case Conjunction(operands) | Disjunction(operands):
                 return type(each)(tuple(map(visit, operands)))
             case _:
                 return replace(each, operand=visit(each.operand))

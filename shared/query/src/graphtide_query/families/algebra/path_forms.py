@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from graphtide_core.algebra import Binding, Filter, Part, Path, Pattern, Union, WScan, arity
+from graphtide_core.algebra import Binding, Filter, Path, Pattern, PatternOperand, Union, WScan, arity
 from graphtide_core.path_expression import (
     Alternation,
     Concatenation,
@@ -159,7 +159,7 @@ def row_of(parts: Iterable[Algebra], label: str) -> Algebra:
 def plain(pattern: Pattern) -> Algebra:
     """Return the only part of a PATTERN that does not change its tuples; else the PATTERN."""
     match pattern:
-        case Pattern((Part(operand, Variable(source), Variable(target)),), (first, second), _, ()) if (
+        case Pattern((PatternOperand(operand, Variable(source), Variable(target)),), (first, second), _, ()) if (
             source != target and (source, target) == (first, second) and arity(operand) == 2
         ):
             return operand

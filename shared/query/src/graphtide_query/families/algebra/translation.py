@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from graphtide_core.algebra import Algebra, Binding, Filter, Part, Path, Pattern, Union, WScan
+from graphtide_core.algebra import Algebra, Binding, Filter, Path, Pattern, PatternOperand, Union, WScan
 from graphtide_core.path_expression import (
     Alternation,
     Concatenation,
@@ -93,7 +93,7 @@ def returned_paths(query: GraphQuery) -> dict[str, str]:
 def rule_expression(rule: Rule, predicates: Predicates, returned: str | None = None) -> Algebra:
     """Return the expression of one rule over predicates; `returned` is the name of the reported path."""
     parts = tuple(
-        Part(
+        PatternOperand(
             returned_expression(rule, atom, predicates)
             if returned is not None and atom.name == returned
             else atom_expression(atom, predicates),
@@ -162,13 +162,13 @@ def path_in_parts(expression: PathExpression, known: Mapping[str, Algebra], labe
 
 def reverse_ends(operand: Algebra, label: str) -> Algebra:
     """Return the tuples of an expression with their columns exchanged."""
-    return Pattern((Part(operand, Variable("x"), Variable("y")),), ("y", "x"), label)
+    return Pattern((PatternOperand(operand, Variable("x"), Variable("y")),), ("y", "x"), label)
 
 
 def in_a_row(operands: tuple[Algebra, ...], label: str) -> Algebra:
     """Return the PATTERN in which each operand begins where the one before it ends."""
     ends = [Variable(f"x{place}") for place in range(len(operands) + 1)]
-    parts = tuple(Part(operand, ends[place], ends[place + 1]) for place, operand in enumerate(operands))
+    parts = tuple(PatternOperand(operand, ends[place], ends[place + 1]) for place, operand in enumerate(operands))
     return Pattern(parts, (ends[0].name, ends[-1].name), label)
 
 
@@ -232,6 +232,6 @@ def _rename(rule: Rule) -> str | None:
             return None
 
 
-def _is_plain(part: Part | Atom, columns: tuple[str, ...]) -> bool:
+def _is_plain(part: PatternOperand | Atom, columns: tuple[str, ...]) -> bool:
     ends = (part.source, part.target)
     return part.source != part.target and ends == tuple(Variable(column) for column in columns)

@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.event_pattern import Selection
 from graphtide_core.plans.events import Absence, Slot, SubPattern
-from graphtide_core.predicate import And, Attribute, Compare, Comparison, Literal, Or, conjuncts, rename, variables
+from graphtide_core.predicate import (
+    Attribute,
+    Compare,
+    Comparison,
+    Conjunction,
+    Disjunction,
+    Literal,
+    conjuncts,
+    rename,
+    variables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -211,7 +221,7 @@ class Forms:
         An OR of what reads the same is split: so the sub-pattern of a vertex, whose predicates were joined, has the form again
         that it was written from, unless there would be too many conjunctions.
         """
-        if isinstance(predicate, Or):
+        if isinstance(predicate, Disjunction):
             split = [frozenset([self.term(each, names) for each in conjuncts(option)]) for option in predicate.operands]
             reads = {self.reads(term) for terms in split for term in terms}
             if len(reads) == 1:
@@ -275,7 +285,7 @@ class Forms:
             return alone
         rest = sorted(sorted(terms - shared) for terms in disjunction)
         options = [tuple(rename(self._terms[term][0], names) for term in terms) for terms in rest]
-        return (*alone, Or(tuple(option[0] if len(option) == 1 else And(option) for option in options)))
+        return (*alone, Disjunction(tuple(option[0] if len(option) == 1 else Conjunction(option) for option in options)))
 
 
 def pair(first: Key, second: Key) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphtide_core.algebra import Part, Pattern
+from graphtide_core.algebra import Pattern, PatternOperand
 from graphtide_core.predicate import Attribute
 from graphtide_core.regular_rule import Constant, Variable
 
@@ -43,7 +43,7 @@ def flatten_pattern(expression: Algebra) -> Iterator[Algebra]:
             continue
         taken = {end.name for each in expression.parts for end in (each.source, each.target) if isinstance(end, Variable)}
         names = _rename(inner, ends, taken)
-        parts = tuple(Part(each.operand, _end(each.source, names), _end(each.target, names)) for each in inner.parts)
+        parts = tuple(PatternOperand(each.operand, _end(each.source, names), _end(each.target, names)) for each in inner.parts)
         read = {name: Attribute(end.name, "id") for name, end in names.items() if isinstance(end, Variable)}
         conditions = tuple(read_from(each, read) for each in inner.conditions)
         yield replace(

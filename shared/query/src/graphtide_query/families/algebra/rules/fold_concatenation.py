@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from graphtide_core.algebra import Part, Pattern
+from graphtide_core.algebra import Pattern, PatternOperand
 from graphtide_core.path_expression import make_concatenation, reversed_expression
 from graphtide_core.predicate import attributes
 from graphtide_core.regular_rule import Variable
@@ -55,7 +55,7 @@ def fold_concatenation(expression: Algebra) -> Iterator[Algebra]:
                 yield _fold(expression, first, second, shared)
 
 
-def _fold(pattern: Pattern, first: Part, second: Part, shared: Variable) -> Algebra:
+def _fold(pattern: Pattern, first: PatternOperand, second: PatternOperand, shared: Variable) -> Algebra:
     alphabet = Alphabet()
     # To where they meet, and on from there; as the second lies, if both ways are the same.
     if first.source == shared and second.target == shared:
@@ -67,11 +67,11 @@ def _fold(pattern: Pattern, first: Part, second: Part, shared: Variable) -> Alge
     walked = make_concatenation((to, on))
     if pattern.columns == tuple(end.name for end in (target, source) if isinstance(end, Variable)):
         walked, source, target = reversed_expression(walked), target, source
-    folded = Part(path_of(walked, alphabet.operands), source, target)
+    folded = PatternOperand(path_of(walked, alphabet.operands), source, target)
     parts = [part for part in pattern.parts if part not in (first, second)]
     place = min(pattern.parts.index(first), pattern.parts.index(second))
     return plain(replace(pattern, parts=(*parts[:place], folded, *parts[place:])))
 
 
-def _other(part: Part, end: Term) -> Term:
+def _other(part: PatternOperand, end: Term) -> Term:
     return part.target if part.source == end else part.source
