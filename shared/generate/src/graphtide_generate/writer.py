@@ -120,12 +120,12 @@ def _write(path: Path, table: Table) -> None:
         message = f"{path.name!r} has no suffix of a known format: use {', '.join(suffixes)}; the text formats also with .gz"
         raise ValueError(message)
     writer: Callable[[_File, Table], None] = resolve_name(format.generated)
-    with _open_(path) as file:
+    with _open_file(path) as file:
         writer(file, table)
 
 
 @contextmanager
-def _open_(path: Path) -> Iterator[_File]:
+def _open_file(path: Path) -> Iterator[_File]:
     with path.open("wb") as file:
         if path.suffix != ".gz":
             yield file

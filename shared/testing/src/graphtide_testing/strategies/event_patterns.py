@@ -204,11 +204,11 @@ def _predicate(choices: Choices, root: Group) -> Expression:
 
 
 def _returns(choices: Choices, root: Group) -> Returns:
-    fields = tuple(Field(f"f{number}", _return_(choices, root)) for number in range(choices.integer(0, 3)))
+    fields = tuple(Field(f"f{number}", _draw_returned(choices, root)) for number in range(choices.integer(0, 3)))
     return Returns(fields, everything=not fields or choices.rarely(4))
 
 
-def _return_(choices: Choices, root: Group) -> Expression:
+def _draw_returned(choices: Choices, root: Group) -> Expression:
     places = positive_events(root)
     single = [event.name for event in places if event.repeat is None]
     repeated = [event.name for event in places if event.repeat is not None]

@@ -45,7 +45,7 @@ def write_node(expression: Algebra) -> str:
         case WScan(window, label):
             return f"WSCAN[{label or 'any label'}, {_window(window)}]"
         case Filter(operand):
-            return f"FILTER[{_filter_(expression)}]({write_node(operand)})"
+            return f"FILTER[{_write_filter(expression)}]({write_node(operand)})"
         case Union(operands):
             return f"UNION({', '.join(map(write_node, operands))})"
         case Pattern(parts, columns, _, conditions):
@@ -90,7 +90,7 @@ def _head(expression: Algebra) -> str:
         case WScan():
             return write_node(expression)
         case Filter():
-            return f"FILTER[{_filter_(expression)}]"
+            return f"FILTER[{_write_filter(expression)}]"
         case Union():
             return "UNION"
         case Pattern(_, columns, _, conditions):
@@ -117,7 +117,7 @@ def _ends(source: VertexId | None, target: VertexId | None) -> str:
 def _does(operator: Operator) -> str:
     match operator:
         case ScanOperator(window, label):
-            asked = _filter_(operator)
+            asked = _write_filter(operator)
             return f"scan {label or 'any label'} of {window.stream}, {_window(window)}" + (f" where {asked}" if asked else "")
         case UnionOperator(_, label):
             return f"union {label}"
@@ -151,7 +151,7 @@ def _window(window: StreamWindow) -> str:
     return f"{window.length}{slide}{', internal' if window.kind is WindowKind.INTERNAL else ''}"
 
 
-def _filter_(each: Filter | ScanOperator) -> str:
+def _write_filter(each: Filter | ScanOperator) -> str:
     labels = [f"{end} is {label}" for end, label in (("source", each.source_label), ("target", each.target_label)) if label]
     return ", ".join([*labels, *([write_conditions(each.conditions)] if each.conditions else [])])
 
