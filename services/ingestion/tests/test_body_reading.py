@@ -132,6 +132,7 @@ TYPES = st.builds(
     st.sampled_from([TOO_SMALL_FOR_ALL, 1 << 19]),
     LEAST_BATCHES,
 )
+@example([b"1,a,b,x,7,7", b"1,a,b,x,01234,1.5"], StreamTypes({}, {"one": "any"}), 1, 1 << 19, 1)
 def test_fields_of_csv_are_in_the_log_what_the_stream_says_or_the_beginning_shows(
     parts: list[bytes], types: StreamTypes, step: int, most: int, least: int
 ) -> None:

@@ -1,9 +1,10 @@
 """A body of edges, read block by block: good edges to pass on, bad ones for the dead letters.
 
 Good edges keep their bytes, lines and ordinals. A passage is handed on as a batch, so that the sequencer need not decode it
-again, or as text if a batch is of no use: it has few edges, whose batch is larger than the text; it shows attributes that were
-not decoded; or its values would take too much memory. Text is handed on as it came, except the header line, which gets the
-canonical names, and a substitute on the line of each edge that was rejected: a reader of the text counts it.
+again. It is handed on as text if it has few edges, whose batch would be larger; if it has attributes that were not decoded; if
+a known column looks like texts; or if its values would take too much memory. Text is handed on as it came, except the header
+line, which gets the canonical names, and a substitute on the line of each edge that was rejected: a reader of the text counts
+it.
 Cost: one pass of the decoder.
 """
 
@@ -264,7 +265,11 @@ class BodyReader:
                 message = f"the header line has more than {MOST_HEADER_CHARACTERS} characters"
                 raise UnreadableStreamError(message)
             self._line = 2
-            texts: dict[str, Kind] = {name: "string" for name, _, _ in self._decoder.settled() if not self._types.know([name])}
+            settled = [name for name, _, _ in self._decoder.settled()]
+            texts: dict[str, Kind] = {name: "string" for name in settled if not self._types.know([name])}
+            if len(texts) < len(settled):
+                # The decoder read a known column as texts; in the stream each of its values has the type that it looks like.
+                self._least_batch = None
             self.seen |= texts
             declared = {name: kind for name, kind in {**texts, **self._types.of_csv}.items() if name in names}
             self._reported = msgspec.json.encode(declared, order="sorted").decode() if declared else None
