@@ -33,7 +33,7 @@ def objects(schema: Any) -> list[dict[str, Any]]:
 
 def test_generated_files_are_as_they_would_be_made_now() -> None:
     """Otherwise: `make chart-reference`."""
-    for name, text in reference.made(reference.values((CHART / "values.yaml").read_text("utf-8"))).items():
+    for name, text in reference.make(reference.values((CHART / "values.yaml").read_text("utf-8"))).items():
         assert (CHART / name).read_text("utf-8") == text, name
     assert alerts.FILE.read_text("utf-8") == alerts.text()
     assert dashboards.FILE.read_text("utf-8") == dashboards.text()

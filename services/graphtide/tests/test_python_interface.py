@@ -87,7 +87,7 @@ def test_words_stand_for_what_they_mean(words: dict[str, Any], meant: MatchOptio
     ("words", "said"),
     [
         ({"storage": "ms-tre"}, "there is no storage 'ms-tre': did you mean 'ms-tree'? one of independent, ms-tree, ms-dag"),
-        ({"time_unit": "minutes"}, "there is not a unit of time 'minutes': one of s, ms, us, ns"),
+        ({"time_unit": "minutes"}, "there is no unit of time 'minutes': one of s, ms, us, ns"),
         ({"strategy": "Path-Lazy"}, "did you mean 'path-lazy'? one of single, single-lazy, path, path-lazy"),
         ({"engine": "timings"}, "there is no engine 'timings': did you mean 'timing'?"),
         ({"lateness": "soon"}, "'soon' is not a duration; write for example 500ms, 10m, or a number of ticks"),

@@ -142,7 +142,7 @@ def test_what_is_wrong_with_one_pattern_keeps_no_other_waiting(world: PlannerWor
             raise ZeroDivisionError
         return make_plan(record, *others)
 
-    monkeypatch.setattr("graphtide_planner.domain.decisions.planned", fails)
+    monkeypatch.setattr("graphtide_planner.domain.decisions.make_plan", fails)
     world.register(pattern("bad", text=text("bad")))
     world.register(pattern())
     world.settle()

@@ -4,9 +4,9 @@ Common prefixes and suffixes of options are factored out, a closure of closures 
 once. Expressions that differ in their words never become equal; expressions of equal words mostly do, and their automata always
 are.
 
->>> from graphtide_core.path_expression import Alternation, Concatenation, Plus, Symbol, spelled
+>>> from graphtide_core.path_expression import Alternation, Concatenation, Plus, Symbol, write_expression
 >>> a, b = Symbol("a"), Symbol("b")
->>> spelled(simplify(Alternation((a, Concatenation((a, Plus(b)))))))
+>>> write_expression(simplify(Alternation((a, Concatenation((a, Plus(b)))))))
 ':a :b*'
 
 Reference: Kleene algebra, Kozen, "A completeness theorem for Kleene algebras" (1994).
@@ -67,8 +67,8 @@ def _once(expression: PathExpression) -> PathExpression:
 def never_empty(expression: PathExpression) -> PathExpression:
     """Return an expression of the same words except the empty one.
 
-    >>> from graphtide_core.path_expression import Concatenation, Star, Symbol, spelled
-    >>> spelled(never_empty(Concatenation((Star(Symbol("a")), Star(Symbol("b"))))))
+    >>> from graphtide_core.path_expression import Concatenation, Star, Symbol, write_expression
+    >>> write_expression(never_empty(Concatenation((Star(Symbol("a")), Star(Symbol("b"))))))
     ':a+ :b* | :b+'
     """
     found = without_empty(simplify(expression))

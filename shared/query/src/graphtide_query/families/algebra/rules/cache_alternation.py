@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def cache_alternation(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATH with a step along a UNION in place of options, for each alternation inside.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in cache_alternation(read("PATH[(:a | :b)+](a, b)"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in cache_alternation(read("PATH[(:a | :b)+](a, b)"))]
     ['PATH[:":a | :b"+](UNION(a, b) = ":a | :b")']
     """
     if not isinstance(expression, Path):

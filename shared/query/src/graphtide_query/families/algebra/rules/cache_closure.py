@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def cache_closure(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATH with a step along a PATH in place of a closure, for each inside.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in cache_closure(read("PATH[:a :b*](a, b)"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in cache_closure(read("PATH[:a :b*](a, b)"))]
     ['PATH[:a :":b+"?](a, PATH[:b+](b) = ":b+")']
     """
     if not isinstance(expression, Path):

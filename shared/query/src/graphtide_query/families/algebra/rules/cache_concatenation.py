@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def cache_concatenation(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATH with one step along a PATTERN in place of steps after each other, for all that stand together.
 
-    >>> from graphtide_testing.algebra_text import read, written
+    >>> from graphtide_testing.algebra_text import read, write_text
     >>> for each in cache_concatenation(read("PATH[(:a :b :c)+](a, b, c)")):
-    ...     print(written(each))
+    ...     print(write_text(each))
     PATH[(:":a :b" :c)+](PATTERN[x0, x2](a as (x0, x1), b as (x1, x2)) = ":a :b", c)
     PATH[:":a :b :c"+](PATTERN[x0, x3](a as (x0, x1), b as (x1, x2), c as (x2, x3)) = ":a :b :c")
     PATH[(:a :":b :c")+](a, PATTERN[x0, x2](b as (x0, x1), c as (x1, x2)) = ":b :c")

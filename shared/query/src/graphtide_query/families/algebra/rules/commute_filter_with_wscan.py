@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def commute_filter_with_wscan(expression: Algebra) -> Iterator[Algebra]:
     """Yield one FILTER for a FILTER of a FILTER: over a WSCAN, of its edges.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in commute_filter_with_wscan(read('FILTER[source.id <> "v"](FILTER[e.n = 1](a))'))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in commute_filter_with_wscan(read('FILTER[source.id <> "v"](FILTER[e.n = 1](a))'))]
     ['FILTER[e.n = 1 AND e.src <> "v"](a)']
     """
     if isinstance(expression, Filter) and isinstance(expression.operand, Filter):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def drop_redundant(expression: Algebra) -> Iterator[Algebra]:
     """Yield the expression without what adds nothing, if there is such.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in drop_redundant(read("UNION(a, UNION(b, a))"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in drop_redundant(read("UNION(a, UNION(b, a))"))]
     ['UNION(a, b)']
     """
     found = _without(expression)

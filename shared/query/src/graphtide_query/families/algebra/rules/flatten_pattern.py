@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def flatten_pattern(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATTERN with the parts of one that it joins in its place.
 
-    >>> from graphtide_testing.algebra_text import read, written
+    >>> from graphtide_testing.algebra_text import read, write_text
     >>> nested = read("PATTERN[u, v](PATTERN[x, z](a as (x, y), b as (y, z)) as (u, w), c as (w, v))")
-    >>> [written(each) for each in flatten_pattern(nested)]
+    >>> [write_text(each) for each in flatten_pattern(nested)]
     ['PATTERN[u, v](a as (u, y), b as (y, w), c as (w, v))']
     """
     if not isinstance(expression, Pattern):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def fold_alternation(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATH of a UNION whose operands have two columns.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in fold_alternation(read("UNION(a, PATH[:a :b+](a, b))"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in fold_alternation(read("UNION(a, PATH[:a :b+](a, b))"))]
     ['PATH[:a :b*](a, b)']
     """
     if not isinstance(expression, Union) or arity(expression) != 2:

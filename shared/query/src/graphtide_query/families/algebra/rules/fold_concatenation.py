@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 def fold_concatenation(expression: Algebra) -> Iterator[Algebra]:
     """Yield a PATTERN with one part less for each two that meet where nothing else does.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in fold_concatenation(read("PATTERN[x, y](a as (x, m), PATH[:b+](b) as (m, y))"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in fold_concatenation(read("PATTERN[x, y](a as (x, m), PATH[:b+](b) as (m, y))"))]
     ['PATH[:a :b+](a, b)']
-    >>> [written(each) for each in fold_concatenation(read("PATTERN[x, y](a as (x, m), b as (m, y), c as (m, y))"))]
+    >>> [write_text(each) for each in fold_concatenation(read("PATTERN[x, y](a as (x, m), b as (m, y), c as (m, y))"))]
     []
     """
     if not isinstance(expression, Pattern):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def inline_alternation(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATH with options in place of each step along a UNION.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in inline_alternation(read("PATH[:u+](UNION(a, b) = u)"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in inline_alternation(read("PATH[:u+](UNION(a, b) = u)"))]
     ['PATH[(:a | :b)+](a, b)']
     """
     if not isinstance(expression, Path):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def inline_concatenation(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATH with a chain in place of each step along one.
 
-    >>> from graphtide_testing.algebra_text import read, written
+    >>> from graphtide_testing.algebra_text import read, write_text
     >>> canonical = read("PATH[:d+](PATTERN[x, y](a as (x, m), b as (m, n), c as (n, y)) = d)")
-    >>> [written(each) for each in inline_concatenation(canonical)]
+    >>> [write_text(each) for each in inline_concatenation(canonical)]
     ['PATH[(:a :b :c)+](a, b, c)']
     """
     if not isinstance(expression, Path):

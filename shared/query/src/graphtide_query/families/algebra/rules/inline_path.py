@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def inline_path(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATH with the expression of each PATH that it steps along, and whose ends are open, in place of the step.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in inline_path(read("PATH[:a :p](a, PATH[:b*](b) = p)"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in inline_path(read("PATH[:a :p](a, PATH[:b*](b) = p)"))]
     ['PATH[:a :b+](a, b)']
     """
     if not isinstance(expression, Path):

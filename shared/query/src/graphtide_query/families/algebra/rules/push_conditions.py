@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def push_conditions(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATTERN with a condition in one of its parts, for each condition and part that decides it.
 
-    >>> from graphtide_testing.algebra_text import read, written
+    >>> from graphtide_testing.algebra_text import read, write_text
     >>> pattern = read('PATTERN[x, z](a as (x, y), PATH[:b+](b) as (y, z) where z.id <> "v")')
-    >>> [written(each) for each in push_conditions(pattern)]
+    >>> [write_text(each) for each in push_conditions(pattern)]
     ['PATTERN[x, z](a as (x, y), FILTER[target.id <> "v"](PATH[:b+](b)) as (y, z))']
     """
     if not isinstance(expression, Pattern):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def push_constants(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATTERN with one operand restricted, for each that has a known end.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in push_constants(read('PATTERN[y](PATH[:a+](a) as ("v", y))'))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in push_constants(read('PATTERN[y](PATH[:a+](a) as ("v", y))'))]
     ['PATTERN[y](PATH[:a+, from v](a) as ("v", y))']
     """
     if not isinstance(expression, Pattern):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def push_filter(expression: Algebra) -> Iterator[Algebra]:
     """Yield the UNION of FILTERs; or the FILTER of what is restricted to the vertices that it names.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in push_filter(read('FILTER[source.id <> "v"](UNION(a, b))'))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in push_filter(read('FILTER[source.id <> "v"](UNION(a, b))'))]
     ['UNION(FILTER[e.src <> "v"](a), FILTER[e.src <> "v"](b))']
-    >>> [written(each) for each in push_filter(read('FILTER[source.id = "v"](PATH[:a+](a))'))]
+    >>> [write_text(each) for each in push_filter(read('FILTER[source.id = "v"](PATH[:a+](a))'))]
     ['PATH[:a+, from v](a)']
     """
     match expression:

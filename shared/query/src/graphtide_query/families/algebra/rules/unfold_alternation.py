@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def unfold_alternation(expression: Algebra) -> Iterator[Algebra]:
     """Yield UNIONs of a PATH: of its options, or with and without a part that may be left out.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in unfold_alternation(read("PATH[:a :b*](a, b)"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in unfold_alternation(read("PATH[:a :b*](a, b)"))]
     ['UNION(PATH[:a :b+](a, b), a)']
     """
     if not isinstance(expression, Path):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def unfold_concatenation(expression: Algebra) -> Iterator[Algebra]:
     """Yield the PATTERN of a PATH's two sides, for each place between parts.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in unfold_concatenation(read("PATH[:a :b+](a, b)"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in unfold_concatenation(read("PATH[:a :b+](a, b)"))]
     ['PATTERN[x0, x2](a as (x0, x1), PATH[:b+](b) as (x1, x2))']
     """
     if not isinstance(expression, Path):

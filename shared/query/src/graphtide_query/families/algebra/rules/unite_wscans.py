@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def unite_wscans(expression: Algebra) -> Iterator[Algebra]:
     """Yield the UNION without the scans that another one of its scans contains.
 
-    >>> from graphtide_testing.algebra_text import read, written
-    >>> [written(each) for each in unite_wscans(read("UNION(a, FILTER[e.n = 1](a), b)"))]
+    >>> from graphtide_testing.algebra_text import read, write_text
+    >>> [write_text(each) for each in unite_wscans(read("UNION(a, FILTER[e.n = 1](a), b)"))]
     ['UNION(a, b)']
     """
     if not isinstance(expression, Union):
