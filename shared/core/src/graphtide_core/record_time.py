@@ -1,0 +1,101 @@
+"""Where the time of a record is, and how it is written: `AT expression IN unit FORMAT '…' ZONE '…'`.
+
+Numbers and texts become ticks of the stream exactly, and are rounded down where they lie between two.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.suggestion import did_you_mean, show
+from graphtide_core.zones import check_zone
+
+if TYPE_CHECKING:
+    from graphtide_core.record_expression import RecordExpression
+
+LONGEST_FORMAT: Final = 200
+"""Characters of a format."""
+
+NAMED_FORMATS: Final = ("iso", "rfc2822")
+"""Formats that have a name."""
+
+DIRECTIVES: Final = "YymbBdHIpMSfzjaA"
+"""Letters after a percent sign, as in Python's `strptime`, in the C locale."""
+
+_YEARS: Final = frozenset("Yy")
+_DAYS: Final = (frozenset("j"), frozenset("md"), frozenset("bd"), frozenset("Bd"))
+_DIRECTIVE: Final = re.compile(r"%(.?)", re.DOTALL)
+
+
+class EpochUnit(Enum):
+    """The unit of a number that is a time since 1970."""
+
+    SECOND = "s"
+    MILLISECOND = "ms"
+    MICROSECOND = "us"
+    NANOSECOND = "ns"
+    AUTO = "auto"
+    """Guessed for each number from its size: below 10^11 in seconds, 10^14 in ms, 10^17 in us, else in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTime:
+    """The time of a record.
+
+    Attributes:
+        value: what states it.
+        unit: of a number, or of a text with a decimal number; None for the unit of the stream.
+        format: of a text: directives of `strptime`, or one of `NAMED_FORMATS`; None for ISO 8601 or a decimal number.
+        zone: of a text that does not state one; None for UTC. Of a time that a clock shows twice, and of one that it skips, the
+            offset before the change counts.
+    """
+
+    value: RecordExpression
+    unit: EpochUnit | None = None
+    format: str | None = None
+    zone: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown format or zone, and parts that contradict each other."""
+        if self.zone is not None:
+            check_zone(self.zone)
+        if self.format is None:
+            return
+        if self.unit is not None:
+            message = "IN is for times that are numbers, FORMAT for times that are texts"
+            raise InvalidPatternError(message, hint="keep one of them")
+        letters = frozenset[str]() if self.format in NAMED_FORMATS else _check_format(self.format)
+        if self.zone is not None and ("z" in letters or self.format == "rfc2822"):
+            message = "the format states the zone itself"
+            raise InvalidPatternError(message, hint="leave ZONE out")
+
+
+def _check_format(text: str) -> frozenset[str]:
+    """Return the letters of a format's directives."""
+    if len(text) > LONGEST_FORMAT:
+        message = f"a format has at most {LONGEST_FORMAT} characters"
+        raise InvalidPatternError(message)
+    if "%" not in text:
+        message = f"{show(text)} is not a format of times"
+        hint = did_you_mean(text, NAMED_FORMATS) or "write directives, '%d/%m/%Y %H:%M:%S', or one of 'iso', 'rfc2822'"
+        raise InvalidPatternError(message, hint=hint)
+    letters = [found[1] for found in _DIRECTIVE.finditer(text) if found[1] != "%"]
+    for letter in letters:
+        if not letter or letter not in DIRECTIVES:
+            message = f"the format has an unknown directive {show('%' + letter)}"
+            raise InvalidPatternError(message, hint="the directives are " + " ".join(f"%{each}" for each in DIRECTIVES))
+        if letters.count(letter) > 1:
+            message = f"the format has %{letter} twice"
+            raise InvalidPatternError(message)
+    stated = frozenset(letters)
+    if not stated & _YEARS or not any(day <= stated for day in _DAYS):
+        message = "the format has no full date"
+        raise InvalidPatternError(message, hint="a time needs its year (%Y), month (%m or %b) and day (%d)")
+    if "I" in stated and "p" not in stated:
+        message = "the format has hours up to 12 (%I) and not which half of the day"
+        raise InvalidPatternError(message, hint="add %p, or write %H for hours up to 24")
+    return stated

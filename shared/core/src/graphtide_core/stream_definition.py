@@ -1,0 +1,232 @@
+"""What a record of a stream means: the model of a `STREAM` statement.
+
+A definition says how bytes become records, and which edges and events a record gives, at which time, under which id and with
+which attributes. What can be checked without data is checked here; errors have no place, which the language adds.
+
+A statement without EDGE and EVENT leaves records as they are: with the fields `ts`, `src`, `dst`, `label`, … of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
+from graphtide_core.record_expression import FieldPath
+from graphtide_core.record_time import RecordTime
+from graphtide_core.suggestion import show
+from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.ids import StreamName
+    from graphtide_core.record_expression import RecordExpression
+    from graphtide_core.record_format import RecordFormat
+    from graphtide_core.time import Duration
+
+MOST_CLAUSES: Final = 64
+"""Edges and events that a record gives."""
+
+MOST_SET: Final = 1_000
+"""Attributes that one SET states."""
+
+MOST_NULLS: Final = 1_000
+"""Texts that NULL lists."""
+
+RESERVED_FOR_EDGES: Final = RECORD_FIELDS | {"op"}
+RESERVED_FOR_EVENTS: Final = EVENT_FIELDS | {"op"}
+"""Names that an attribute cannot have, because patterns read the record's own fields by them."""
+
+
+class DuplicatePolicy(Enum):
+    """What happens to an insert under an id that is known."""
+
+    REJECT = "reject"
+    """It is dropped and counted."""
+
+    UPDATE = "update"
+    """It replaces what is there: a deletion and an insert."""
+
+    ERROR = "error"
+    """The run ends."""
+
+
+class StreamClock(Enum):
+    """What moves a stream's time when no record comes."""
+
+    DATA = "data"
+    LIVE = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class SetAttribute:
+    """`SET name = value`."""
+
+    name: str
+    value: RecordExpression
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledEnd:
+    """`(value:label)`: an end of an edge; without a label it states none."""
+
+    value: RecordExpression
+    label: RecordExpression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeClause:
+    """`EDGE (source:label)-[label]->(target:label)`: an edge that a record gives if `where` is true.
+
+    An edge without a label has the empty one. `sets` add to those of the stream and replace those of the same name. `id` is in
+    place of the stream's.
+    """
+
+    source: LabelledEnd
+    target: LabelledEnd
+    label: RecordExpression | None = None
+    where: RecordExpression | None = None
+    sets: tuple[SetAttribute, ...] = ()
+    id: RecordExpression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventClause:
+    """`EVENT type`: an event that a record gives; the other members are those of an `EdgeClause`."""
+
+    type: RecordExpression
+    where: RecordExpression | None = None
+    sets: tuple[SetAttribute, ...] = ()
+    id: RecordExpression | None = None
+
+
+def _read_ts() -> RecordTime:
+    return RecordTime(FieldPath(("ts",)))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDefinition:
+    """A `STREAM` statement.
+
+    Attributes:
+        name: of the stream.
+        format: how bytes become records; None where the suffix of a file or the type of a body says it.
+        clauses: the edges and events of a record, in the order of the text; none for records with fields of their own.
+        time: of a record, and of all that it gives.
+        unit: one tick of the stream.
+        id: what identifies a record. If it gives several, each without an `id` of its own has the number of its clause as
+            suffix: `uid#2`. None for ids that are made, or, without clauses, for the field `id`.
+        sets: attributes of all that a record gives. Without any, here and in the clause, they are all fields, by their paths.
+        where: which records are of this stream; others are filtered, and not rejected.
+        delete_where: which records retract what the same ids gave.
+        update_where: which records replace it.
+        nulls: texts that are missing values.
+        lateness: how long to wait for late records; None for the default of the place that runs it.
+        duplicates: what an id that comes again means; None for the default.
+        clock: None for the default.
+        partition_by: what records have in common that keep their order.
+    """
+
+    name: StreamName
+    format: RecordFormat | None = None
+    clauses: tuple[EdgeClause | EventClause, ...] = ()
+    time: RecordTime = field(default_factory=_read_ts)
+    unit: TimeUnit = TimeUnit.MILLISECOND
+    id: RecordExpression | None = None
+    sets: tuple[SetAttribute, ...] = ()
+    where: RecordExpression | None = None
+    delete_where: RecordExpression | None = None
+    update_where: RecordExpression | None = None
+    nulls: tuple[str, ...] = ()
+    lateness: Duration | None = None
+    duplicates: DuplicatePolicy | None = None
+    clock: StreamClock | None = None
+    partition_by: RecordExpression | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what contradicts itself, and what is past a bound."""
+        if not self.name:
+            message = "the name is empty"
+            raise InvalidPatternError(message)
+        if len(self.clauses) > MOST_CLAUSES:
+            message = f"a record gives at most {MOST_CLAUSES} edges and events"
+            raise InvalidPatternError(message)
+        self._check_sets()
+        self._check_ids()
+        check_nulls(self.nulls)
+        if self.lateness is not None:
+            check_lateness(self.lateness, self.unit)
+
+    def _check_sets(self) -> None:
+        gives_edges = not self.clauses or any(isinstance(each, EdgeClause) for each in self.clauses)
+        check_sets(self.sets, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS)
+        for each in self.clauses:
+            check_sets(each.sets, RESERVED_FOR_EDGES if isinstance(each, EdgeClause) else RESERVED_FOR_EVENTS)
+
+    def _check_ids(self) -> None:
+        lacking = self.id is None and any(each.id is None for each in self.clauses)
+        needs = {
+            "DELETE WHERE": self.delete_where is not None,
+            "UPDATE WHERE": self.update_where is not None,
+            "DUPLICATES": self.duplicates is not None,
+        }
+        for clause, is_stated in needs.items():
+            if is_stated and lacking:
+                message = f"{clause} needs ID: only a given id can come again"
+                raise InvalidPatternError(message, hint="name the field that identifies a record: ID uid")
+
+
+def check_sets(sets: Iterable[SetAttribute], reserved: frozenset[str]) -> None:
+    """Check the attributes of one SET.
+
+    Raises:
+        InvalidPatternError: a name is empty, reserved or stated twice, or there are too many.
+    """
+    seen: set[str] = set()
+    for each in sets:
+        if not each.name:
+            message = "the name is empty"
+            raise InvalidPatternError(message)
+        if each.name in reserved:
+            message = f"{show(each.name)} is a field of every record, and no name for an attribute"
+            raise InvalidPatternError(message, hint=f"give it another name: SET {each.name}_stated = {each.name}")
+        if each.name in seen:
+            message = f"SET states {show(each.name)} twice"
+            raise InvalidPatternError(message)
+        seen.add(each.name)
+    if len(seen) > MOST_SET:
+        message = f"a SET states at most {MOST_SET:,} attributes"
+        raise InvalidPatternError(message)
+
+
+def check_nulls(nulls: tuple[str, ...]) -> None:
+    """Check the texts of NULL.
+
+    Raises:
+        InvalidPatternError: one is listed twice, or there are too many.
+    """
+    if len(nulls) > MOST_NULLS:
+        message = f"NULL lists at most {MOST_NULLS:,} texts"
+        raise InvalidPatternError(message)
+    twice = next((each for place, each in enumerate(nulls) if each in nulls[:place]), None)
+    if twice is not None:
+        message = f"NULL lists {show(twice)} twice"
+        raise InvalidPatternError(message)
+
+
+def check_lateness(lateness: Duration, unit: TimeUnit) -> None:
+    """Check a lateness; none at all is one.
+
+    Raises:
+        InvalidPatternError: it is shorter than a tick of the stream, or longer than times can be apart.
+    """
+    ticks = lateness.ticks(unit)
+    if 0 < ticks < 1:
+        message = f"LATENESS {lateness} is shorter than a tick of the stream, 1{unit.value}"
+        raise InvalidPatternError(message, hint="state a finer UNIT, or a longer time")
+    if ticks > MAX_EVENT_TIME:
+        message = f"LATENESS {lateness} is longer than times can be apart: {MAX_EVENT_TIME} ticks"
+        raise InvalidPatternError(message)
