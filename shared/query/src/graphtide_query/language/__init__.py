@@ -2,7 +2,8 @@
 
 `parser` runs the grammar, which families may extend by a `dialect`; `builder` makes the nodes of `ast`, `binder` turns those
 into patterns of `graphtide_core`, printers go the other way, and `diagnostics` words the errors. Modules named `event_…` serve
-only event patterns; those named `graph_…` only streaming graph queries, with `gcore_…` and `datalog_…` for their two forms.
+only event patterns; those named `graph_…` only streaming graph queries, with `gcore_…` and `datalog_…` for their two forms;
+those named `stream…` and `record_…` only STREAM statements, which `streams` parses.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from graphtide_query.language.parsed import ParsedTexts
 if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.stream_definition import StreamDefinition
 
-__all__ = ["parse", "parse_subgraphs", "print_pattern"]
+    from graphtide_query.language.dialect import Dialect
+
+__all__ = ["parse", "parse_streams", "parse_streams_and_patterns", "parse_subgraphs", "print_pattern", "print_stream"]
 
 _PARSED: Final = ParsedTexts()
 
@@ -33,11 +37,10 @@ def parse(text: str) -> tuple[AnyPattern, ...]:
         InvalidPatternError: the text is not valid; with line, column, the line itself, what was expected and a hint.
     Complexity: linear in the text; a few hundred kilobytes a second, or nothing if the text was parsed before.
     """
-    # Families print by the modules of this package; and callers that read no text do not load the grammar's library.
-    from graphtide_query.families import FAMILIES  # noqa: PLC0415
+    # Callers that read no text do not load the grammar's library.
     from graphtide_query.language.parser import parse_text  # noqa: PLC0415
 
-    dialects = tuple(family.dialect for family in FAMILIES.values() if family.dialect is not None)
+    dialects = _dialects()
     found = _PARSED.get(text, dialects)
     if found is not None:
         return found
@@ -47,6 +50,40 @@ def parse(text: str) -> tuple[AnyPattern, ...]:
         raise error.in_text(text) from None
     _PARSED.put(text, dialects, found)
     return found
+
+
+def parse_streams(text: str) -> tuple[StreamDefinition, ...]:
+    """Return the definitions of the STREAM statements of a text, in its order; patterns among them are checked and left out.
+
+    Raises:
+        InvalidPatternError: as `parse`.
+    """
+    streams, _ = parse_streams_and_patterns(text)
+    return streams
+
+
+def parse_streams_and_patterns(text: str) -> tuple[tuple[StreamDefinition, ...], tuple[AnyPattern, ...]]:
+    """Return the definitions and the patterns of a text, each in its order.
+
+    Raises:
+        InvalidPatternError: as `parse`.
+    Complexity: as `parse`; nothing is cached.
+    """
+    from graphtide_query.language.streams import parse_statements  # noqa: PLC0415 - as above
+
+    return parse_statements(text, _dialects())
+
+
+def print_stream(stream: StreamDefinition) -> str:
+    """Return the statement of a definition.
+
+    Raises:
+        InvalidPatternError: an expression holds an infinity or NaN.
+    Complexity: linear in the definition.
+    """
+    from graphtide_query.language import stream_printer  # noqa: PLC0415 - as above
+
+    return stream_printer.print_stream(stream)
 
 
 def print_pattern(pattern: AnyPattern) -> str:
@@ -72,3 +109,10 @@ def parse_subgraphs(text: str) -> tuple[SubgraphPattern, ...]:
         return subgraphs_alone(patterns)
     except InvalidPatternError as error:
         raise error.in_text(text) from None
+
+
+def _dialects() -> tuple[Dialect, ...]:
+    # Families print by the modules of this package.
+    from graphtide_query.families import FAMILIES  # noqa: PLC0415
+
+    return tuple(family.dialect for family in FAMILIES.values() if family.dialect is not None)

@@ -6,7 +6,7 @@ Nothing is resolved here: names may be unknown, clauses missing or stated twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Generic, TypeVar, Union
 
 from graphtide_core.predicate import Operator, operands
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from graphtide_core.pattern import Morphism, Report
 
     from graphtide_query.language.graph_ast import PathNode
+
+_X_co = TypeVar("_X_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +215,13 @@ class BareName:
 
 
 @dataclass(frozen=True, slots=True)
-class Parenthesized:
+class Parenthesized(Generic[_X_co]):
     """An expression in parentheses."""
 
-    operand: Expression
+    operand: _X_co
 
 
-Expression = Union[Constant, Attribute, Aggregate, BareName, Parenthesized, "Operator[Expression, Constant]"]
+Expression = Union[Constant, Attribute, Aggregate, BareName, "Parenthesized[Expression]", "Operator[Expression, Constant]"]
 """An expression of the text: the operators of predicates, over leaves with their places."""
 
 

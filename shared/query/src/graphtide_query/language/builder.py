@@ -226,7 +226,7 @@ class Builder(GraphRules):
         """Name that no dot follows."""
         return ast.BareName(name_of(name))
 
-    def group(self, _bracket: Token, operand: ast.Expression) -> ast.Parenthesized:
+    def group(self, _bracket: Token, operand: ast.Expression) -> ast.Parenthesized[ast.Expression]:
         """`(a)`."""
         return ast.Parenthesized(operand)
 

@@ -14,6 +14,11 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from graphtide_query.language.event_hints import event_hint
 from graphtide_query.language.graph_hints import RULE_ENDS, WINDOW_NEEDED, graph_hint
 from graphtide_query.language.spelling import KEYWORDS, write_name
+from graphtide_query.language.stream_hints import CLAUSE as STREAM_CLAUSE
+from graphtide_query.language.stream_hints import CLAUSES as STREAM_CLAUSES
+from graphtide_query.language.stream_hints import EXAMPLE as STREAM_EXAMPLE
+from graphtide_query.language.stream_hints import OPTION as FORMAT_OPTION
+from graphtide_query.language.stream_hints import stream_hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -88,6 +93,7 @@ _WORDS = {
     "SLASH": _OPERATOR,
     "PERCENT": _OPERATOR,
     "_IN": "IN",
+    "OPTION": FORMAT_OPTION,
     "_STARTS": "STARTS WITH",
     "_WITH": "WITH",
     "_IS": "IS NULL",
@@ -178,8 +184,13 @@ def explain(
     kind = error.token.type if isinstance(error, UnexpectedToken) else ""
     # A bracket after a name matters only at the head of a rule.
     kind = "NAME" if kind == "HEAD" else kind
+    if found.upper() == "STREAM" and "_PATTERN" in accepted and "_STREAM" not in accepted:
+        message = "a STREAM statement is not a pattern"
+        instead = "this text is read for patterns; graphtide_query.parse_streams reads STREAM statements"
+        return InvalidPatternError(message, location, hint=instead)
     hint = (
         _hint_by_text(text, start)
+        or (stream_hint(kind, found, accepted, last) if "_STREAM" in keywords else "")
         or graph_hint(kind, found, accepted, last)
         or _hint_by_kind(kind, found, accepted, last)
         or event_hint(kind, found, accepted, last)
@@ -191,6 +202,9 @@ def explain(
 
 def _explain_end(accepted: Collection[str], text: str, own: tuple[str, ...]) -> InvalidPatternError:
     """Word the error of a text that ends too early; its place is the last significant character."""
+    if "_STREAM" in accepted:
+        message = "the text holds no statement"
+        return InvalidPatternError(message, Location(1, 1), hint=f"write {STREAM_EXAMPLE}")
     if "_PATTERN" in accepted:
         message = "the text holds no pattern"
         return InvalidPatternError(message, Location(1, 1), hint=f"write {EXAMPLE}")
@@ -207,6 +221,13 @@ def _name_expected(accepted: Collection[str]) -> tuple[str, ...]:
     words: list[str] = []
     if names == {"WINDOW"}:
         return ("WINDOW(24h)",)
+    if names == {"WHERE"}:
+        return ("WHERE",)
+    if "LATENESS" in names:
+        words.append(STREAM_CLAUSE)
+        names -= STREAM_CLAUSES
+    if "FORWARD" in names and "BACKWARD" not in names:
+        return ("-->", "-[label]->")
     words += _take_graph_query_names(names)
     if {"NAME", *_CONSTANTS} <= names:
         words.append(_VALUE)

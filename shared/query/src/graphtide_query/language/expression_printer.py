@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
 
 from graphtide_core.predicate import (
     Aggregate,
@@ -13,7 +14,6 @@ from graphtide_core.predicate import (
     Compute,
     Conjunction,
     Disjunction,
-    Expression,
     In,
     IsNull,
     Literal,
@@ -28,6 +28,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphtide_core.edge import Value
+    from graphtide_core.predicate import Expression, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class SpelledLeaf:
+    """What an expression of another kind reads, already spelled; it binds as tightly as a name."""
+
+    text: str
+
+
+SpelledExpression = Union[Literal, SpelledLeaf, "Operator[SpelledExpression, Value]"]
+_Printed = Union[Literal, Attribute, Aggregate, SpelledLeaf, "Operator[_Printed, Value]"]
 
 # How tightly an expression binds; an operand that binds less tightly than its place requires gets parentheses.
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _PRIMARY = range(8)
@@ -39,9 +51,14 @@ def write_conditions(predicates: Sequence[Expression]) -> str:
     return " AND ".join(_write_expression(predicate, least) for predicate in predicates)
 
 
-def write_value(expression: Expression) -> str:
+def write_value(expression: Expression | SpelledExpression) -> str:
     """Spell an expression as a value: a comparison or a condition gets parentheses."""
     return _write_expression(expression, _SUM)
+
+
+def write_condition(expression: SpelledExpression) -> str:
+    """Spell an expression for a place that takes any."""
+    return _write_expression(expression, _OR)
 
 
 def write_aggregate(aggregate: Aggregate) -> str:
@@ -52,21 +69,17 @@ def write_aggregate(aggregate: Aggregate) -> str:
     return f"{aggregate.function.value}({operand})"
 
 
-def _write_expression(expression: Expression, least: int) -> str:
+def _write_expression(expression: _Printed, least: int) -> str:
     """Spell an expression for a place that takes expressions that bind at least as tightly as `least`."""
     text, level = _spell(expression)
     return text if level >= least else f"({text})"
 
 
-def _spell(expression: Expression) -> tuple[str, int]:
+def _spell(expression: _Printed) -> tuple[str, int]:
     """Spell an expression; also return how tightly the text binds."""
     match expression:
-        case Literal(value):
-            return write_constant(value), _PRIMARY
-        case Attribute(variable, name):
-            return f"{write_name(variable)}.{write_name(name)}", _PRIMARY
-        case Aggregate():
-            return write_aggregate(expression), _PRIMARY
+        case Literal() | Attribute() | Aggregate() | SpelledLeaf():
+            return _write_leaf(expression), _PRIMARY
         case Negate(Literal(value)):
             # A sign right before a number would become part of the number.
             return f"-({write_constant(value)})", _SIGN
@@ -89,7 +102,19 @@ def _spell(expression: Expression) -> tuple[str, int]:
             return _join(operands, "OR", _OR)
 
 
-def _write_test(test: In[Expression, Value] | StartsWith[Expression] | IsNull[Expression], negation: str) -> str:
+def _write_leaf(leaf: Literal | Attribute | Aggregate | SpelledLeaf) -> str:
+    match leaf:
+        case Literal(value):
+            return write_constant(value)
+        case Attribute(variable, name):
+            return f"{write_name(variable)}.{write_name(name)}"
+        case Aggregate():
+            return write_aggregate(leaf)
+        case SpelledLeaf(text):  # pragma: no branch - mypy knows that no case is left
+            return text
+
+
+def _write_test(test: In[_Printed, Value] | StartsWith[_Printed] | IsNull[_Printed], negation: str) -> str:
     operand = _write_expression(test.operand, _SUM)
     match test:
         case In(_, options):
@@ -100,7 +125,7 @@ def _write_test(test: In[Expression, Value] | StartsWith[Expression] | IsNull[Ex
             return f"{operand} IS {negation}NULL"
 
 
-def _join(operands: tuple[Expression, ...], word: str, level: int) -> tuple[str, int]:
+def _join(operands: tuple[_Printed, ...], word: str, level: int) -> tuple[str, int]:
     """Join conditions; a single condition stays as it is, and none is the word's neutral element."""
     match operands:
         case ():

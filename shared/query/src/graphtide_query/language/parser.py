@@ -53,24 +53,26 @@ def parse_text(text: str, dialects: tuple[Dialect, ...] = ()) -> tuple[AnyPatter
     session = _grammar(dialects).parse_interactive(text)
     last: Token | None = None
     open_symbols = session.parser_state.value_stack
-    tokens, in_parts = 0, False
+    tokens, in_parts, is_statement = 0, False, False
     try:
         for token in session.iter_parse():
             last = token
-            tokens = 1 if len(open_symbols) == _AT_FIRST else tokens + 1
+            tokens += 1
+            if len(open_symbols) == _AT_FIRST:
+                tokens, is_statement = 1, getattr(open_symbols[-1], "type", "") == "_STREAM"
             # Brackets after the first SEQ, AND or OR open a part, until a clause with expressions begins.
-            in_parts = tokens == 2 or (in_parts and token.type not in _WITH_EXPRESSIONS)
+            in_parts = not is_statement and (tokens == 2 or (in_parts and token.type not in _WITH_EXPRESSIONS))
             if tokens > MAX_TOKENS:
-                raise _too_long(locate(token))
+                raise _too_long(locate(token), "statement" if is_statement else "pattern")
             if len(open_symbols) > MAX_OPEN:
                 raise (nested_too_deep if in_parts else too_deep)(locate(token))
         # The builder's rule for `start` returns the patterns; lark cannot say so in types.
-        patterns: tuple[AnyPattern, ...] = session.feed_eof(last)  # type: ignore[no-untyped-call]  # lark has no types for it
+        parsed: tuple[AnyPattern, ...] = session.feed_eof(last)  # type: ignore[no-untyped-call]  # lark has no types for it
     except UnexpectedInput as error:
         accepted: set[str] = session.accepts()  # type: ignore[no-untyped-call]  # lark has no types for it
         keywords = tuple(word for each in dialects for word in each.keywords)
         raise explain(error, accepted, last, text, keywords) from None
-    return patterns
+    return parsed
 
 
 @cache
@@ -81,9 +83,9 @@ def _grammar(dialects: tuple[Dialect, ...]) -> Lark:
     return parser_of(builder(), extensions=[each.grammar for each in dialects])
 
 
-def _too_long(location: Location) -> InvalidPatternError:
-    message = f"the pattern has more than {MAX_TOKENS:,} words and signs"
-    hint = "split it into several patterns, or compute what it compares before it reaches the stream"
+def _too_long(location: Location, what: str) -> InvalidPatternError:
+    message = f"the {what} has more than {MAX_TOKENS:,} words and signs"
+    hint = f"split it into several {what}s, or compute what it compares before it reaches the stream"
     return InvalidPatternError(message, location, hint=hint)
 
 

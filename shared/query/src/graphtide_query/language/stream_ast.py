@@ -1,0 +1,233 @@
+"""The nodes of a parsed STREAM statement, each with its place; nothing is resolved or checked here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
+
+from graphtide_core.predicate import operands
+
+from graphtide_query.language import ast
+
+if TYPE_CHECKING:
+    from graphtide_core.errors import Location
+    from graphtide_core.predicate import Operator
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNode:
+    """`a.b[0]`."""
+
+    steps: tuple[str | int, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class CallNode:
+    """`function(arguments)`."""
+
+    function: ast.Name
+    arguments: tuple[RecordNode, ...]
+
+
+RecordNode = Union[ast.Constant, FieldNode, CallNode, "ast.Parenthesized[RecordNode]", "Operator[RecordNode, ast.Constant]"]
+"""An expression over a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionNode:
+    """`DELIMITER ';'`, `UNNEST a.b`, `COLUMNS (a, b)`: an option of a format, and its value."""
+
+    option: ast.Name
+    value: ast.Constant | FieldNode | tuple[ast.Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormatNode:
+    """`FORMAT name 'pattern' options`."""
+
+    name: ast.Name
+    pattern: ast.Constant | None
+    options: tuple[OptionNode, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class EndNode:
+    """`(value:label)`."""
+
+    value: RecordNode
+    label: RecordNode | None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeNode:
+    """`EDGE (source)-[label]->(target)`."""
+
+    source: EndNode
+    label: RecordNode | None
+    target: EndNode
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class EventNode:
+    """`EVENT type`."""
+
+    type: RecordNode
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class TimeNode:
+    """`AT value IN unit`."""
+
+    value: RecordNode
+    unit: ast.Name | None
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class TimeFormatNode:
+    """`FORMAT '…'`, of times."""
+
+    text: ast.Constant
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneNode:
+    """`ZONE '…'`."""
+
+    text: ast.Constant
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class UnitNode:
+    """`UNIT unit`."""
+
+    unit: ast.Name
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class IdNode:
+    """`ID value`."""
+
+    value: RecordNode
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class SetNode:
+    """`SET name = value, …`."""
+
+    values: tuple[tuple[ast.Name, RecordNode], ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class FilterNode:
+    """`WHERE condition`."""
+
+    condition: RecordNode
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteNode:
+    """`DELETE WHERE condition`."""
+
+    condition: RecordNode
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateNode:
+    """`UPDATE WHERE condition`."""
+
+    condition: RecordNode
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class NullNode:
+    """`NULL 'x', …`."""
+
+    texts: tuple[ast.Constant, ...]
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class LatenessNode:
+    """`LATENESS time`."""
+
+    time: ast.Time
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicatesNode:
+    """`DUPLICATES policy`."""
+
+    policy: ast.Name
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class ClockNode:
+    """`CLOCK clock`."""
+
+    clock: ast.Name
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionNode:
+    """`PARTITION BY value`."""
+
+    value: RecordNode
+    location: Location
+
+
+StreamClause = (
+    FormatNode
+    | EdgeNode
+    | EventNode
+    | TimeNode
+    | TimeFormatNode
+    | ZoneNode
+    | UnitNode
+    | IdNode
+    | SetNode
+    | FilterNode
+    | DeleteNode
+    | UpdateNode
+    | NullNode
+    | LatenessNode
+    | DuplicatesNode
+    | ClockNode
+    | PartitionNode
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamNode:
+    """One statement of a text, with its clauses in the order of the text."""
+
+    name: ast.Name
+    clauses: tuple[StreamClause, ...]
+
+
+def children(expression: RecordNode) -> tuple[RecordNode, ...]:
+    """Return the direct operands and arguments."""
+    match expression:
+        case ast.Constant() | FieldNode():
+            return ()
+        case CallNode(_, arguments):
+            return arguments
+        case ast.Parenthesized(operand):
+            return (operand,)
+        case _:
+            return operands(expression)

@@ -1,0 +1,285 @@
+"""Bind the nodes of a STREAM statement to its definition, and check every rule of the language at its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.ids import StreamName
+from graphtide_core.record_time import EpochUnit, RecordTime
+from graphtide_core.stream_definition import (
+    MOST_CLAUSES,
+    RESERVED_FOR_EDGES,
+    RESERVED_FOR_EVENTS,
+    DuplicatePolicy,
+    EdgeClause,
+    EventClause,
+    LabelledEnd,
+    SetAttribute,
+    StreamClock,
+    StreamDefinition,
+    check_lateness,
+    check_nulls,
+    check_sets,
+)
+from graphtide_core.suggestion import did_you_mean, show
+from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
+
+from graphtide_query.language import ast, stream_ast
+from graphtide_query.language.clauses import bind_time, place_errors, require_text
+from graphtide_query.language.known_zones import refuse_unknown_zone
+from graphtide_query.language.record_expressions import bind_record
+from graphtide_query.language.stream_formats import bind_format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from enum import Enum
+
+    from graphtide_core.errors import Location
+    from graphtide_core.record_expression import RecordExpression
+
+    from graphtide_query.language.stream_ast import StreamClause
+
+_C = TypeVar("_C")
+_E = TypeVar("_E", bound="Enum")
+
+_KEYWORDS: Final[Mapping[type, tuple[str, str]]] = {
+    stream_ast.FormatNode: ("FORMAT", "list the options of the format behind its name"),
+    stream_ast.TimeNode: ("AT", "a record has one time; for one of several fields, write AT coalesce(a, b)"),
+    stream_ast.TimeFormatNode: ("FORMAT '…'", "times of a stream have one format"),
+    stream_ast.ZoneNode: ("ZONE", "keep one"),
+    stream_ast.UnitNode: ("UNIT", "keep one"),
+    stream_ast.IdNode: ("ID", "for an id of several fields, write ID concat(a, '-', b)"),
+    stream_ast.SetNode: ("SET", "separate attributes by commas: SET a = x, b = y"),
+    stream_ast.FilterNode: ("WHERE", "join the conditions by AND"),
+    stream_ast.DeleteNode: ("DELETE WHERE", "join the conditions by OR"),
+    stream_ast.UpdateNode: ("UPDATE WHERE", "join the conditions by OR"),
+    stream_ast.NullNode: ("NULL", "separate texts by commas: NULL '-', 'NA'"),
+    stream_ast.LatenessNode: ("LATENESS", "keep one"),
+    stream_ast.DuplicatesNode: ("DUPLICATES", "keep one"),
+    stream_ast.ClockNode: ("CLOCK", "keep one"),
+    stream_ast.PartitionNode: ("PARTITION BY", "for several fields, write PARTITION BY concat(a, '-', b)"),
+}
+"""The keyword of each clause, and what to do about a second one."""
+
+_OWN: Final = "; one of the whole stream comes before the first EDGE or EVENT, or behind another clause such as AT"
+
+
+@dataclass(slots=True)
+class _Scope:
+    """The clauses of the stream, or those of an EDGE or EVENT, by their kind."""
+
+    of: str
+    hint: str = ""
+    clauses: dict[type, StreamClause] = field(default_factory=dict)
+
+    def add(self, clause: StreamClause) -> None:
+        keyword, hint = _KEYWORDS[type(clause)]
+        if type(clause) in self.clauses:
+            message = f"{self.of} has a second {keyword} clause"
+            raise InvalidPatternError(message, clause.location, hint=hint + self.hint)
+        self.clauses[type(clause)] = clause
+
+    def get(self, kind: type[_C]) -> _C | None:
+        found = self.clauses.get(kind)
+        return found if isinstance(found, kind) else None
+
+
+def refuse_second_streams(streams: Iterable[tuple[ast.Name, StreamDefinition]]) -> None:
+    """Check the names of a text's statements.
+
+    Raises:
+        InvalidPatternError: two statements have one name; at the second.
+    """
+    seen: set[str] = set()
+    for name, _ in streams:
+        if name.text in seen:
+            message = f"the text has two STREAM statements named {show(name.text)}"
+            raise InvalidPatternError(message, name.location, hint="a stream has one statement, with several EDGE clauses")
+        seen.add(name.text)
+
+
+def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
+    """Return the definition that a statement states.
+
+    Raises:
+        InvalidPatternError: a clause is stated twice or contradicts another, or has an unknown name or a wrong value; with its
+            place.
+    Complexity: linear in the nodes.
+    """
+    require_text(node.name)
+    whole, parts = _sort(node.clauses)
+    unit = _bind_unit(whole.get(stream_ast.UnitNode))
+    gives_edges = not parts or any(isinstance(each, stream_ast.EdgeNode) for each, _ in parts)
+    clauses = tuple(_bind_part(part, scope) for part, scope in parts)
+    with place_errors(_place_of_needs(whole, node.name)):
+        return StreamDefinition(
+            name=StreamName(node.name.text),
+            format=None if (stated := whole.get(stream_ast.FormatNode)) is None else bind_format(stated),
+            clauses=clauses,
+            unit=unit,
+            id=_bind_id(whole),
+            sets=_bind_sets(whole, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS),
+            where=_bind_condition(whole.get(stream_ast.FilterNode)),
+            delete_where=_bind_condition(whole.get(stream_ast.DeleteNode)),
+            update_where=_bind_condition(whole.get(stream_ast.UpdateNode)),
+            nulls=_bind_nulls(whole.get(stream_ast.NullNode)),
+            lateness=_bind_lateness(whole.get(stream_ast.LatenessNode), unit),
+            duplicates=_bind_duplicates(whole.get(stream_ast.DuplicatesNode)),
+            clock=_bind_clock(whole.get(stream_ast.ClockNode)),
+            partition_by=None if (by := whole.get(stream_ast.PartitionNode)) is None else bind_record(by.value),
+            **_bind_record_time(whole),
+        )
+
+
+_Part = stream_ast.EdgeNode | stream_ast.EventNode
+
+
+def _sort(clauses: Iterable[StreamClause]) -> tuple[_Scope, list[tuple[_Part, _Scope]]]:
+    """Sort clauses into those of the stream and those of each EDGE and EVENT: WHERE, SET and ID right behind it."""
+    whole = _Scope("the stream")
+    parts: list[tuple[_Part, _Scope]] = []
+    open_part: _Scope | None = None
+    for each in clauses:
+        match each:
+            case stream_ast.EdgeNode() | stream_ast.EventNode():
+                if len(parts) == MOST_CLAUSES:
+                    message = f"a record gives at most {MOST_CLAUSES} edges and events"
+                    raise InvalidPatternError(message, each.location)
+                open_part = _Scope("EDGE" if isinstance(each, stream_ast.EdgeNode) else "EVENT", _OWN)
+                parts.append((each, open_part))
+            case stream_ast.FilterNode() | stream_ast.SetNode() | stream_ast.IdNode() if open_part is not None:
+                open_part.add(each)
+            case _:
+                open_part = None
+                whole.add(each)
+    return whole, parts
+
+
+def _place_of_needs(whole: _Scope, name: ast.Name) -> Location:
+    """Return the place of a clause that may need an ID, the one thing that only the whole definition checks."""
+    for kind in (stream_ast.DeleteNode, stream_ast.UpdateNode, stream_ast.DuplicatesNode):
+        if kind in whole.clauses:
+            return whole.clauses[kind].location
+    return name.location
+
+
+def _bind_part(part: _Part, own: _Scope) -> EdgeClause | EventClause:
+    where, identity = _bind_condition(own.get(stream_ast.FilterNode)), _bind_id(own)
+    if isinstance(part, stream_ast.EventNode):
+        return EventClause(bind_record(part.type), where, _bind_sets(own, RESERVED_FOR_EVENTS), identity)
+    label = None if part.label is None else bind_record(part.label)
+    source, target = _bind_end(part.source), _bind_end(part.target)
+    return EdgeClause(source, target, label, where, _bind_sets(own, RESERVED_FOR_EDGES), identity)
+
+
+def _bind_end(end: stream_ast.EndNode) -> LabelledEnd:
+    return LabelledEnd(bind_record(end.value), None if end.label is None else bind_record(end.label))
+
+
+def _bind_id(scope: _Scope) -> RecordExpression | None:
+    found = scope.get(stream_ast.IdNode)
+    return None if found is None else bind_record(found.value)
+
+
+def _bind_condition(
+    found: stream_ast.FilterNode | stream_ast.DeleteNode | stream_ast.UpdateNode | None,
+) -> RecordExpression | None:
+    return None if found is None else bind_record(found.condition)
+
+
+def _bind_sets(scope: _Scope, reserved: frozenset[str]) -> tuple[SetAttribute, ...]:
+    found = scope.get(stream_ast.SetNode)
+    if found is None:
+        return ()
+    bound: list[SetAttribute] = []
+    names: set[str] = set()
+    for name, value in found.values:
+        one = SetAttribute(name.text, bind_record(value))
+        with place_errors(name.location):
+            check_sets((one,), reserved)
+            if name.text in names:
+                check_sets((one, one), reserved)
+        names.add(name.text)
+        bound.append(one)
+    with place_errors(found.location):
+        check_sets(bound, reserved)
+    return tuple(bound)
+
+
+def _bind_unit(found: stream_ast.UnitNode | None) -> TimeUnit:
+    return TimeUnit.MILLISECOND if found is None else _choose(TimeUnit, found.unit, "unit of a stream")
+
+
+def _bind_record_time(whole: _Scope) -> dict[str, RecordTime]:
+    """Return the time as an argument; none without AT, which leaves the field `ts`."""
+    at, text, zone = whole.get(stream_ast.TimeNode), whole.get(stream_ast.TimeFormatNode), whole.get(stream_ast.ZoneNode)
+    for alone in (text, zone):
+        if at is None and alone is not None:
+            keyword = _KEYWORDS[type(alone)][0]
+            message = f"{keyword} needs AT, which says where the time of a record is"
+            hint = "write AT ts FORMAT '%d/%m/%Y %H:%M' ZONE 'Europe/Berlin'; the format of records is a name: FORMAT csv"
+            raise InvalidPatternError(message, alone.location, hint=hint)
+    if at is None:
+        return {}
+    value = bind_record(at.value)
+    unit = None if at.unit is None else _choose(EpochUnit, at.unit, "unit of times")
+    if zone is not None:
+        with place_errors(zone.text.location):
+            bound = RecordTime(value, zone=_text(zone.text))
+            refuse_unknown_zone(_text(zone.text))
+    with place_errors(at.location if text is None else text.text.location):
+        bound = RecordTime(value, unit, None if text is None else _text(text.text), None if zone is None else _text(zone.text))
+    return {"time": bound}
+
+
+def _bind_nulls(found: stream_ast.NullNode | None) -> tuple[str, ...]:
+    if found is None:
+        return ()
+    texts = tuple(map(_text, found.texts))
+    if len(set(texts)) < len(texts):
+        place = next(place for place, text in enumerate(texts) if text in texts[:place])
+        with place_errors(found.texts[place].location):
+            check_nulls(texts[: place + 1])
+    with place_errors(found.location):
+        check_nulls(texts)
+    return texts
+
+
+def _bind_lateness(found: stream_ast.LatenessNode | None, unit: TimeUnit) -> Duration | None:
+    if found is None:
+        return None
+    amount, stated = found.time.amount, found.time.unit
+    if amount.value == 0 and isinstance(amount.value, int):
+        if stated is not None and stated.text not in DURATION_UNITS:
+            return bind_time(ast.Constant(1, amount.location), stated, "LATENESS")
+        return Duration(0, None if stated is None else stated.text)
+    bound = bind_time(amount, stated, "LATENESS")
+    with place_errors(amount.location):
+        check_lateness(bound, unit)
+    return bound
+
+
+def _bind_duplicates(found: stream_ast.DuplicatesNode | None) -> DuplicatePolicy | None:
+    return None if found is None else _choose(DuplicatePolicy, found.policy, "policy for duplicates")
+
+
+def _bind_clock(found: stream_ast.ClockNode | None) -> StreamClock | None:
+    return None if found is None else _choose(StreamClock, found.clock, "clock")
+
+
+def _choose(kind: type[_E], name: ast.Name, what: str) -> _E:
+    """Return the member of an enumeration that a name spells, in any case."""
+    known = {each.value: each for each in kind}
+    found = known.get(name.text.lower())
+    if found is None:
+        message = f"there is no {what} {show(name.text)}"
+        hint = did_you_mean(name.text, known) or f"one of {', '.join(known)}"
+        raise InvalidPatternError(message, name.location, hint=hint)
+    return found
+
+
+def _text(constant: ast.Constant) -> str:
+    """Return the text of a constant that the grammar knows to be one."""
+    return str(constant.value)

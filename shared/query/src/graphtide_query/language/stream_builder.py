@@ -1,0 +1,168 @@
+"""The reductions of STREAM statements; see `builder`, which has those that they share with patterns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.stream_definition import StreamDefinition
+from lark import Token, Transformer, v_args
+
+from graphtide_query.language import ast, stream_ast
+from graphtide_query.language.binder import refuse_duplicates
+from graphtide_query.language.spelling import read_integer, read_string
+from graphtide_query.language.stream_binder import bind_stream, refuse_second_streams
+from graphtide_query.language.tokens import locate, name_of, optional_name, span
+from graphtide_query.views import refuse_view_cycles
+
+if TYPE_CHECKING:
+    from graphtide_core.any_pattern import AnyPattern
+
+    from graphtide_query.language.stream_ast import RecordNode
+
+_Named = tuple[ast.Name, "StreamDefinition | AnyPattern"]
+
+
+def _text_of(token: Token) -> ast.Constant:
+    return ast.Constant(read_string(token, locate(token)), locate(token))
+
+
+def _column_of(token: Token) -> ast.Name:
+    return name_of(token) if token.type == "NAME" else ast.Name(read_string(token, locate(token)), locate(token))
+
+
+@v_args(inline=True)
+class StreamRules(Transformer[Token, object]):
+    """Builds nodes of statements, and binds the nodes of one as soon as it is complete; holds no state."""
+
+    def start(self, earlier: list[_Named], last: _Named) -> tuple[StreamDefinition | AnyPattern, ...]:
+        """File."""
+        streams: list[tuple[ast.Name, StreamDefinition]] = []
+        patterns: list[tuple[ast.Name, AnyPattern]] = []
+        for name, each in (*earlier, last):
+            if isinstance(each, StreamDefinition):
+                streams.append((name, each))
+            else:
+                patterns.append((name, each))
+        refuse_second_streams(streams)
+        refuse_duplicates(patterns)
+        refuse_view_cycles(tuple(pattern for _, pattern in patterns))
+        return (*(stream for _, stream in streams), *(pattern for _, pattern in patterns))
+
+    def stream_statement(self, token: Token, *clauses: stream_ast.StreamClause) -> tuple[ast.Name, StreamDefinition]:
+        """`STREAM name clauses`."""
+        name = name_of(token)
+        return name, bind_stream(stream_ast.StreamNode(name, clauses))
+
+    # ---- the format
+
+    def record_format(
+        self, keyword: Token, name: Token, pattern: Token | None, *options: stream_ast.OptionNode | Token
+    ) -> stream_ast.FormatNode:
+        """`FORMAT csv (DELIMITER ';')`."""
+        stated = tuple(each for each in options if isinstance(each, stream_ast.OptionNode))
+        text = None if pattern is None else _text_of(pattern)
+        return stream_ast.FormatNode(name_of(name), text, stated, locate(keyword))
+
+    def format_option(self, option: Token, value: Token | stream_ast.FieldNode | tuple[ast.Name, ...]) -> stream_ast.OptionNode:
+        """`DELIMITER ';'`."""
+        return stream_ast.OptionNode(name_of(option), _text_of(value) if isinstance(value, Token) else value)
+
+    def columns(self, _bracket: Token, *names: Token) -> tuple[ast.Name, ...]:
+        """`(ts, 'id.orig_h')`."""
+        return tuple(map(_column_of, names))
+
+    # ---- edges and events
+
+    def record_edge(
+        self, keyword: Token, source: stream_ast.EndNode, *others: Token | RecordNode | stream_ast.EndNode | None
+    ) -> stream_ast.EdgeNode:
+        """`EDGE (src:ip)-[proto]->(dst:ip)`."""
+        *arrow, target = others
+        label = next((each for each in arrow if each is not None and not isinstance(each, Token)), None)
+        return stream_ast.EdgeNode(source, label, target, locate(keyword))  # type: ignore[arg-type]  # as the rule orders them
+
+    def labelled_end(self, _bracket: Token, value: RecordNode, label: RecordNode | None) -> stream_ast.EndNode:
+        """`(src:ip)`."""
+        return stream_ast.EndNode(value, label)
+
+    def constant_label(self, *tokens: Token) -> ast.Constant:
+        """`ip`, or `:pay`."""
+        name = name_of(tokens[-1])
+        return ast.Constant(name.text, name.location)
+
+    def record_event(self, keyword: Token, kind: RecordNode) -> stream_ast.EventNode:
+        """`EVENT kind`."""
+        return stream_ast.EventNode(kind, locate(keyword))
+
+    # ---- the other clauses
+
+    def record_time(self, keyword: Token, value: RecordNode, unit: Token | None) -> stream_ast.TimeNode:
+        """`AT ts IN s`."""
+        return stream_ast.TimeNode(value, optional_name(unit), locate(keyword))
+
+    def time_format(self, keyword: Token, text: Token) -> stream_ast.TimeFormatNode:
+        """`FORMAT '%Y-%m-%d'`."""
+        return stream_ast.TimeFormatNode(_text_of(text), locate(keyword))
+
+    def time_zone(self, keyword: Token, text: Token) -> stream_ast.ZoneNode:
+        """`ZONE 'Europe/Berlin'`."""
+        return stream_ast.ZoneNode(_text_of(text), locate(keyword))
+
+    def stream_unit(self, keyword: Token, unit: Token) -> stream_ast.UnitNode:
+        """`UNIT ms`."""
+        return stream_ast.UnitNode(name_of(unit), locate(keyword))
+
+    def record_id(self, keyword: Token, value: RecordNode) -> stream_ast.IdNode:
+        """`ID uid`."""
+        return stream_ast.IdNode(value, locate(keyword))
+
+    def set(self, keyword: Token, *values: tuple[ast.Name, RecordNode]) -> stream_ast.SetNode:
+        """`SET bytes = orig_bytes + resp_bytes`."""
+        return stream_ast.SetNode(values, locate(keyword))
+
+    def assignment(self, name: Token, _sign: Token, value: RecordNode) -> tuple[ast.Name, RecordNode]:
+        """`name = value`."""
+        return name_of(name), value
+
+    def record_where(self, keyword: Token, condition: RecordNode) -> stream_ast.FilterNode:
+        """`WHERE condition`."""
+        return stream_ast.FilterNode(condition, locate(keyword))
+
+    def delete_where(self, first: Token, _where: Token, condition: RecordNode) -> stream_ast.DeleteNode:
+        """`DELETE WHERE condition`."""
+        return stream_ast.DeleteNode(condition, locate(first))
+
+    def update_where(self, first: Token, _where: Token, condition: RecordNode) -> stream_ast.UpdateNode:
+        """`UPDATE WHERE condition`."""
+        return stream_ast.UpdateNode(condition, locate(first))
+
+    def nulls(self, keyword: Token, *texts: Token) -> stream_ast.NullNode:
+        """`NULL '-', '(empty)'`."""
+        return stream_ast.NullNode(tuple(map(_text_of, texts)), locate(keyword))
+
+    def lateness(self, keyword: Token, time: ast.Time) -> stream_ast.LatenessNode:
+        """`LATENESS 30s`."""
+        return stream_ast.LatenessNode(time, locate(keyword))
+
+    def duplicates(self, keyword: Token, policy: Token) -> stream_ast.DuplicatesNode:
+        """`DUPLICATES UPDATE`."""
+        return stream_ast.DuplicatesNode(name_of(policy), locate(keyword))
+
+    def stream_clock(self, keyword: Token, clock: Token) -> stream_ast.ClockNode:
+        """`CLOCK live`."""
+        return stream_ast.ClockNode(name_of(clock), locate(keyword))
+
+    def stream_partition(self, keyword: Token, value: RecordNode) -> stream_ast.PartitionNode:
+        """`PARTITION BY host`."""
+        return stream_ast.PartitionNode(value, locate(keyword))
+
+    # ---- expressions over a record
+
+    def call(self, function: Token, _bracket: Token, *arguments: RecordNode) -> stream_ast.CallNode:
+        """`lower(host)`."""
+        return stream_ast.CallNode(name_of(function), arguments)
+
+    def field_path(self, *tokens: Token) -> stream_ast.FieldNode:
+        """`a.b[0]`."""
+        steps = tuple(read_integer(each, locate(each)) if each.type == "INTEGER" else name_of(each).text for each in tokens)
+        return stream_ast.FieldNode(steps, span(locate(tokens[0]), locate(tokens[-1])))

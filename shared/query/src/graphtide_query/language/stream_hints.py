@@ -1,0 +1,127 @@
+"""Hints for STREAM statements written as in other languages, or nearly right; chosen by the terminals that were expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.suggestion import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from lark import Token
+
+EXAMPLE: Final = "STREAM name EDGE (src)-[kind]->(dst) AT ts"
+
+CLAUSES: Final = frozenset(
+    {"FORMAT", "EDGE", "EVENT", "AT", "ZONE", "UNIT", "ID", "SET", "WHERE", "DELETE", "UPDATE", "NULL", "LATENESS"}
+    | {"DUPLICATES", "CLOCK", "PARTITION"}
+)
+"""Terminals that begin a clause."""
+
+CLAUSE: Final = "a clause (FORMAT, EDGE, EVENT, AT, UNIT, ID, SET, WHERE, DELETE, UPDATE, NULL, LATENESS, DUPLICATES, CLOCK, …)"
+OPTION: Final = "an option (DELIMITER, HEADER, COLUMNS, COMMENT, QUOTE, DECIMAL, ENCODING, UNNEST, COMPRESSION, …)"
+
+_BOTH_ENDS: Final = "an EDGE needs both ends, the source first: EDGE (src:label)-[label]->(dst:label)"
+_LABEL: Final = "a label is a name or a text; one that a field states stands in parentheses: (src:(kind))"
+_OPTION_NAMES: Final = frozenset(
+    {"DELIMITER", "HEADER", "COLUMNS", "COMMENT", "QUOTE", "DECIMAL", "ENCODING", "UNNEST", "COMPRESSION"}
+    | {"SCHEMA", "REGISTRY", "DESCRIPTOR", "MESSAGE", "ROW"}
+)
+_OF_PATTERNS: Final = frozenset(
+    {"MATCH", "SEQ", "ORDER", "UNDER", "REPORT", "RETURN", "ON", "WINDOW", "WITHIN", "SKIP", "OPTIONAL", "SLIDE"}
+)
+_INSTEAD: Final[Mapping[str, str]] = {
+    "FILTER": "write conditions in WHERE",
+    "HAVING": "write conditions in WHERE",
+    "AND": "a condition comes after WHERE",
+    "TIME": "say where the time of a record is by AT: AT ts IN s",
+    "TIMESTAMP": "say where the time of a record is by AT: AT ts IN s",
+    "KEY": "say what identifies a record by ID: ID uid",
+    "PRIMARY": "say what identifies a record by ID: ID uid",
+    "NODE": "vertices are the ends of edges: EDGE (src:label)-[label]->(dst:label)",
+    "VERTEX": "vertices are the ends of edges: EDGE (src:label)-[label]->(dst:label)",
+    "FROM": "a statement says what records mean; where they are is said when it is run",
+    "INSERT": "records insert unless DELETE WHERE or UPDATE WHERE says otherwise",
+    "UNSET": "without SET, all fields are attributes; SET states those that there are",
+    "IN": "IN states the unit of a time, right behind it: AT ts IN s",
+    ";": "write statements one after the other, without a separator",
+    ",": "separate clauses by spaces; write EDGE or EVENT again for each edge and event",
+}
+
+
+def stream_hint(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
+    """Return what to do about a sign or word in a STREAM statement; empty if there is no hint.
+
+    Args:
+        kind: its terminal; empty if it has none.
+        found: the text that was found.
+        accepted: the terminals that were expected.
+        last: the token before.
+    """
+    names = set(accepted)
+    before = "" if last is None else last.type
+    if "LATENESS" in names:
+        return _hint_for_clause(kind, found, names)
+    return (
+        _hint_in_edge(found, names, before) or _hint_in_value(found, names, before) or _hint_at_word(kind, found, names, before)
+    )
+
+
+def _hint_for_clause(kind: str, found: str, names: set[str]) -> str:
+    word = found.upper()
+    if word in _OF_PATTERNS:
+        return f"{word} is for patterns, PATTERN name MATCH …; a STREAM statement says what records mean"
+    if word in _OPTION_NAMES and "OPTION" not in names:
+        return f"{word} is an option of a format: FORMAT csv ({word} …)"
+    if found == "," and "PERCENT" in names and "COMPARISON" not in names:
+        return "make one value of several fields: concat(a, '-', b), or the first that is there: coalesce(a, b)"
+    if found == "." and "DOT" not in names:
+        return "a function returns a value without fields: write the path inside, lower(a.b)"
+    if word in _INSTEAD:
+        return _INSTEAD[word]
+    if found == "=" and "COMPARISON" not in names:
+        return "put a condition in parentheses where a value is needed"
+    if kind == "NAME":
+        return did_you_mean(found, sorted(CLAUSES | (_OPTION_NAMES if "OPTION" in names else frozenset())))
+    return ""
+
+
+def _hint_in_edge(found: str, names: set[str], before: str) -> str:
+    if names == {"LPAR"} and before in {"EDGE", "FORWARD", "FORWARD_CLOSE"}:
+        return _BOTH_ENDS
+    if names == {"FORWARD", "FORWARD_OPEN"}:
+        return _BOTH_ENDS if found[0] in "-<=" else "an EDGE has an arrow between its ends: EDGE (src)-[label]->(dst)"
+    if (found == ")" and before == "LPAR" and "RPAR" not in names) or (found == "," and {"COLON", "RPAR"} <= names):
+        return _BOTH_ENDS
+    if found[0] == "]" and "FORWARD_CLOSE" in names:
+        return "an EDGE has an arrow from its source to its target: -[label]->"
+    if found == "." and names == {"RPAR"}:
+        return _LABEL
+    if names == {"NAME", "STRING", "LPAR"} and before == "COLON":
+        return _LABEL
+    return ""
+
+
+def _hint_in_value(found: str, names: set[str], before: str) -> str:
+    if names == {"INTEGER"} and before == "LSQB":
+        return "a position in a list is a number from 0; a field stands behind a dot, in backticks if need be: a.`b c`"
+    if names == {"STRING"} and before in {"NULL", "ZONE", "COMMA"}:
+        return "write a text in quotation marks: NULL '-', 'NA', ZONE 'Europe/Berlin'"
+    if before == "OPTION":
+        return "the value comes right behind the option: DELIMITER ';', HEADER none, COLUMNS (a, b)"
+    if names == {"EQUALS"}:
+        if found == ".":
+            return "an attribute has one name: SET user = userIdentity.arn; quote one with dots by backticks"
+        return "write an equals sign behind the name"
+    return ""
+
+
+def _hint_at_word(kind: str, found: str, names: set[str], before: str) -> str:
+    if names == {"WHERE"}:
+        return "write DELETE WHERE or UPDATE WHERE and a condition"
+    if kind == "STRING" and before in {"UNIT", "_IN", "CLOCK", "DUPLICATES", "LATENESS"}:
+        return f"write it without quotation marks: {before.lstrip('_')} {found[1:-1]}"
+    if names == {"RULE"} and before == "RPAR":
+        return "a name with parentheses begins a rule of Datalog; an edge begins with EDGE, an event with EVENT"
+    return ""

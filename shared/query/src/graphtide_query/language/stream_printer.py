@@ -1,0 +1,171 @@
+"""Print definitions of streams as STREAM statements: the canonical form.
+
+Parsing the printed text gives an equal definition, for every one that parsing can produce. AT is always printed: it separates
+the WHERE, SET and ID of the last EDGE or EVENT from those of the stream.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.predicate import Literal, map_operands
+from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.record_format import WHITESPACE
+from graphtide_core.stream_definition import EdgeClause
+from graphtide_core.time import TimeUnit
+
+from graphtide_query.language import expression_printer
+from graphtide_query.language.expression_printer import SpelledLeaf
+from graphtide_query.language.spelling import write_constant, write_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.record_expression import RecordExpression
+    from graphtide_core.record_format import RecordFormat
+    from graphtide_core.record_time import RecordTime
+    from graphtide_core.stream_definition import EventClause, LabelledEnd, SetAttribute, StreamDefinition
+
+    from graphtide_query.language.expression_printer import SpelledExpression
+
+_FIXED_WORDS = {
+    ("delimiter", WHITESPACE): "whitespace",
+    ("delimiter", "\t"): "tab",
+    ("header", False): "none",
+    ("header", True): "first",
+    ("quote", ""): "none",
+}
+
+
+def print_stream(stream: StreamDefinition) -> str:
+    """Return the statement of a definition.
+
+    Raises:
+        InvalidPatternError: an expression holds an infinity or NaN.
+    Complexity: linear in the definition.
+    """
+    lines = [f"STREAM {write_name(stream.name)}"]
+    if stream.format is not None:
+        lines.append(f"FORMAT {_write_format(stream.format)}")
+    lines += map(_write_part, stream.clauses)
+    lines.append(_write_time(stream.time))
+    if stream.unit is not TimeUnit.MILLISECOND:
+        lines.append(f"UNIT {stream.unit.value}")
+    if stream.id is not None:
+        lines.append(f"ID {_write_value(stream.id)}")
+    if stream.sets:
+        lines.append(f"SET {_write_sets(stream.sets)}")
+    lines += [
+        f"{keyword} {_write_condition(condition)}"
+        for keyword, condition in (
+            ("WHERE", stream.where),
+            ("DELETE WHERE", stream.delete_where),
+            ("UPDATE WHERE", stream.update_where),
+        )
+        if condition is not None
+    ]
+    if stream.nulls:
+        lines.append(f"NULL {', '.join(map(write_constant, stream.nulls))}")
+    settings = [f"LATENESS {stream.lateness}"] if stream.lateness is not None else []
+    settings += [f"DUPLICATES {stream.duplicates.value.upper()}"] if stream.duplicates is not None else []
+    settings += [f"CLOCK {stream.clock.value}"] if stream.clock is not None else []
+    if settings:
+        lines.append(" ".join(settings))
+    if stream.partition_by is not None:
+        lines.append(f"PARTITION BY {_write_value(stream.partition_by)}")
+    return "\n".join(lines) + "\n"
+
+
+def _write_format(stated: RecordFormat) -> str:
+    text = stated.name if stated.pattern is None else f"{stated.name} {write_constant(stated.pattern)}"
+    options = [_write_option(each, getattr(stated, each)) for each in stated.stated() if each != "pattern"]
+    return f"{text} ({', '.join(options)})" if options else text
+
+
+def _write_option(option: str, value: str | bool | tuple[str, ...] | FieldPath) -> str:
+    match value:
+        case FieldPath():
+            text = _write_path(value)
+        case tuple():
+            text = f"({', '.join(map(write_name, value))})"
+        case str() if option == "compression":
+            text = value
+        case _:
+            text = _FIXED_WORDS.get((option, value)) or write_constant(value)
+    return f"{option.upper()} {text}"
+
+
+def _write_part(part: EdgeClause | EventClause) -> str:
+    if isinstance(part, EdgeClause):
+        words = [f"EDGE {_write_end(part.source)}{_write_arrow(part.label)}{_write_end(part.target)}"]
+    else:
+        words = [f"EVENT {_write_value(part.type)}"]
+    if part.where is not None:
+        words.append(f"WHERE {_write_condition(part.where)}")
+    if part.sets:
+        words.append(f"SET {_write_sets(part.sets)}")
+    if part.id is not None:
+        words.append(f"ID {_write_value(part.id)}")
+    return " ".join(words)
+
+
+def _write_end(end: LabelledEnd) -> str:
+    match end.label:
+        case None:
+            label = ""
+        case Literal(str() as text) if text:
+            label = f":{write_name(text)}"
+        case other:
+            label = f":({_write_condition(other)})"
+    return f"({_write_value(end.value)}{label})"
+
+
+def _write_arrow(label: RecordExpression | None) -> str:
+    match label:
+        case None:
+            return "-->"
+        case Literal(str() as text) if text:
+            return f"-[:{write_name(text)}]->"
+        case _:
+            return f"-[{_write_value(label)}]->"
+
+
+def _write_time(time: RecordTime) -> str:
+    words = [f"AT {_write_value(time.value)}"]
+    words += [f"IN {time.unit.value}"] if time.unit is not None else []
+    words += [f"FORMAT {write_constant(time.format)}"] if time.format is not None else []
+    words += [f"ZONE {write_constant(time.zone)}"] if time.zone is not None else []
+    return " ".join(words)
+
+
+def _write_sets(sets: Iterable[SetAttribute]) -> str:
+    return ", ".join(f"{write_name(each.name)} = {_write_condition(each.value)}" for each in sets)
+
+
+def _write_value(expression: RecordExpression) -> str:
+    """Spell an expression as a value: a comparison or a condition gets parentheses."""
+    return expression_printer.write_value(_spell_leaves(expression))
+
+
+def _write_condition(expression: RecordExpression) -> str:
+    """Spell an expression for a place that takes any."""
+    return expression_printer.write_condition(_spell_leaves(expression))
+
+
+def _spell_leaves(expression: RecordExpression) -> SpelledExpression:
+    match expression:
+        case Literal():
+            return expression
+        case FieldPath():
+            return SpelledLeaf(_write_path(expression))
+        case FunctionCall(function, arguments):
+            return SpelledLeaf(f"{function}({', '.join(map(_write_condition, arguments))})")
+        case _:
+            return map_operands(expression, _spell_leaves)
+
+
+def _write_path(path: FieldPath) -> str:
+    """Spell a path, with names in backticks where they need them."""
+    first, *others = path.steps
+    steps = (f"[{step}]" if isinstance(step, int) else f".{write_name(step)}" for step in others)
+    return write_name(str(first)) + "".join(steps)

@@ -1,0 +1,196 @@
+"""Definitions of streams that a STREAM statement can state, with any names, constants, functions and options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from graphtide_core.ids import StreamName
+from graphtide_core.predicate import (
+    Arithmetic,
+    Compare,
+    Comparison,
+    Compute,
+    Conjunction,
+    Disjunction,
+    In,
+    IsNull,
+    Literal,
+    Negate,
+    Negation,
+    StartsWith,
+)
+from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, FunctionCall, RecordExpression
+from graphtide_core.record_format import COMPRESSIONS, ENCODINGS, RECORD_FORMATS, RecordFormat
+from graphtide_core.record_functions import DATE_PARTS, FUNCTIONS
+from graphtide_core.record_time import EpochUnit, RecordTime
+from graphtide_core.stream_definition import (
+    RESERVED_FOR_EDGES,
+    DuplicatePolicy,
+    EdgeClause,
+    EventClause,
+    LabelledEnd,
+    SetAttribute,
+    StreamClock,
+    StreamDefinition,
+)
+from graphtide_core.time import Duration, TimeUnit
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+TEXTS: Final = st.text(st.characters(codec="utf-8"), max_size=6)
+NAMES: Final = st.sampled_from(
+    ["a", "id", "ts", "set", "Where", "null", "format", "id.orig_h", "größe", "x y", "`", "a\nb", "//", "1", "stream"]
+) | TEXTS.filter(bool)
+CONSTANTS: Final = (
+    st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS | st.booleans() | st.none()
+)
+PATHS: Final = st.builds(
+    lambda first, others: FieldPath((first, *others)), NAMES, st.lists(NAMES | st.integers(0, LARGEST_POSITION), max_size=3)
+)
+ZONES: Final = st.sampled_from(["UTC", "Z", "+02:00", "-11:30", "Europe/Berlin", "America/St_Johns"])
+REGEXES: Final = st.sampled_from(["a(b)c", r"(?P<h>\S+) [^\]\"]+", "x", r"(?i)^(\d{1,3})\.", "(?:a|b)*?$"])
+
+_DURATIONS: Final = st.builds(Duration, st.integers(0, 10**6), st.sampled_from([None, "s", "m", "h", "d", "w"]))
+_SIGNS: Final = {
+    "delimiter": st.sampled_from([";", "\t", "whitespace", " ", "||", "'"]),
+    "header": st.booleans(),
+    "columns": st.lists(NAMES, min_size=1, max_size=4, unique=True).map(tuple),
+    "comment": st.sampled_from(["#", "//"]),
+    "quote": st.sampled_from(["", '"', "'"]),
+    "decimal": st.sampled_from([".", ","]),
+    "encoding": st.sampled_from(ENCODINGS),
+    "unnest": PATHS,
+    "compression": st.sampled_from(COMPRESSIONS),
+    "schema": TEXTS.filter(bool),
+    "registry": TEXTS.filter(bool),
+    "descriptor": TEXTS.filter(bool),
+    "message": TEXTS.filter(bool),
+    "row": TEXTS.filter(bool),
+    "pattern": st.sampled_from([r"(?P<h>\S+) (?P<u>\S+)", "(?P<all>.*)"]),
+}
+_NEEDED: Final = frozenset({"pattern", "descriptor", "message", "row"})
+
+
+@st.composite
+def record_formats(draw: DrawFn) -> RecordFormat:
+    """A format with some of its options."""
+    name = draw(st.sampled_from(sorted(RECORD_FORMATS)))
+    options: dict[str, Any] = {
+        option: draw(_SIGNS[option])
+        for option in sorted(RECORD_FORMATS[name])
+        if option in _NEEDED or draw(st.integers(0, 2)) == 0
+    }
+    if options.get("header") is False:
+        options.setdefault("columns", ("ts", "src"))
+    if options.get("decimal") == ",":
+        options.setdefault("delimiter", ";")
+    if options.get("quote") == options.get("delimiter"):
+        options.pop("quote", None)
+    if "schema" in options:
+        options.pop("registry", None)
+    return RecordFormat(name, **options)
+
+
+def _larger(part: SearchStrategy[RecordExpression]) -> SearchStrategy[RecordExpression]:
+    several = st.lists(part, min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        st.builds(Compare, st.sampled_from(Comparison), part, part),
+        st.builds(Compute, st.sampled_from(Arithmetic), part, part),
+        st.builds(Negate, part),
+        st.builds(Negation, part),
+        st.builds(Conjunction, several),
+        st.builds(Disjunction, several),
+        st.builds(In, part, st.lists(CONSTANTS, max_size=3).map(tuple)),
+        st.builds(StartsWith, part, TEXTS),
+        st.builds(IsNull, part),
+        _calls(part),
+    )
+
+
+@st.composite
+def _calls(draw: DrawFn, part: SearchStrategy[RecordExpression]) -> FunctionCall:
+    name = draw(st.sampled_from(sorted(FUNCTIONS)))
+    function = FUNCTIONS[name]
+    count = draw(st.integers(function.least, min(function.most, function.least + 2)))
+    arguments: list[RecordExpression] = [draw(part) for _ in range(count)]
+    match name:
+        case "regexp_extract":
+            arguments[1:] = [Literal(draw(REGEXES)), Literal(0)][: count - 1]
+        case "round":
+            arguments[1:] = [Literal(draw(st.integers(0, 15)))][: count - 1]
+        case "date_part":
+            arguments[0] = Literal(draw(st.sampled_from(DATE_PARTS)))
+            arguments[2:] = [Literal(draw(ZONES))][: count - 2]
+        case "cidr_contains":
+            arguments[0] = Literal(draw(st.sampled_from(["10.0.0.0/8", "2001:db8::/32", "10.0.0.1"])))
+    return FunctionCall(name, tuple(arguments))
+
+
+RECORD_EXPRESSIONS: Final[SearchStrategy[RecordExpression]] = st.recursive(
+    st.builds(Literal, CONSTANTS) | PATHS, _larger, max_leaves=6
+)
+"""An expression over a record."""
+
+RECORD_TIMES: Final = st.one_of(
+    st.builds(RecordTime, RECORD_EXPRESSIONS, st.none() | st.sampled_from(EpochUnit), st.none(), st.none() | ZONES),
+    st.builds(
+        RecordTime,
+        RECORD_EXPRESSIONS,
+        st.none(),
+        st.sampled_from(["%d/%m/%Y %H:%M", "%b %d %y, %I %p 100%%", "iso", "%Y%j"]),
+        st.none() | ZONES,
+    ),
+    st.builds(RecordTime, RECORD_EXPRESSIONS, st.none(), st.sampled_from(["%Y-%m-%d%z", "rfc2822"])),
+)
+"""The time of a record."""
+
+
+def _maybe(strategy: SearchStrategy[Any]) -> SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+_EXPRESSION: Final = _maybe(RECORD_EXPRESSIONS)
+_SETS: Final = st.lists(
+    st.builds(SetAttribute, NAMES.filter(lambda name: name not in RESERVED_FOR_EDGES | {"type"}), RECORD_EXPRESSIONS),
+    max_size=3,
+    unique_by=lambda each: each.name,
+).map(tuple)
+_ENDS: Final = st.builds(LabelledEnd, RECORD_EXPRESSIONS, _EXPRESSION)
+_CLAUSES: Final = st.builds(EdgeClause, _ENDS, _ENDS, _EXPRESSION, _EXPRESSION, _SETS, _EXPRESSION) | st.builds(
+    EventClause, RECORD_EXPRESSIONS, _EXPRESSION, _SETS, _EXPRESSION
+)
+
+
+_STATED: Final = {
+    "format": _maybe(record_formats()),
+    "clauses": st.lists(_CLAUSES, max_size=2).map(tuple),
+    "nulls": st.lists(TEXTS, max_size=3, unique=True).map(tuple),
+    "lateness": _maybe(_DURATIONS),
+    "duplicates": _maybe(st.sampled_from(DuplicatePolicy)),
+    "clock": _maybe(st.sampled_from(StreamClock)),
+}
+
+
+@st.composite
+def stream_definitions(draw: DrawFn) -> StreamDefinition:
+    """A definition that a statement can state."""
+    identity = draw(_EXPRESSION)
+    return StreamDefinition(
+        StreamName(draw(NAMES)),
+        draw(_STATED["format"]),
+        draw(_STATED["clauses"]),
+        draw(RECORD_TIMES),
+        draw(st.sampled_from(TimeUnit)),
+        identity,
+        draw(_SETS),
+        draw(_EXPRESSION),
+        None if identity is None else draw(_EXPRESSION),
+        None if identity is None else draw(_EXPRESSION),
+        draw(_STATED["nulls"]),
+        draw(_STATED["lateness"]),
+        None if identity is None else draw(_STATED["duplicates"]),
+        draw(_STATED["clock"]),
+        draw(_EXPRESSION),
+    )
