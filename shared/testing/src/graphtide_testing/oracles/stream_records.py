@@ -1,0 +1,316 @@
+"""What a STREAM statement makes of decoded records, the plain way: `graphtide_core.stream_definition` word by word.
+
+A decoded record is what `json` makes of one: a dict with texts, integers of 64 bits, floating-point numbers, truth values,
+None, lists and dicts. Decoding is not done here, nor what comes behind it: lateness, duplicates, clock and partitions.
+
+Order of work: `NULL`, `WHERE`, the time, then deletion or update, then the edges and events in the order of the text. What the
+statement leaves open is decided here.
+
+* `NULL` compares texts alone, at any depth, before anything reads them.
+* A path to nothing is missing, and so is one to a list or an object, also for `IS NULL`. Values of two kinds do not compare:
+  the result is unknown, as in patterns (`oracles.predicates`), and so is a division by zero.
+* A condition holds if it is true; an unknown one does not. A record of which no EDGE and no EVENT applies is filtered, too.
+* A record is a dead letter as a whole: without a time, or where an EDGE that applies lacks an end, or an EVENT its type. So no
+  part of it is in the stream. Ends, labels, types and ids that are numbers or truth values become texts; a label that is
+  missing is empty, and one of an end is absent.
+* An id of an insert that is missing is made: the 0-based ordinal of the record, where filtered and rejected ones count. Made
+  ids have suffixes as given ones, `17#2`, and the number of a clause counts all clauses from 1.
+* A deletion gives one for each clause, whatever its WHERE, because a deleted record may lack what it asks. An update gives one
+  for each clause, a deletion where its WHERE does not hold. Both need an id: without it, the record is a dead letter.
+  `DELETE WHERE` goes before `UPDATE WHERE`.
+* Without SET every text, number and truth value is an attribute, named by its path; of two with one name the one with fewer
+  steps counts. Names of the record's own fields are left out, because nothing can read them.
+* Without EDGE and EVENT a record has fields of its own, as streams without a statement: it is an event if it has a `type` and
+  none of `src`, `dst` and `label`; `op` says what it does, unless DELETE WHERE or UPDATE WHERE does.
+* UNNEST takes the items of the list at its path, and of all lists on the way; what is around an item cannot be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.edge import Edge, Operation
+from graphtide_core.event import Event
+from graphtide_core.ids import EdgeId, VertexId
+from graphtide_core.predicate import Literal, map_operands
+from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.stream_definition import (
+    RESERVED_FOR_EDGES,
+    RESERVED_FOR_EVENTS,
+    EdgeClause,
+    EventClause,
+    LabelledEnd,
+)
+from graphtide_core.time import EventTime
+
+from graphtide_testing.oracles.predicates import evaluate
+from graphtide_testing.oracles.record_functions import call
+from graphtide_testing.oracles.record_texts import write_text
+from graphtide_testing.oracles.record_times import ticks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from graphtide_core.edge import Value
+    from graphtide_core.predicate import Attribute
+    from graphtide_core.record_expression import RecordExpression
+    from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.time import TimeUnit
+
+_OWN_EDGE: Final = EdgeClause(
+    LabelledEnd(FieldPath(("src",)), FieldPath(("src_label",))),
+    LabelledEnd(FieldPath(("dst",)), FieldPath(("dst_label",))),
+    FieldPath(("label",)),
+)
+_OWN_EVENT: Final = EventClause(FieldPath(("type",)))
+_ID: Final = FieldPath(("id",))
+
+
+class Change(Enum):
+    """What a record does to the stream."""
+
+    INSERT = "insert"
+    DELETE = "delete"
+    UPDATE = "update"
+    """A deletion of the same id, and this insert."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRecord:
+    """An edge or event of a record; that of a deletion has its id and time alone."""
+
+    change: Change
+    record: Edge | Event
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRecord:
+    """A dead letter, with its reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredRecord:
+    """A record that is not of the stream."""
+
+
+Outcome = tuple[GivenRecord, ...] | RefusedRecord | FilteredRecord
+
+
+class _RefusedError(Exception):
+    """The record is a dead letter; the message is the reason."""
+
+
+def unnest(document: object, path: FieldPath | None) -> list[object]:
+    """Return the records of a document: the items of a list, or of the lists at a path and on the way; else itself."""
+    found = [document]
+    for step in () if path is None else path.steps:
+        if isinstance(step, int):
+            found = [each[step] for each in found if isinstance(each, list) and step < len(each)]
+        else:
+            found = [each[step] for each in _items(found) if isinstance(each, dict) and step in each]
+    return [each for each in _items(found) if each is not None]
+
+
+def read_stream(definition: StreamDefinition, records: Iterable[object]) -> list[Outcome]:
+    """Return what becomes of each decoded record, in their order."""
+    return [_read_record(definition, record, ordinal) for ordinal, record in enumerate(records)]
+
+
+def evaluate_record(expression: RecordExpression, record: object, unit: TimeUnit) -> Value:
+    """Return the value of an expression over a record; None is missing or unknown."""
+
+    def refuse(attribute: Attribute) -> Value:
+        raise AssertionError(attribute)
+
+    def fill(each: RecordExpression) -> RecordExpression:
+        match each:
+            case FieldPath():
+                return Literal(_read(record, each))
+            case FunctionCall(function, arguments):
+                values = [evaluate_record(argument, record, unit) for argument in arguments]
+                return Literal(call(function, values, unit))
+            case Literal():
+                return each
+            case _:
+                return map_operands(each, fill)
+
+    return evaluate(fill(expression), refuse)  # type: ignore[arg-type]  # nothing but constants is left
+
+
+def _items(values: Iterable[object]) -> Iterator[object]:
+    for value in values:
+        yield from value if isinstance(value, list) else [value]
+
+
+def _read(record: object, path: FieldPath) -> Value:
+    for step in path.steps:
+        if isinstance(step, int):
+            record = record[step] if isinstance(record, list) and step < len(record) else None
+        else:
+            record = record.get(step) if isinstance(record, dict) else None
+    return record if isinstance(record, bool | int | float | str) else None
+
+
+def _drop_nulls(value: object, nulls: tuple[str, ...]) -> object:
+    match value:
+        case str():
+            return None if value in nulls else value
+        case list():
+            return [_drop_nulls(each, nulls) for each in value]
+        case dict():
+            return {name: _drop_nulls(each, nulls) for name, each in value.items()}
+        case _:
+            return value
+
+
+def _read_record(definition: StreamDefinition, decoded: object, ordinal: int) -> Outcome:
+    if not isinstance(decoded, dict):
+        return RefusedRecord("not an object with fields")
+    record = _drop_nulls(decoded, definition.nulls)
+    assert isinstance(record, dict)
+    reading = _Reading(definition, record, ordinal)
+    if definition.where is not None and not reading.holds(definition.where):
+        return FilteredRecord()
+    try:
+        given = reading.give()
+    except _RefusedError as refused:
+        return RefusedRecord(str(refused))
+    return given or FilteredRecord()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One record, and the definition that reads it."""
+
+    definition: StreamDefinition
+    record: dict[str, object]
+    ordinal: int
+
+    def holds(self, condition: RecordExpression | None) -> bool:
+        return condition is None or self.value(condition) is True
+
+    def value(self, expression: RecordExpression) -> Value:
+        return evaluate_record(expression, self.record, self.definition.unit)
+
+    def text(self, expression: RecordExpression | None) -> str | None:
+        return None if expression is None else write_text(self.value(expression))
+
+    def give(self) -> tuple[GivenRecord, ...]:
+        time = self.definition.time
+        try:
+            ts = EventTime(ticks_of(self.value(time.value), time, self.definition.unit))
+        except ValueError as error:
+            raise _RefusedError(str(error)) from None
+        change, clauses = self.change(), self.clauses()
+        given = []
+        for number, clause in enumerate(clauses, 1):
+            suffix = f"#{number}" if len(clauses) > 1 else ""
+            applies = self.holds(clause.where)
+            if change is Change.INSERT and not applies:
+                continue
+            identity = self.identity(clause, suffix)
+            if change is not Change.INSERT and identity is None:
+                message = f"no id, which {'a deletion' if change is Change.DELETE else 'an update'} needs"
+                raise _RefusedError(message)
+            made = EdgeId(f"{self.ordinal}{suffix}")
+            if change is Change.DELETE or not applies:
+                given.append(GivenRecord(Change.DELETE, _deletion(clause, identity or made, ts)))
+            else:
+                given.append(GivenRecord(change, self.insert(clause, identity, made, ts)))
+        return tuple(given)
+
+    def change(self) -> Change:
+        definition = self.definition
+        if definition.delete_where is not None and self.holds(definition.delete_where):
+            return Change.DELETE
+        if definition.update_where is not None and self.holds(definition.update_where):
+            return Change.UPDATE
+        if definition.clauses or definition.delete_where is not None or definition.update_where is not None:
+            return Change.INSERT
+        match self.record.get("op"):
+            case None | "insert":
+                return Change.INSERT
+            case "delete":
+                return Change.DELETE
+            case other:
+                message = f"unknown operation {other!r}"
+                raise _RefusedError(message)
+
+    def clauses(self) -> tuple[EdgeClause | EventClause, ...]:
+        if self.definition.clauses:
+            return self.definition.clauses
+        is_event = self.record.get("type") is not None and all(
+            self.record.get(name) is None for name in ("src", "dst", "label")
+        )
+        return (_OWN_EVENT if is_event else _OWN_EDGE,)
+
+    def identity(self, clause: EdgeClause | EventClause, suffix: str) -> EdgeId | None:
+        """Return the given id; None for one that is missing."""
+        if clause.id is not None:
+            own = self.text(clause.id)
+            return None if own is None else EdgeId(own)
+        stated = _ID if not self.definition.clauses and self.definition.id is None else self.definition.id
+        text = self.text(stated)
+        return None if text is None else EdgeId(text + suffix)
+
+    def insert(self, clause: EdgeClause | EventClause, identity: EdgeId | None, made: EdgeId, ts: EventTime) -> Edge | Event:
+        named = made if identity is None else identity
+        if isinstance(clause, EventClause):
+            kind = self.text(clause.type)
+            if kind is None:
+                message = "no type"
+                raise _RefusedError(message)
+            return Event(named, ts, kind, self.attributes(clause), made=identity is None)
+        source, target = self.text(clause.source.value), self.text(clause.target.value)
+        if source is None or target is None:
+            message = "no source" if source is None else "no target"
+            raise _RefusedError(message)
+        return Edge(
+            named,
+            ts,
+            VertexId(source),
+            VertexId(target),
+            self.text(clause.label) or "",
+            self.text(clause.source.label),
+            self.text(clause.target.label),
+            self.attributes(clause),
+            made=identity is None,
+        )
+
+    def attributes(self, clause: EdgeClause | EventClause) -> Mapping[str, Value]:
+        reserved = RESERVED_FOR_EDGES if isinstance(clause, EdgeClause) else RESERVED_FOR_EVENTS
+        sets = (*self.definition.sets, *clause.sets)
+        if not sets:
+            return {name: value for name, value in _all_fields(self.record).items() if name not in reserved}
+        stated = {each.name: self.value(each.value) for each in sets}
+        return {name: value for name, value in stated.items() if value is not None}
+
+
+def _deletion(clause: EdgeClause | EventClause, identity: EdgeId, ts: EventTime) -> Edge | Event:
+    if isinstance(clause, EventClause):
+        return Event(identity, ts, "", operation=Operation.DELETE)
+    return Edge(identity, ts, VertexId(""), VertexId(""), "", operation=Operation.DELETE)
+
+
+def _all_fields(record: object) -> dict[str, Value]:
+    """Return every value in a record by the name of its path, those of fewer steps first."""
+    found: dict[str, Value] = {}
+    level: list[tuple[str, object]] = [("", record)]
+    while level:
+        for name, value in level:
+            if name and isinstance(value, bool | int | float | str):
+                found.setdefault(name, value)
+        level = [inner for name, value in level for inner in _inside(name, value)]
+    return found
+
+
+def _inside(name: str, value: object) -> Iterator[tuple[str, object]]:
+    match value:
+        case dict():
+            yield from ((f"{name}.{key}" if name else key, inner) for key, inner in value.items())
+        case list():
+            yield from ((f"{name}[{place}]", inner) for place, inner in enumerate(value))
