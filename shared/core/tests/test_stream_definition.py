@@ -1,4 +1,4 @@
-"""Definitions of streams refuse what contradicts itself, whoever makes them."""
+"""Definitions of streams refuse what contradicts itself, also where no text of the language made them."""
 
 from __future__ import annotations
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST_STEPS: Final = 64
 """Steps of a path."""
 
+MOST_LEVELS: Final = 200
+"""Levels of an expression."""
+
 LARGEST_POSITION: Final = 2**31 - 1
 """The largest position in a list that a path may name."""
 
@@ -70,6 +73,21 @@ class FunctionCall:
 
 
 RecordExpression = Union[Literal, FieldPath, FunctionCall, "Operator[RecordExpression, Value]"]
+
+
+def check_levels(expression: RecordExpression) -> None:
+    """Check that an expression is no deeper than the language allows, so that no walk over it overflows the stack.
+
+    Raises:
+        InvalidPatternError: it is.
+    """
+    level = [expression]
+    for _ in range(MOST_LEVELS):
+        level = [each for one in level for each in operands_of(one)]
+        if not level:
+            return
+    message = f"the expression is nested more than {MOST_LEVELS} levels deep"
+    raise InvalidPatternError(message)
 
 
 def operands_of(expression: RecordExpression) -> tuple[RecordExpression, ...]:

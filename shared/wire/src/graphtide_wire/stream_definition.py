@@ -1,0 +1,223 @@
+"""Definitions of streams as JSON, for programs that read records and do not know the language.
+
+The form is canonical: one definition has one line of JSON, with members in the order of the structs and without those that have
+their default. Reading checks what the model checks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from graphtide_core.errors import InvalidPatternError, PoisonRecordError
+from graphtide_core.ids import StreamName
+from graphtide_core.record_expression import FieldPath
+from graphtide_core.record_format import RecordFormat
+from graphtide_core.record_time import EpochUnit, RecordTime
+from graphtide_core.stream_definition import (
+    DuplicatePolicy,
+    EdgeClause,
+    EventClause,
+    LabelledEnd,
+    SetAttribute,
+    StreamClock,
+    StreamDefinition,
+)
+from graphtide_core.time import Duration, TimeUnit
+
+from graphtide_wire.json_form import Name, decode, encode
+from graphtide_wire.record_expressions import ExpressionForm, Step, expression_form, expression_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from graphtide_core.record_expression import RecordExpression
+
+Sets = tuple[tuple[str, ExpressionForm], ...]
+
+
+class FormatForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A format and its options; see `RecordFormat`."""
+
+    name: str
+    pattern: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    columns: tuple[str, ...] | None = None
+    comment: str | None = None
+    quote: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    unnest: tuple[Step, ...] | None = None
+    compression: str | None = None
+    schema: str | None = None
+    registry: str | None = None
+    descriptor: str | None = None
+    message: str | None = None
+    row: str | None = None
+
+
+class EndForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An end of an edge."""
+
+    value: ExpressionForm
+    label: ExpressionForm | None = None
+
+
+class EdgeForm(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="gives", tag="edge"):
+    """An EDGE clause; `sets` has names and values in the order of the text."""
+
+    source: EndForm
+    target: EndForm
+    label: ExpressionForm | None = None
+    where: ExpressionForm | None = None
+    sets: Sets = ()
+    id: ExpressionForm | None = None
+
+
+class EventForm(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="gives", tag="event"):
+    """An EVENT clause."""
+
+    type: ExpressionForm
+    where: ExpressionForm | None = None
+    sets: Sets = ()
+    id: ExpressionForm | None = None
+
+
+class TimeForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An AT clause."""
+
+    value: ExpressionForm
+    unit: Literal["s", "ms", "us", "ns", "auto"] | None = None
+    format: str | None = None
+    zone: str | None = None
+
+
+class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A definition; see `StreamDefinition`. `lateness` is a duration as text, `30s`."""
+
+    name: Name
+    time: TimeForm
+    unit: Literal["s", "ms", "us", "ns"]
+    format: FormatForm | None = None
+    clauses: tuple[EdgeForm | EventForm, ...] = ()
+    id: ExpressionForm | None = None
+    sets: Sets = ()
+    where: ExpressionForm | None = None
+    delete_where: ExpressionForm | None = None
+    update_where: ExpressionForm | None = None
+    nulls: tuple[str, ...] = ()
+    lateness: str | None = None
+    duplicates: Literal["reject", "update", "error"] | None = None
+    clock: Literal["data", "live"] | None = None
+    partition_by: ExpressionForm | None = None
+
+
+def encode_definition(definition: StreamDefinition) -> bytes:
+    """Return a definition as one line of JSON."""
+    return encode(_write_definition(definition))
+
+
+def decode_definition(value: bytes | None) -> StreamDefinition:
+    """Return the definition that JSON holds.
+
+    Raises:
+        PoisonRecordError: the bytes are no JSON of this form, or the model refuses what they say.
+    """
+    what = "definition of a stream"
+    form = decode(value, DefinitionForm, what)
+    try:
+        return _read_definition(form)
+    except (InvalidPatternError, ValueError, RecursionError) as error:
+        reason = f"no {what}: {error}"
+        raise PoisonRecordError(reason, value or b"") from error
+
+
+def _write_definition(definition: StreamDefinition) -> DefinitionForm:
+    time = definition.time
+    return DefinitionForm(
+        name=definition.name,
+        time=TimeForm(expression_form(time.value), time.unit and time.unit.value, time.format, time.zone),
+        unit=definition.unit.value,
+        format=None if definition.format is None else _write_format(definition.format),
+        clauses=tuple(map(_write_clause, definition.clauses)),
+        id=_write_any(definition.id),
+        sets=_write_sets(definition.sets),
+        where=_write_any(definition.where),
+        delete_where=_write_any(definition.delete_where),
+        update_where=_write_any(definition.update_where),
+        nulls=definition.nulls,
+        lateness=None if definition.lateness is None else str(definition.lateness),
+        duplicates=definition.duplicates and definition.duplicates.value,
+        clock=definition.clock and definition.clock.value,
+        partition_by=_write_any(definition.partition_by),
+    )
+
+
+def _read_definition(form: DefinitionForm) -> StreamDefinition:
+    time = form.time
+    return StreamDefinition(
+        name=StreamName(form.name),
+        format=None if form.format is None else _read_format(form.format),
+        clauses=tuple(map(_read_clause, form.clauses)),
+        time=RecordTime(expression_of(time.value), None if time.unit is None else EpochUnit(time.unit), time.format, time.zone),
+        unit=TimeUnit(form.unit),
+        id=_read_any(form.id),
+        sets=_read_sets(form.sets),
+        where=_read_any(form.where),
+        delete_where=_read_any(form.delete_where),
+        update_where=_read_any(form.update_where),
+        nulls=form.nulls,
+        lateness=None if form.lateness is None else Duration.of(form.lateness),
+        duplicates=None if form.duplicates is None else DuplicatePolicy(form.duplicates),
+        clock=None if form.clock is None else StreamClock(form.clock),
+        partition_by=_read_any(form.partition_by),
+    )
+
+
+def _write_format(stated: RecordFormat) -> FormatForm:
+    options = {each: getattr(stated, each) for each in stated.stated() if each != "unnest"}
+    return FormatForm(stated.name, unnest=None if stated.unnest is None else stated.unnest.steps, **options)
+
+
+def _read_format(form: FormatForm) -> RecordFormat:
+    options = {each: getattr(form, each) for each in form.__struct_fields__ if each != "unnest"}
+    return RecordFormat(**options, unnest=None if form.unnest is None else FieldPath(form.unnest))
+
+
+def _write_clause(clause: EdgeClause | EventClause) -> EdgeForm | EventForm:
+    where, sets, identity = _write_any(clause.where), _write_sets(clause.sets), _write_any(clause.id)
+    if isinstance(clause, EventClause):
+        return EventForm(expression_form(clause.type), where, sets, identity)
+    return EdgeForm(_write_end(clause.source), _write_end(clause.target), _write_any(clause.label), where, sets, identity)
+
+
+def _read_clause(form: EdgeForm | EventForm) -> EdgeClause | EventClause:
+    where, sets, identity = _read_any(form.where), _read_sets(form.sets), _read_any(form.id)
+    if isinstance(form, EventForm):
+        return EventClause(expression_of(form.type), where, sets, identity)
+    return EdgeClause(_read_end(form.source), _read_end(form.target), _read_any(form.label), where, sets, identity)
+
+
+def _write_end(end: LabelledEnd) -> EndForm:
+    return EndForm(expression_form(end.value), _write_any(end.label))
+
+
+def _read_end(form: EndForm) -> LabelledEnd:
+    return LabelledEnd(expression_of(form.value), _read_any(form.label))
+
+
+def _write_sets(sets: Iterable[SetAttribute]) -> Sets:
+    return tuple((each.name, expression_form(each.value)) for each in sets)
+
+
+def _read_sets(sets: Sets) -> tuple[SetAttribute, ...]:
+    return tuple(SetAttribute(name, expression_of(value)) for name, value in sets)
+
+
+def _write_any(expression: RecordExpression | None) -> ExpressionForm | None:
+    return None if expression is None else expression_form(expression)
+
+
+def _read_any(form: ExpressionForm | None) -> RecordExpression | None:
+    return None if form is None else expression_of(form)
