@@ -83,7 +83,7 @@ def test_the_command_line_reads_it_by_name_by_option_and_compressed(stream: Path
     for arguments in ([stream], [packed], [other, "--format", "tabs"]):
         line = ["match", pattern, *arguments, "--dead-letters", rejected]
         ended = CliRunner().invoke(app, [str(each) for each in line], catch_exceptions=False)
-        assert ended.exit_code == 0, ended.output
+        assert ended.exit_code == 5, ended.output
         found.append([json.loads(each)["vertices"] for each in ended.stdout.splitlines()])
         (letter,) = map(json.loads, rejected.read_text("utf-8").splitlines())
         assert (letter["line"], letter["reason"], letter["raw"]) == (2, REASON, BAD)
@@ -184,7 +184,8 @@ def test_a_table_in_the_documents_lists_every_format() -> None:
 @pytest.mark.parametrize("format", FORMATS.values())
 def test_an_entry_names_code_that_is_there_and_nothing_that_is_anothers(format: StreamFormat) -> None:
     tables = format.tables
-    named = [format.decoder, format.generated, *((tables.reader, tables.history, tables.matches) if tables else ())]
+    own = (format.decoder, format.generated, format.matches)
+    named = [*own, *((tables.reader, tables.history, tables.matches) if tables else ())]
     assert all(resolve_name(each) for each in named if each is not None)
     assert (format.decoder is None) is (tables is not None)
     assert all(formats.by_suffix(each) is format for each in format.suffixes)

@@ -1,12 +1,14 @@
-"""Matches of every family written to Parquet and Arrow files: the same rows as the tables that Python makes of them."""
+"""Matches of every family written to files: the same rows and types as the tables that Python makes of them."""
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from typing import TYPE_CHECKING
 
 import graphtide
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -50,16 +52,6 @@ def read(path: Path) -> pa.Table:
     return pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
 
 
-def as_texts(table: pa.Table) -> list[dict[str, object]]:
-    """Return rows, dictionaries as the words that they stand for, and what patterns return as texts."""
-    rows: list[dict[str, object]] = table.to_pylist()
-    for row in rows:
-        for name, value in row.items():
-            if name.startswith("fields.") and value is not None and not isinstance(value, str):
-                row[name] = json.dumps(value)
-    return rows
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     (tmp_path / "stream.jsonl").write_bytes(to_json_lines(random_stream(random.Random(5), STREAM)))
@@ -74,9 +66,10 @@ def check(folder: Path, text: str, ending: str) -> pa.Table:
     expected = graphtide.match(text, stream).to_arrow()
     found = read(output)
     assert found.schema.names == expected.schema.names
-    kept = [name for name in found.schema.names if not name.startswith("fields.")]
-    assert found.select(kept).schema == expected.select(kept).schema
-    assert as_texts(found) == as_texts(expected)
+    # A column without a value has no type in memory, and is one of texts in a file.
+    types = [pa.string() if pa.types.is_null(each) else each for each in expected.schema.types]
+    assert found.schema.types == types
+    assert found.to_pylist() == expected.to_pylist()
     return found
 
 
@@ -114,6 +107,118 @@ def test_random_queries(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_without_matches_has_all_columns(files: Path, ending: str) -> None:
     found = check(files, "QUERY q nothing(x, y) <- unheard_of(x, y). ON s WINDOW(5)", ending)
     assert (len(found), found.schema.names[-1]) == (0, "path")
+
+
+VALUES: dict[str, tuple[list[object], pa.DataType]] = {
+    "integers": ([1, 2, None, 3], pa.int64()),
+    "numbers": ([1.5, 2.25], pa.float64()),
+    "integers, then numbers": ([1, 2, 3, 2.5], pa.float64()),
+    "large integers, then numbers": ([2**60 + 1, 2, 3, 2.5], pa.string()),
+    "numbers, then large integers": ([2.5, 1.5, 2**60 + 1], pa.string()),
+    "truth values": ([True, None, False], pa.bool_()),
+    "texts": (["a", "b"], pa.string()),
+    "integers, then texts": ([1, 2, 3, "x", 4], pa.string()),
+    "truth values, then integers": ([True, False, True, 1], pa.string()),
+    "nothing, then integers": ([None, None, None, 7], pa.int64()),
+    "nothing": ([None, None], pa.string()),
+    "nothing, numbers, texts": ([None, 1, None, 2.5, True, "x", 1], pa.string()),
+}
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize("rows", [1, 2, 1 << 17])
+@pytest.mark.parametrize("name", VALUES)
+def test_what_patterns_return_has_one_type_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, rows: int, ending: str
+) -> None:
+    monkeypatch.setattr(match_files, "ROWS", rows)
+    values, type = VALUES[name]
+    text = "PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 9 RETURN x.v AS v, x.w AS w"
+    (tmp_path / "p.gtp").write_text(text)
+    records = [
+        {"ts": ts, "src": "a", "dst": "b", "label": "k", "w": "w"} | ({} if value is None else {"v": value})
+        for ts, value in enumerate(values)
+    ]
+    stream, output = tmp_path / "s.jsonl", tmp_path / f"m{ending}"
+    stream.write_text("".join(json.dumps(each) + "\n" for each in records))
+    assert run("match", tmp_path / "p.gtp", stream, "--output", output).exit_code == 0
+    found = read(output)
+    assert found.schema.field("fields.v").type == type
+    expected = values if type != pa.string() else [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
+    assert found["fields.v"].to_pylist() == expected
+    assert found["fields.w"].to_pylist() == ["w"] * len(values)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["p.gtp", "s.jsonl", output.name])
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_lists_have_types_too(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "p.gtp").write_text("PATTERN p SEQ(a:A+, b:B) ON s WITHIN 9ms RETURN a.v AS v, count(a) AS n")
+    kinds = [("A", 1), ("A", 2.5), ("B", 0)]
+    stream, output = tmp_path / "s.jsonl", tmp_path / f"m{ending}"
+    stream.write_text("".join(json.dumps({"ts": ts, "type": kind, "v": v}) + "\n" for ts, (kind, v) in enumerate(kinds)))
+    assert run("match", tmp_path / "p.gtp", stream, "--output", output).exit_code == 0
+    found, expected = read(output), graphtide.match((tmp_path / "p.gtp").read_text(), stream).to_arrow()
+    assert found.schema.types == expected.schema.types
+    assert found.to_pylist() == expected.to_pylist()
+
+
+ODD = ["plain", 'a "quote"', "comma, here", "line\nend", "carriage\rreturn", "", "ünïcode", " blanks "]
+
+
+def test_csv_is_read_back_by_others_as_the_rows_of_the_table(files: Path) -> None:
+    (files / "p.gtp").write_text(OTHERS + QUERIES)
+    assert run("match", files / "p.gtp", files / "stream.jsonl", "--output", files / "m.csv").exit_code == 0
+    expected = graphtide.match(OTHERS + QUERIES, files / "stream.jsonl").to_arrow()
+    with (files / "m.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == expected.schema.names
+    assert len(rows) == len(expected)
+    for name, column in zip(header, zip(*rows, strict=True), strict=True):
+        assert [*column] == [as_field(value) for value in in_ticks(expected[name]).to_pylist()], name
+    frame = pl.read_csv(files / "m.csv", infer_schema_length=None)
+    assert frame["detected_at"].to_list() == in_ticks(expected["detected_at"]).to_pylist()
+
+
+def in_ticks(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
+def as_field(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def test_fields_of_csv_are_quoted_where_they_must_be(tmp_path: Path) -> None:
+    (tmp_path / "p.gtp").write_text("PATTERN p MATCH (a)-[x:k]->(b) ON s WINDOW 9 RETURN x.v AS `the, field`, x.n AS n")
+    stream = tmp_path / "s.jsonl"
+    records = [{"ts": ts, "src": value or "-", "dst": "b", "label": "k", "v": value} for ts, value in enumerate(ODD)]
+    stream.write_text("".join(json.dumps(each) + "\n" for each in records))
+    assert run("match", tmp_path / "p.gtp", stream, "--output", tmp_path / "m.CSV").exit_code == 0
+    text = (tmp_path / "m.CSV").read_bytes().decode()
+    with (tmp_path / "m.CSV").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[-2:] == ["fields.the, field", "fields.n"]
+    assert [row[-2] for row in rows] == ODD
+    assert [row[header.index("vertices.a")] for row in rows] == [value or "-" for value in ODD]
+    assert '"a ""quote""",\n' in text
+    assert '"",\n' in text, "an empty text is not a missing value"
+
+
+@pytest.mark.parametrize("name", ["m.txt", "m.json", "m.CVS", "m.jsonl.gz", "m.parquet.zst", "m.gz"])
+def test_an_ending_that_is_not_known_is_an_error_that_lists_the_known_ones(files: Path, name: str) -> None:
+    (files / "patterns.gtp").write_text(QUERIES)
+    result = run("match", files / "patterns.gtp", files / "stream.jsonl", "--output", files / name)
+    assert result.exit_code == 2
+    known = ".jsonl, .ndjson, .csv, .parquet, .arrow, .feather or .ipc"
+    assert (f"leave .{name.rpartition('.')[2]} out" if name.endswith(("gz", "zst")) else known) in result.stderr
+    assert not (files / name).exists()
+
+
+def test_a_name_without_an_ending_has_lines(files: Path) -> None:
+    (files / "patterns.gtp").write_text(QUERIES)
+    assert run("match", files / "patterns.gtp", files / "stream.jsonl", "--output", files / "matches").exit_code == 0
+    assert (files / "matches").read_text().startswith('{"match_id"')
 
 
 def test_what_cannot_be_written_is_said(files: Path) -> None:

@@ -1,12 +1,15 @@
-"""Matches written to a Parquet or an Arrow file: a row a match, in the order of detection.
+"""Matches written to a Parquet, an Arrow or a CSV file: a row a match, in the order of detection.
 
-Columns are those of `graphtide.matches`, the same for every file of the same patterns: what a pattern returns is a text there,
-a number or a list as JSON, for its type would be known with the last match alone. Rows are written some ten thousand at once; a
-file is whole once it is closed. Results of graph queries become columns without becoming objects of Python.
+Columns are those of `graphtide.matches`, the same for every file of the same patterns; what a pattern returns has one type in a
+file (`graphtide.field_types`), and is a text in CSV. Rows are written some ten thousand at once. Where later ones show that a
+type is wider than those before did, what was written becomes a part beside the file, and the parts are joined at the end: their
+number follows from the fields, not from the rows. A file is whole once it is closed. Results of graph queries become columns
+without becoming objects of Python.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -14,19 +17,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from graphtide_core.errors import FatalError
+from graphtide_core.formats import PARQUET
 from graphtide_core.match import Completeness, MatchKind
 from graphtide_query.families import family_of
 
-from graphtide.matches import columns_of_patterns, schema_of, to_arrow
+from graphtide.field_types import FieldTypes
+from graphtide.matches import columns_of_patterns, schema_of, to_arrow, write_as_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
     from graphtide_core.any_pattern import AnyPattern
-    from graphtide_core.formats import Tables
     from graphtide_core.graph_query import Output
+    from graphtide_core.returns import FieldValue
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import MatchBatch, NumberedWords
 
@@ -48,31 +53,36 @@ class _Writer(Protocol):
 
 
 class MatchTableFile:
-    """A file of matches as a table, in a columnar format. A context manager: leaving its block writes the rest and closes."""
+    """A file of matches as a table. A context manager: leaving its block writes the rest and closes."""
 
-    def __init__(self, path: Path, format: Tables, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
+    def __init__(self, path: Path, writer: str, patterns: Sequence[AnyPattern], unit: TimeUnit, *, typed: bool = True) -> None:
         """Create the file.
 
         Args:
             path: of the file.
-            format: the code of a columnar format.
+            writer: the code that writes rows, as `package.module:name`: see `graphtide_core.formats`.
             patterns: of all matches.
             unit: what times of the stream count.
+            typed: whether what patterns return has a type other than text.
 
         Raises:
             FatalError: it cannot be written.
         """
-        self._path, self._unit = path, unit
+        self._path = path
         self._rows = _Rows(patterns, unit)
+        self._make: Callable[[pa.NativeFile, pa.Schema, Sequence[str]], _Writer] = resolve_name(writer)
         self._pending: list[pa.RecordBatch] = []
+        self._values: dict[str, list[FieldValue]] = {name: [] for name in self._rows.fields}
         self._count = self._bytes = 0
+        self._writer: _Writer | None = None
+        self._parts: list[Path] = []
         try:
             self._file = pa.OSFile(str(path), "wb")
-            schema = self._rows.schema
-            write: Callable[[pa.NativeFile, pa.Schema, Sequence[str]], _Writer] = resolve_name(format.matches)
-            self._writer = write(self._file, schema, [name for name in _WORDS if name in schema.names])
         except OSError as error:
             raise self._unwritable(error) from error
+        # What is no plain file, such as a pipe, cannot be written anew.
+        self._types = FieldTypes(self._rows.fields) if typed and path.is_file() else None
+        self._schema = self._rows.schema_with(None if self._types is None else self._types.types)
 
     def take(self, matches: MatchBatch) -> None:
         """Take matches; they are written with those that follow.
@@ -80,22 +90,52 @@ class MatchTableFile:
         Raises:
             FatalError: the file cannot be written: a full disk.
         """
-        for batch in self._rows.of(matches):
+        batches, values = self._rows.of(matches)
+        for batch in batches:
             self._pending.append(batch)
             self._count += batch.num_rows
             self._bytes += batch.nbytes
+        for name, own in values.items():
+            self._values[name] += own
+            self._bytes += sum(len(value) if isinstance(value, str | tuple) else 8 for value in own)
         if self._count >= ROWS or self._bytes >= _BYTES:
             self._write()
 
     def _write(self) -> None:
         if not self._count:
             return
-        table = pa.Table.from_batches(self._pending, self._rows.schema)
+        table = pa.Table.from_batches(self._pending, self._rows.schema).combine_chunks()
+        values, self._values = self._values, {name: [] for name in self._rows.fields}
         self._pending, self._count, self._bytes = [], 0, 0
+        if self._types is None:
+            fields = [write_as_texts(values[name]) for name in self._rows.fields]
+        else:
+            fields = self._types.widen(values)
+            if (schema := self._rows.schema_with(self._types.types)) != self._schema:
+                self._begin_anew(schema)
         try:
-            self._writer.write_table(table.combine_chunks())
+            self._writer_now().write_table(pa.Table.from_arrays([*table.columns, *fields], schema=self._schema))
         except OSError as error:
             raise self._unwritable(error) from error
+
+    def _writer_now(self) -> _Writer:
+        if self._writer is None:
+            self._writer = self._make(self._file, self._schema, [name for name in _WORDS if name in self._schema.names])
+        return self._writer
+
+    def _begin_anew(self, schema: pa.Schema) -> None:
+        """Make what was written a part, if anything was, and go on with other types."""
+        try:
+            if self._writer is not None:
+                self._writer.close()
+                self._file.close()
+                self._parts.append(self._path.with_name(f".{self._path.name}.{len(self._parts)}.part"))
+                self._path.replace(self._parts[-1])
+                self._writer = None
+                self._file = pa.OSFile(str(self._path), "wb")
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._schema = schema
 
     def close(self) -> None:
         """Write what is left and make the file whole.
@@ -105,11 +145,27 @@ class MatchTableFile:
         """
         try:
             self._write()
-            self._writer.close()
+            if self._parts:
+                self._begin_anew(self._schema)
+                for part in self._parts:
+                    self._join(part)
+            self._writer_now().close()
         except OSError as error:
             raise self._unwritable(error) from error
         finally:
             self._file.close()
+        for part in self._parts:
+            part.unlink()
+
+    def _join(self, part: Path) -> None:
+        """Write the rows of a part with the types that all have."""
+        types = self._types
+        if types is None:
+            return
+        with pa.OSFile(str(part)) as file:
+            for batch in _batches_of(file):
+                rows = types.convert(pa.Table.from_batches([batch]), self._schema)
+                self._writer_now().write_table(rows)
 
     def _unwritable(self, error: OSError) -> FatalError:
         return FatalError(f"{self._path} cannot be written: {error.strerror or error}")
@@ -135,12 +191,26 @@ def arrow_writer(file: pa.NativeFile, schema: pa.Schema, _: Sequence[str]) -> _W
     return writer
 
 
+def _batches_of(file: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file of matches that was written here."""
+    if file.read(len(PARQUET.magic)) == PARQUET.magic:
+        file.seek(0)
+        yield from pq.ParquetFile(file).iter_batches()
+        return
+    file.seek(0)
+    reader = pa.ipc.open_file(file)
+    yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
+
+
 class _Rows:
     """Makes matches rows whose columns of words have the same words in every batch: an Arrow file has one list of them."""
 
     def __init__(self, patterns: Sequence[AnyPattern], unit: TimeUnit) -> None:
-        self._columns, self._unit = columns_of_patterns(patterns), unit
-        self.schema = schema_of(self._columns, unit, [pa.string()] * len(self._columns.fields))
+        columns = columns_of_patterns(patterns)
+        # What patterns return is beside the rows, as values, until it is written.
+        self.fields = columns.fields
+        self._columns, self._unit = replace(columns, fields=()), unit
+        self.schema = schema_of(self._columns, unit, [])
         outputs = {str(each.name): found for each in patterns if (found := family_of(each).layout(each).outputs)}
         self._words = {
             "query": _distinct(str(each.name) for each in patterns),
@@ -149,20 +219,29 @@ class _Rows:
             "label": _distinct(output.label for each in outputs.values() for output in each),
         }
         self._versions = pa.array([each.version for each in patterns], pa.int32())
-        self._numbered = _number_words(outputs, self._columns, self._words) if len(outputs) == len(patterns) else None
+        is_fast = len(outputs) == len(patterns) and not self.fields
+        self._numbered = _number_words(outputs, self._columns, self._words) if is_fast else None
 
-    def of(self, matches: MatchBatch) -> Iterable[pa.RecordBatch]:
-        """Return matches as rows."""
+    def schema_with(self, types: Sequence[pa.DataType] | None) -> pa.Schema:
+        """Return the columns of the file, with fields of these types, or of text."""
+        own = [pa.string()] * len(self.fields) if types is None else types
+        return pa.schema(
+            [*self.schema, *(pa.field(f"fields.{name}", type) for name, type in zip(self.fields, own, strict=True))]
+        )
+
+    def of(self, matches: MatchBatch) -> tuple[Iterable[pa.RecordBatch], dict[str, list[FieldValue]]]:
+        """Return matches as rows, and beside them what they return, by fields."""
         found: Any = None if self._numbered is None else matches.interval_columns(self._numbered)
         if found is not None:
-            return [pa.record_batch([self._of_results(found, field) for field in self.schema], schema=self.schema)]
-        table = to_arrow(matches, self._columns, self._unit, texts=True)
+            return [pa.record_batch([self._of_results(found, field) for field in self.schema], schema=self.schema)], {}
+        each = list(matches)
+        table = to_arrow(each, self._columns, self._unit)
         columns = [
             self._coded(column.cast(pa.string()), name) if name in self._words else column
             for name, column in zip(table.schema.names, table.columns, strict=True)
         ]
         batches: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=self.schema).to_batches()
-        return batches
+        return batches, {name: [match.fields.get(name) for match in each] for name in self.fields}
 
     def _of_results(self, found: pa.RecordBatch, field: pa.Field) -> pa.Array:
         """Return a column of the table from those of results of graph queries."""

@@ -7,8 +7,7 @@ name, or it is that of an iteration, its columns hold lists. `component merged s
 simulation, `count` where matches are counted, `label valid_from valid_to path` where there is a graph query, with derived edges
 of a path as JSON, then `fields.NAME` for what patterns return. Times are timestamps in the stream's unit and UTC. Which columns
 there are depends on the patterns alone, so that tables of the pieces of one stream fit together; but the type of a field is of
-the values that a table has of it, and values of several kinds are texts, as in JSON. In files (`graphtide.match_files`) all
-are.
+the values that a table, or a file (`graphtide.match_files`), has of it, and values of several kinds are texts, as in JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from graphtide_core.match import ComponentMatch, DerivedEdge, IntervalMatch, Match, OccurrenceMatch
 from graphtide_core.time import TimeUnit
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from graphtide_core.match import PathStep
     from graphtide_core.returns import FieldValue
 
-_RESULTS: Final = ("label", "valid_from", "valid_to", "nth", "path")
+RESULTS: Final = ("label", "valid_from", "valid_to", "nth", "path")
 """Columns of results of graph queries."""
 
 _ROWS: Final = 16_384
@@ -86,8 +85,11 @@ class MatchList(list[Match]):
         return to_pandas(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the same as a data frame of polars. Raises as `graphtide.matches.to_polars`."""
-        return to_polars(self.to_arrow())
+        """Return the same as a data frame of polars. Raises as `graphtide.polars_frames.to_polars`."""
+        from graphtide.polars_frames import to_polars  # noqa: PLC0415 - optional
+
+        columns = columns_of_patterns(self._patterns) if self._patterns is not None else _columns_of_matches(self)
+        return to_polars(self, columns, self._unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,32 +165,19 @@ def _events(match: Match) -> Mapping[str, str | Sequence[str]]:
     return match.events if isinstance(match, OccurrenceMatch) else {}
 
 
-def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit, *, texts: bool = False) -> pa.Table:
-    """Return matches as a table; with `texts` all that patterns return are texts, of the same type in every table.
+def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit) -> pa.Table:
+    """Return matches as a table.
 
     Complexity: O(edges + vertices) a match, in Python; some thousand are there at once, or all where patterns return fields.
     """
     import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     matches = list(matches) if columns.fields else matches
-    typed = _as_texts if texts else _build_column
-    fields = [typed([match.fields.get(name) for match in matches]) for name in columns.fields]
+    fields = [build_column([match.fields.get(name) for match in matches]) for name in columns.fields]
     schema = schema_of(columns, unit, [column.type for column in fields])
 
     def batch(part: Sequence[Match], start: int) -> pa.RecordBatch:
-        cells = [
-            [match.match_id for match in part],
-            [match.query for match in part],
-            [match.version for match in part],
-            [match.kind.value for match in part],
-            [match.detected_at for match in part],
-            [match.first_ts for match in part],
-            [match.last_ts for match in part],
-            [match.completeness.value for match in part],
-            *([_cell(match, kind, name, has_lists=has_lists) for match in part] for kind, name, has_lists in columns.named),
-            *([getattr(match, name, None) for match in part] for name in columns.of_families),
-            *([_of_result(match, name) for match in part] for name in (_RESULTS if columns.results else ())),
-        ]
+        cells = list_cells(part, columns)
         arrays = [pa.array(column, type) for column, type in zip(cells, schema.types, strict=False)]
         returned = [column.slice(start, len(part)) for column in fields]
         return pa.record_batch([*arrays, *returned], schema=schema)
@@ -196,6 +185,23 @@ def to_arrow(matches: Iterable[Match], columns: Columns, unit: TimeUnit, *, text
     # Parts have dictionaries of their own; one for all makes them one table.
     batches = [batch(part, _ROWS * number) for number, part in enumerate(_parts(matches))]
     return pa.Table.from_batches(batches, schema).unify_dictionaries()
+
+
+def list_cells(part: Sequence[Match], columns: Columns) -> list[list[Any]]:
+    """Return the values of each column of matches but those of fields, in the order of `schema_of`."""
+    return [
+        [match.match_id for match in part],
+        [match.query for match in part],
+        [match.version for match in part],
+        [match.kind.value for match in part],
+        [match.detected_at for match in part],
+        [match.first_ts for match in part],
+        [match.last_ts for match in part],
+        [match.completeness.value for match in part],
+        *([_cell(match, kind, name, has_lists=has_lists) for match in part] for kind, name, has_lists in columns.named),
+        *([getattr(match, name, None) for match in part] for name in columns.of_families),
+        *([_of_result(match, name) for match in part] for name in (RESULTS if columns.results else ())),
+    ]
 
 
 def schema_of(columns: Columns, unit: TimeUnit, fields: Sequence[pa.DataType]) -> pa.Schema:
@@ -216,28 +222,32 @@ def schema_of(columns: Columns, unit: TimeUnit, fields: Sequence[pa.DataType]) -
             *(pa.field(name, time, nullable=False) for name in ("detected_at", "first_ts", "last_ts")),
             pa.field("completeness", word, nullable=False),
             *(pa.field(f"{kind}.{name}", ids if has_lists else pa.string()) for kind, name, has_lists in columns.named),
-            *(pa.field(name, types[name]) for name in (*columns.of_families, *(_RESULTS if columns.results else ()))),
+            *(pa.field(name, types[name]) for name in (*columns.of_families, *(RESULTS if columns.results else ()))),
             *(pa.field(f"fields.{name}", type) for name, type in zip(columns.fields, fields, strict=True)),
         ]
     )
 
 
-def _as_texts(values: Sequence[FieldValue]) -> pa.Array:
+def write_as_texts(values: Sequence[FieldValue]) -> pa.Array:
     """Return the values of a field as texts, numbers and lists as JSON."""
     import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
-    texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-    return pa.array(texts, pa.string())
+    return pa.array(list_texts(values), pa.string())
 
 
-def _build_column(values: Sequence[FieldValue]) -> pa.Array:
+def list_texts(values: Iterable[FieldValue]) -> list[str | None]:
+    """Return the values of a field as texts, numbers and lists as JSON."""
+    return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+
+
+def build_column(values: Sequence[FieldValue]) -> pa.Array:
     """Return the values of a field as a column of the type that fits all of them; texts where none does."""
     import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
 
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return _as_texts(values)
+        return write_as_texts(values)
 
 
 def _cell(match: Match, kind: str, name: str, *, has_lists: bool) -> str | Sequence[str] | None:
@@ -282,36 +292,6 @@ def to_pandas(table: pa.Table) -> pd.DataFrame:
         raise ImportError(message) from error
     frame: pd.DataFrame = table.to_pandas()
     return frame
-
-
-def to_polars(table: pa.Table) -> pl.DataFrame:
-    """Return a table as a data frame of polars, which counts milliseconds where a stream counts seconds.
-
-    Raises:
-        ImportError: polars is not installed.
-        ValueError: a time in seconds is past what milliseconds in 64 bits hold.
-    """
-    try:
-        import polars as pl  # noqa: PLC0415 - optional
-    except ImportError as error:
-        message = "polars is not installed: pip install polars"
-        raise ImportError(message) from error
-    return pl.DataFrame(_in_milliseconds(table))
-
-
-def _in_milliseconds(table: pa.Table) -> pa.Table:
-    """Return a table whose times in seconds are in milliseconds. Polars does that too, but does not say where it cannot."""
-    import pyarrow as pa  # noqa: PLC0415 - a program without tables does not wait for it
-
-    fields = [
-        field.with_type(pa.timestamp("ms", "UTC")) if field.type == pa.timestamp("s", "UTC") else field
-        for field in table.schema
-    ]
-    try:
-        return table.cast(pa.schema(fields))
-    except pa.ArrowInvalid as error:
-        message = f"polars counts milliseconds, and not all times of the matches fit into 64 bits so: {error}"
-        raise ValueError(message) from error
 
 
 def _parts(matches: Iterable[Match]) -> Iterator[list[Match]]:

@@ -66,6 +66,8 @@ class StreamFormat:
             with every raw record. Its fields have no types, so the beginning settles them.
         http: how it is sent; None if it is not.
         tables: the code of a columnar format.
+        matches: of a text format, a function of an open file, a schema and the columns of few words that returns a writer of
+            tables of matches, as `package.module:name`; None if matches are not written in it as rows.
         generated: a function of an open file and a `Table` of generated records that writes them, as `package.module:name`;
             None if generators do not write the format.
         magic: the first bytes of its files, by which they are known; empty if any text may begin so.
@@ -80,6 +82,7 @@ class StreamFormat:
     tables: Tables | None = None
     magic: bytes = b""
     generated: str | None = None
+    matches: str | None = None
 
     @property
     def is_text(self) -> bool:
@@ -111,6 +114,7 @@ CSV: Final = StreamFormat(
     has_header=True,
     http=HttpBody(("text/csv",), edge="ts,src,dst,label\n1,a,b,x\n", event="ts,type,speed\n1,reading,17.5\n"),
     generated="graphtide_generate.writer:write_csv",
+    matches="graphtide.match_csv:csv_rows",
 )
 
 JSON_LINES: Final = StreamFormat(
@@ -190,6 +194,12 @@ def media_types() -> dict[str, StreamFormat]:
 def suffixes() -> list[str]:
     """Return the suffixes of all formats."""
     return [suffix for each in FORMATS.values() for suffix in each.suffixes]
+
+
+def match_suffixes() -> list[str]:
+    """Return the suffixes of files that matches are written to: lines, and tables of every format that can be one."""
+    written = [DEFAULT, *(each for each in FORMATS.values() if each.tables is not None or each.matches is not None)]
+    return [suffix for each in dict.fromkeys(written) for suffix in each.suffixes]
 
 
 def written_suffixes() -> dict[str, StreamFormat]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 import typer
 from graphtide_core.errors import FatalError
+from graphtide_core.formats import COMPRESSED_SUFFIXES, by_suffix, match_suffixes, one_of
 from graphtide_core.time_text import instant_of
 
 from graphtide.cli.arguments import STANDARD
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.formats import StreamFormat
 
     from graphtide.edge_lines import EdgeLines
     from graphtide.match_files import MatchTableFile
@@ -82,23 +84,34 @@ def _hindrance(path: Path) -> int | None:
     return None if os.access(path.parent, os.W_OK | os.X_OK) else errno.EACCES
 
 
+def format_of_matches(path: Path, known: Sequence[str]) -> StreamFormat:
+    """Return the format of a file of matches by the ending of its name, which is one of the known ones."""
+    suffix = path.suffix.lower()
+    if suffix in COMPRESSED_SUFFIXES:
+        message = f"{path}: matches are not compressed as they are written: leave {path.suffix} out"
+        raise typer.BadParameter(message, param_hint="--output")
+    format = by_suffix(suffix) if suffix in known else None
+    if format is None:
+        message = f"{path}: matches are not written as {path.suffix}: end the name in {one_of(known)}"
+        raise typer.BadParameter(message, param_hint="--output")
+    return format
+
+
 def match_file(path: Path | None, patterns: Sequence[AnyPattern], options: MatchOptions) -> MatchFile | MatchTableFile:
-    """Open where matches go: a table, if the name ends as that of one, else JSON Lines.
+    """Open where matches go: by the ending of the name a table or JSON Lines, which a name without one is, too.
 
     Raises:
         FatalError: it cannot be written.
     """
-    from graphtide.readers.opening import format_by_name  # noqa: PLC0415 - help does without
-
-    format = None if path is None else format_by_name(path.name)
-    if path is None or format is None or format.tables is None:
+    if path is None or not path.suffix:
         return MatchFile(path)
-    if path.suffix.lower() in {".gz", ".zst"}:
-        message = f"{path}: a file of this format is not compressed as a whole: leave {path.suffix} out"
-        raise typer.BadParameter(message, param_hint="--output")
+    format = format_of_matches(path, match_suffixes())
+    writer = format.matches if format.tables is None else format.tables.matches
+    if writer is None:
+        return MatchFile(path)
     from graphtide.match_files import MatchTableFile  # noqa: PLC0415 - lines do without pyarrow
 
-    return MatchTableFile(path, format.tables, patterns, options.time_unit)
+    return MatchTableFile(path, writer, patterns, options.time_unit, typed=format.tables is not None)
 
 
 def valid_results(

@@ -21,7 +21,7 @@ from graphtide.readers.decoding import DecodingReader
 from graphtide.readers.pacing import read_in_chunks, whole
 from graphtide.readers.reader import Reader, ReaderOptions
 from graphtide.readers.times import ticks
-from graphtide.record import RECORD_COLUMNS
+from graphtide.record import RECORD_COLUMNS, is_nowhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,7 +55,9 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
         message = f"a {type(table).__name__} is not a table of pyarrow, pandas or polars"
         raise UnreadableStreamError(message)
     try:
-        arrow = pa.table(table)
+        # pyarrow loads pandas to look whether a table is one of it, if it may.
+        is_known = isinstance(table, pa.Table) or type(table).__module__.startswith("pandas")
+        arrow = pa.table(table) if is_known else pa.RecordBatchReader.from_stream(table).read_all()
     except (pa.ArrowException, TypeError, ValueError) as error:
         message = f"the table cannot be read as Arrow ({str(error).strip().partition(chr(10))[0]})"
         raise UnreadableStreamError(message) from error
@@ -119,6 +121,7 @@ class Lines:
         self.refused: list[DeadLetter] = []
         self._names = {name: options.columns.get(name, name) for name in RECORD_COLUMNS}
         self._ts = self._names["ts"]
+        self._left_out = [name for name in self._names.values() if is_nowhere(name)]
         self._unit = options.time_unit
         self._written = 0
 
@@ -158,7 +161,10 @@ class Lines:
             ValueError: it is not a record.
         """
         if isinstance(item, Edge):
-            return _fields(item, self._names)
+            fields = _fields(item, self._names)
+            for name in self._left_out:
+                del fields[name]
+            return fields
         if isinstance(item, Mapping):
             return dict(item)
         if hasattr(item, "_asdict"):
