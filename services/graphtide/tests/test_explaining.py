@@ -190,7 +190,8 @@ def test_a_traced_run_has_one_thread_and_one_plan() -> None:
 
 def test_partial_matches_given_up_at_a_limit_are_counted() -> None:
     options = MatchOptions(engine="timing", limits=Limits(partial_matches=2, policy="pause"))
-    (emitted,) = json.loads(graphtide.explain(PATTERN, options=options, analyze=RECORDS, format="json"))
+    with pytest.warns(graphtide.StreamWarning, match="was paused by its limit of 2 partial matches"):
+        (emitted,) = json.loads(graphtide.explain(PATTERN, options=options, analyze=RECORDS, format="json"))
     assert emitted["funnel"]["stores"]["L1.1"] == {
         "created": 2,
         "alive": 0,

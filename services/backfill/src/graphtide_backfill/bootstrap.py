@@ -23,7 +23,7 @@ from graphtide_backfill.adapters.java import refuse_without_java
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
-from graphtide_backfill.application.backfill import Asked, Backfill, refuse_missing_attributes
+from graphtide_backfill.application.backfill import Asked, Backfill, refuse_missing_attributes, refuse_missing_columns
 from graphtide_backfill.application.publishing import Publisher, read_written
 from graphtide_backfill.application.serving import Operations
 from graphtide_backfill.domain.sizing import Machine
@@ -75,14 +75,17 @@ def spark_cluster(request: SparkRequest) -> Iterator[Cluster]:
         cluster.close()
 
 
-def check(task: Task, history: History) -> None:
+def check(task: Task, history: History, mapped: Mapping[str, str] | None = None) -> None:
     """Look at what can be known of history before a cluster is there.
+
+    `mapped` are the columns that fields of a record are read from; each part of history with columns must have them.
 
     Raises:
         InvalidPatternError: a pattern can never match, since it reads an attribute that history does not have.
-        UnreadableStreamError: history is not there, or is not of its format.
+        UnreadableStreamError: history is not there, is not of its format, or lacks a column.
     """
     history.fingerprint()
+    refuse_missing_columns(mapped or {}, history)
     refuse_missing_attributes(task, history)
 
 

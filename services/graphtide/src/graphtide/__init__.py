@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide.matches import MatchList
     from graphtide.notes import PatternWarning
     from graphtide.options import MatchOptions
-    from graphtide.rejections import StreamWarning
+    from graphtide.rejections import DuplicateWarning, RejectedRecordsError, StreamWarning
     from graphtide.server_errors import (
         EdgesRejectedError,
         NotFoundError,
@@ -53,6 +53,7 @@ __all__ = [
     "ComponentMatch",
     "Concurrency",
     "DeadLetter",
+    "DuplicateWarning",
     "Duration",
     "Edge",
     "EdgesRejectedError",
@@ -73,6 +74,7 @@ __all__ = [
     "PatternWarning",
     "RefusedError",
     "RefusedPatternError",
+    "RejectedRecordsError",
     "ServerError",
     "Session",
     "Storage",
@@ -96,7 +98,7 @@ _MODULES: Final = {
     "graphtide.matches": ("MatchList",),
     "graphtide.notes": ("PatternWarning",),
     "graphtide.options": ("MatchOptions",),
-    "graphtide.rejections": ("StreamWarning",),
+    "graphtide.rejections": ("DuplicateWarning", "RejectedRecordsError", "StreamWarning"),
     "graphtide.server_errors": (
         "EdgesRejectedError",
         "NotFoundError",

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_native.statistics import StreamStatistics
 
+from graphtide.losses import notes_on_columns, notes_on_duplicates
 from graphtide.rejections import Rejections
+from graphtide.repeated_ids import RepeatedIds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.records import EdgeBatch, Symbols
 
     from graphtide.readers import Reader
+    from graphtide.remedies import Remedies
 
 _ALWAYS = 2**63 - 1
 
@@ -26,6 +29,7 @@ class Counting:
 
     Attributes:
         rejections: records that were bad or late, and did not count.
+        duplicates: the filter of records whose ids came before; None for a stream without ids.
     """
 
     def __init__(
@@ -46,7 +50,7 @@ class Counting:
         self._window_ticks = window_ticks
         self._tumbling = tumbling
         self._sequencer = Sequencer(lateness)
-        self._duplicates: Duplicates | None = None
+        self.duplicates: RepeatedIds | None = None
 
     def snapshots(self) -> Iterator[StatisticsSnapshot]:
         """Yield every tumbling window that ends, and at last the window at the end of the stream; call once.
@@ -67,16 +71,26 @@ class Counting:
         self._count_rejections()
         yield statistics.snapshot()
 
+    def losses(self, how: str, remedies: Remedies, columns: Mapping[str, str]) -> list[str]:
+        """Return sentences about the records that did not count; `how` says what shows rejected ones."""
+        reader, duplicates = self._reader, self.duplicates
+        dropped, first = (0, None) if duplicates is None else (duplicates.dropped, duplicates.first)
+        return [
+            *self.rejections.sentences(reader.records, reader.place, how, remedies),
+            *notes_on_duplicates(dropped, first, reader.records, columns.get("id", "id"), remedies),
+            *notes_on_columns(reader, columns),
+        ]
+
     def _begin(self) -> StreamStatistics:
         reader = self._reader
         # A format without columns may turn out to give ids and deletions at any record.
         if reader.columns is None or reader.has_ids:
-            self._duplicates = Duplicates(min(self._window_ticks or _ALWAYS, _ALWAYS))
+            self.duplicates = RepeatedIds(Duplicates(min(self._window_ticks or _ALWAYS, _ALWAYS)))
         deletions = reader.columns is None or reader.has_operations
         return StreamStatistics(self._symbols, self._window_ticks, tumbling=self._tumbling, deletions=deletions)
 
     def _distinct(self, batch: EdgeBatch) -> EdgeBatch:
-        return batch if self._duplicates is None else self._duplicates.filter(batch)
+        return batch if self.duplicates is None else self.duplicates.filter(batch)
 
     def _count_rejections(self) -> None:
         letters = [*self._reader.take_dead_letters(), *take_dead_letters(self._sequencer)]

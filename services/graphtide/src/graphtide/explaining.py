@@ -19,7 +19,9 @@ from graphtide.notes import PatternWarning
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions
+from graphtide.record import columns_to_read
 from graphtide.rejections import Rejections, warn
+from graphtide.remedies import by_python
 from graphtide.run import Run
 from graphtide.session import open_reader, parse_text, read_by
 from graphtide.wording import refuse_unless_one_of
@@ -126,9 +128,11 @@ def explain(
 
 def _complete(run: Run) -> Explanations:
     """Lay a run open that nothing ended early."""
-    for text in run.unused("graphtide.match() gives them by take_dead_letters()"):
-        warn(text)
-    if notes := run.notes():
+    remedies = by_python(run.pipeline.time_unit)
+    losses = run.losses("graphtide.match() gives them by take_dead_letters()", remedies)
+    if losses.sentences:
+        warn("\n".join(losses.sentences), losses.category)
+    if notes := run.missing_names():
         warn("\n".join(notes), PatternWarning)
     if run.error is not None:
         raise run.error
@@ -234,7 +238,13 @@ def statistics_of(
     Raises:
         UnreadableStreamError: the stream cannot be read.
     """
-    reading = reading or ReaderOptions(time_unit=options.time_unit, columns=options.columns)
+    reading = reading or ReaderOptions(
+        time_unit=options.time_unit,
+        columns=columns_to_read(options.columns),
+        format=options.format,
+        delimiter=options.delimiter,
+        latest=options.latest,
+    )
     reader = open_reader(stream, reading)
     rejections = Rejections()
     try:
@@ -246,6 +256,6 @@ def statistics_of(
         reader.close()
         for text in rejections.sentences(
             reader.records, reader.place, "they do not count in the statistics that plans are made on"
-        ):
+        )[:1]:
             notify(text)
     return None

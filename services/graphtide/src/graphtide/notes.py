@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.attribute_type import AttributeType
 from graphtide_query.bursts import burst_of
+from graphtide_query.families import family_of
 from graphtide_query.known_names import AskedNames, notes
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_core.time import TimeUnit
+    from graphtide_native.reports import PatternReport
 
     from graphtide.names_seen import NamesSeen
 
@@ -49,6 +51,21 @@ def notes_on(
     numbers = own | (seen.numbers - declared.keys())
     asked = ((each.name, _ask(each, matched)) for each in patterns)
     return [f"pattern {name!r}: {text}" for name, each in asked for text in notes(each, names, numbers, "first")]
+
+
+def notes_on_unmatched(patterns: Iterable[AnyPattern], reports: Iterable[PatternReport]) -> list[str]:
+    """Return a sentence for each query edge that no record could be by itself; reports are of the patterns, in their order."""
+    return [
+        f"pattern {pattern.name!r}: no record could be edge {edge!r}; has the stream its labels and values?"
+        for pattern, report in zip(patterns, reports, strict=True)
+        for edge in find_unmatched(pattern, report.hits)
+    ]
+
+
+def find_unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
+    """Return the edges of a pattern that no record could be by itself."""
+    edges = family_of(pattern).layout(pattern).edges
+    return tuple(name for name, hit in zip(edges, hits, strict=True) if hit == 0)
 
 
 def notes_on_bursts(patterns: Iterable[AnyPattern], statistics: StatisticsSnapshot | None, unit: TimeUnit) -> list[str]:

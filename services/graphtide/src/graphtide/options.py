@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
-from typing import Final, TypeVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphtide_core.attribute_type import AttributeType, declared_types
+from graphtide_core.formats import FORMATS, StreamFormat
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.statistics import StatisticsSnapshot
-from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
+from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, PlannerOptions
 
 from graphtide.adaptation import AdaptationPolicy
-from graphtide.record import RECORD_COLUMNS
+from graphtide.record import DELIMITER, DISPENSABLE, RECORD_COLUMNS, flaw_of_delimiter
+from graphtide.rejections import share_of
 from graphtide.wording import refuse_unless_one_of
 
+if TYPE_CHECKING:
+    import os
+
 _POLICIES: Final = ("fail", "pause", "shed")
+MOST_THREADS: Final = 64
+"""Threads that an engine may have."""
+
 _LOCKINGS: Final = ("fine", "all")
 
 _Word = TypeVar("_Word", bound=Enum)
@@ -46,6 +56,10 @@ class MatchOptions:
             table or a file, keys of a dictionary.
         types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
         builder: builder of the plan that event patterns share; None for the one that shares most.
+        format: how files are written, one of `graphtide_core.formats`; None for the format by the name and first bytes.
+        delimiter: what separates the fields of a CSV file.
+        max_ahead: how far ahead of the clock a record may be; those further ahead are rejected. None takes all times.
+        max_rejected: the share of records from which on rejected ones are an error, RejectedRecordsError; None for no error.
     """
 
     engine: str
@@ -62,6 +76,10 @@ class MatchOptions:
     columns: Mapping[str, str]
     types: Mapping[str, AttributeType | str]
     builder: str | None
+    format: StreamFormat | None
+    delimiter: str
+    max_ahead: Duration | None
+    max_rejected: Fraction | None
 
     def __init__(
         self,
@@ -80,8 +98,21 @@ class MatchOptions:
         columns: Mapping[str, str] | None = None,
         types: Mapping[str, AttributeType | str] | None = None,
         builder: str | None = None,
+        format: StreamFormat | str | None = None,
+        delimiter: str = DELIMITER,
+        max_ahead: Duration | timedelta | str | int | None = None,
+        max_rejected: Fraction | str | None = None,
+        plan: str | None = None,
+        schema: str | os.PathLike[str] | Mapping[str, object] | None = None,
+        statistics_from: object = None,
+        limit_partial_matches: int | None = None,
+        limit_state_bytes: int | None = None,
+        limit_work: int | None = None,
+        on_limit: str | None = None,
+        threads: int | None = None,
+        locking: str | None = None,
     ) -> None:
-        """Read words, and refuse what no engine can do.
+        """Read words, and refuse what no engine can do. Every option of the command line has its name here.
 
         Args:
             engine: see the attributes, here and below.
@@ -95,38 +126,76 @@ class MatchOptions:
             max_pending: number of records.
             adapt: whether.
             adaptation: a policy.
-            columns: such as `{"ts": "time", "src": "from_account"}`.
+            columns: such as `{"ts": "time", "src": "from_account"}`; `{"id": ""}` reads a stream without its ids.
             types: such as `{"zip": "string"}`.
             builder: `none`, `rw`, `spass`, `casem-2`, `casem` or `casem+dce`.
+            format: `csv`, `jsonl`, `parquet` or `arrow`; of files and standard input.
+            delimiter: one ASCII character; of files and standard input.
+            max_ahead: as `lateness`.
+            max_rejected: a percentage, such as `1%`, or `0`.
+            plan: the variant of the engine's plan: `storage`, `strategy` or `builder` by one word.
+            schema: a file that declares types, or its content, `{"attributes": {"zip": "string"}}`; `types` come before it.
+            statistics_from: a stream whose first records show the planner what is frequent, as `match` takes streams.
+            limit_partial_matches: in place of that of `limits`; the same for the three below.
+            limit_state_bytes: see there.
+            limit_work: see there.
+            on_limit: the policy of `limits`: `fail`, `pause` or `shed`.
+            threads: in place of that of `concurrency`.
+            locking: likewise: `fine` or `all`.
 
         Raises:
             ValueError: a word is unknown, the lateness is longer than times can be apart, a bound is below
                 zero or past 64 bits, or a column is not one of a record's.
             TypeError: a value is of a type that has no meaning here.
             InvalidQueryError: a type of an attribute is unknown.
+            UnreadableStreamError: the schema, or the stream of statistics, cannot be read.
         """
         refuse_unless_one_of(_text(engine, "engine"), (AUTO, *VARIANTS), "engine")
         if builder is not None:
             refuse_unless_one_of(_text(builder, "builder"), VARIANTS[AGGREGATION], "builder")
+        bounds = {
+            "partial_matches": limit_partial_matches,
+            "state_bytes": limit_state_bytes,
+            "work": limit_work,
+            "policy": on_limit,
+        }
+        own_types = dict(_of_type({} if types is None else types, Mapping, "types"))
         values = {
             "engine": engine,
             "storage": _look_up(storage, Storage, "storage"),
             "strategy": None if strategy is None else _look_up(strategy, SjTreeStrategy, "strategy"),
-            "time_unit": _look_up(time_unit, TimeUnit, "unit of time"),
-            "lateness": _duration(lateness),
-            "limits": _of_type(Limits() if limits is None else limits, Limits, "limits"),
-            "concurrency": _of_type(Concurrency() if concurrency is None else concurrency, Concurrency, "concurrency"),
+            "time_unit": _look_up(time_unit, TimeUnit, "unit of time", "time_unit"),
+            "lateness": _duration(lateness, "lateness"),
+            "limits": _refine(_of_type(Limits() if limits is None else limits, Limits, "limits"), bounds),
+            "concurrency": _refine(
+                _of_type(Concurrency() if concurrency is None else concurrency, Concurrency, "concurrency"),
+                {"threads": threads, "locking": locking},
+            ),
             "statistics": None if statistics is None else _of_type(statistics, StatisticsSnapshot, "statistics"),
             "max_pending": max_pending,
             "adapt": adapt,
             "adaptation": _of_type(AdaptationPolicy() if adaptation is None else adaptation, AdaptationPolicy, "adaptation"),
             "columns": _columns({} if columns is None else columns),
-            "types": dict(_of_type({} if types is None else types, Mapping, "types")),
+            "types": own_types,
             "builder": builder,
+            "format": format if format is None or isinstance(format, StreamFormat) else _format(format),
+            "delimiter": _delimiter(delimiter),
+            "max_ahead": None if max_ahead is None else _duration(max_ahead, "max_ahead"),
+            "max_rejected": _share(max_rejected),
         }
+        if schema is not None:
+            from graphtide.schema_file import declared_by  # noqa: PLC0415 - other options do without msgspec
+
+            values["types"] = {**declared_by(schema), **own_types}
+        if plan is not None:
+            values |= _variant(engine, _text(plan, "plan"))
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self._refuse_unusable()
+        if statistics_from is not None:
+            from graphtide.explaining import statistics_of  # noqa: PLC0415 - it needs these options
+
+            object.__setattr__(self, "statistics", statistics_of(statistics_from, self))
 
     def __hash__(self) -> int:
         """Return a hash; equal options have equal ones, though mappings have none."""
@@ -135,7 +204,7 @@ class MatchOptions:
     def _refuse_unusable(self) -> None:
         """Refuse what no engine can count to, and words in what was given that mean nothing."""
         _ = self.declared
-        refuse_unless_one_of(self.limits.policy, _POLICIES, "policy at a limit")
+        refuse_unless_one_of(self.limits.policy, _POLICIES, "policy at a limit", "on_limit: ")
         refuse_unless_one_of(self.concurrency.locking, _LOCKINGS, "locking")
         if self.lateness.ticks(self.time_unit) > MAX_EVENT_TIME:
             message = f"a lateness of {self.lateness} is longer than times can be apart: {MAX_EVENT_TIME} ticks"
@@ -145,6 +214,7 @@ class MatchOptions:
             "limits.partial_matches": self.limits.partial_matches,
             "limits.state_bytes": self.limits.state_bytes,
             "limits.work": self.limits.work,
+            "threads": self.concurrency.threads,
         }
         for name, bound in bounds.items():
             if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int)):
@@ -153,6 +223,9 @@ class MatchOptions:
             if bound is not None and not 0 <= bound <= MAX_EVENT_TIME:
                 message = f"{name} is 0 to {MAX_EVENT_TIME}, not {bound}"
                 raise ValueError(message)
+        if not 1 <= self.concurrency.threads <= MOST_THREADS:
+            message = f"threads is 1 to {MOST_THREADS}, not {self.concurrency.threads}"
+            raise ValueError(message)
 
     @property
     def planner_options(self) -> PlannerOptions:
@@ -173,6 +246,14 @@ class MatchOptions:
         )
 
     @property
+    def latest(self) -> EventTime:
+        """The latest time of a record that is taken now."""
+        if self.max_ahead is None:
+            return MAX_EVENT_TIME
+        now = time.time_ns() // self.time_unit.nanoseconds
+        return EventTime(min(MAX_EVENT_TIME, now + self.max_ahead.ticks_at_least(self.time_unit)))
+
+    @property
     def declared(self) -> dict[str, AttributeType]:
         """What is declared of attributes, as types."""
         return declared_types(
@@ -180,13 +261,64 @@ class MatchOptions:
         )
 
 
-def _look_up(given: _Word | str, words: type[_Word], what: str) -> _Word:
-    """Return what a word stands for."""
+def _look_up(given: _Word | str, words: type[_Word], what: str, option: str = "") -> _Word:
+    """Return what a word stands for; `option` is the option's name, if that is not what the words are."""
     if isinstance(given, words):
         return given
     known = {word.value: word for word in words}
-    refuse_unless_one_of(_text(given, what), known, what)
+    try:
+        refuse_unless_one_of(_text(given, what), known, what)
+    except (ValueError, TypeError) as error:
+        if not option:
+            raise
+        message = f"{option}: {error}"
+        raise type(error)(message) from error
     return known[given]
+
+
+def _refine(given: _Given, members: Mapping[str, object]) -> _Given:
+    """Return a value with the members that are given by themselves in place of its own."""
+    found: _Given = replace(given, **{name: value for name, value in members.items() if value is not None})  # type: ignore[type-var]
+    return found
+
+
+def _variant(engine: str, plan: str) -> dict[str, object]:
+    """Return the option that a variant of an engine's plan is by itself.
+
+    Raises:
+        ValueError: the engine has no such variant.
+    """
+    if engine == AUTO or plan not in VARIANTS[engine]:
+        owner = next((each for each, variants in VARIANTS.items() if plan in variants), None)
+        if owner is not None:
+            message = f"plan {plan!r} is a variant of the engine {owner!r}: give engine={owner!r} with it"
+            raise ValueError(message)
+        refuse_unless_one_of(plan, [variant for variants in VARIANTS.values() for variant in variants], "plan")
+    if engine == "timing":
+        return {"storage": Storage(plan)}
+    return {"strategy": SjTreeStrategy(plan)} if engine == "sj-tree" else {"builder": plan}
+
+
+def _format(given: str) -> StreamFormat:
+    refuse_unless_one_of(_text(given, "format"), FORMATS, "format")
+    return FORMATS[given]
+
+
+def _delimiter(given: str) -> str:
+    if reason := flaw_of_delimiter(_text(given, "delimiter")):
+        message = f"delimiter: {reason}"
+        raise ValueError(message)
+    return given
+
+
+def _share(given: object) -> Fraction | None:
+    if given is None or isinstance(given, Fraction):
+        return given
+    try:
+        return share_of(_text(given, "max_rejected"))
+    except ValueError as error:
+        message = f"max_rejected: {error}"
+        raise ValueError(message) from error
 
 
 def _of_type(given: _Given, kind: type, what: str) -> _Given:
@@ -209,19 +341,24 @@ def _text(given: object, what: str) -> str:
     raise TypeError(message)
 
 
-def _duration(given: object) -> Duration:
+def _duration(given: object, option: str) -> Duration:
     match given:
         case Duration():
             return given
         case str():
-            return Duration.of(given)
+            try:
+                return Duration.of(given)
+            except ValueError as error:
+                message = f"{option}: {error}"
+                raise ValueError(message) from error
         case bool():
             pass
         case int():
             return Duration(given)
         case timedelta():
             return Duration((given.days * 86_400 + given.seconds) * 1_000_000 + given.microseconds, "us")
-    message = f"a duration is a Duration, a timedelta, a text such as '5s', or a number of ticks, not a {type(given).__name__}"
+    kind = type(given).__name__
+    message = f"{option}: a duration is a Duration, a timedelta, a text such as '5s', or a number of ticks, not a {kind}"
     raise TypeError(message)
 
 
@@ -231,5 +368,6 @@ def _columns(given: Mapping[str, str]) -> Mapping[str, str]:
         raise TypeError(message)
     for name, actual in given.items():
         refuse_unless_one_of(_text(name, "column"), RECORD_COLUMNS, "column of a record")
-        _text(actual, "column of a stream")
+        if not _text(actual, "column of a stream"):
+            refuse_unless_one_of(name, DISPENSABLE, "column that a record can do without")
     return dict(given)

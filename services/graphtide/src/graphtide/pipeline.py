@@ -27,6 +27,7 @@ from graphtide.adaptation import Watch
 from graphtide.kept_records import MOST_BYTES, KeptRecords
 from graphtide.names_seen import NamesSeen
 from graphtide.readers.merged import MergedReader, Ordering
+from graphtide.repeated_ids import RepeatedIds
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -39,12 +40,13 @@ if TYPE_CHECKING:
     from graphtide_core.time import TimeUnit
     from graphtide_native.match_batch import MatchBatch
     from graphtide_native.matcher import Matcher
-    from graphtide_native.records import Duplicates, EdgeBatch
+    from graphtide_native.records import EdgeBatch
 
     from graphtide.event_questions import Question
     from graphtide.event_watch import EventWatch
     from graphtide.options import MatchOptions
     from graphtide.readers import Reader
+    from graphtide.repeated_ids import FirstDuplicate
 
 LOOKED_AT = (256, 4096)
 """Records after which the plans of a stream that is live are made again on all that came so far."""
@@ -124,7 +126,7 @@ class Pipeline:
 
             self.events = EventWatch(self.patterns, questions, self._stages)
         self._matcher: Matcher | None = None
-        self._duplicates: Duplicates | None = None
+        self._duplicates: RepeatedIds | None = None
         self._merged: MergedReader | None = None
         self._deletions = False
         self._sequencer = self._stages.sequencer(self.lateness, options.max_pending)
@@ -139,9 +141,27 @@ class Pipeline:
         return own if self._merged is None else own + self._merged.dropped
 
     @property
+    def first_duplicate(self) -> FirstDuplicate | None:
+        """The first record that was dropped so; of streams by name, of the first of them that has one."""
+        if self._merged is not None:
+            return self._merged.first_duplicate
+        return self._duplicates.first if self._duplicates is not None else None
+
+    @property
     def time_unit(self) -> TimeUnit:
         """What times of the stream count."""
         return self._options.time_unit
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """What the stream calls the fields of a record."""
+        return self._options.columns
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether a limit may make patterns lose matches while the run continues."""
+        limits = self._options.limits
+        return limits.policy != "fail" and {limits.partial_matches, limits.state_bytes, limits.work} != {None}
 
     @property
     def declared(self) -> Mapping[str, AttributeType]:
@@ -163,6 +183,11 @@ class Pipeline:
     def held_back(self) -> int:
         """Records that wait to be put in order."""
         return self._sequencer.pending
+
+    @property
+    def is_started(self) -> bool:
+        """Whether plans were made."""
+        return self._matcher is not None
 
     @property
     def matcher(self) -> Matcher:
@@ -323,7 +348,7 @@ class Pipeline:
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            self._duplicates = self._stages.duplicates(self.patterns)
+            self._duplicates = RepeatedIds(self._stages.duplicates(self.patterns))
         if batch is not None:
             self.first = sample(batch, self.symbols)
             options = replace(options, statistics=options.statistics or self.first)

@@ -12,22 +12,23 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
-from graphtide_core.match import MatchKind
-from graphtide_query.families import family_of
 
 from graphtide.inputs import Inputs
-from graphtide.notes import notes_on
+from graphtide.losses import Losses, note_on_first_limit, notes_on_columns, notes_on_duplicates, notes_on_limits
+from graphtide.notes import notes_on, notes_on_unmatched
 from graphtide.pipeline import Pipeline
 from graphtide.readers import MergedReader, ReaderOptions, open_stream
 from graphtide.readers.ahead import read_ahead
+from graphtide.record import DELIMITER, columns_to_read
 from graphtide.rejections import Rejections, settled_notes, unusable_values_notes
-from graphtide.summary import PatternSummary, Summary
+from graphtide.summary import Summary, summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.errors import GraphtideError
+    from graphtide_core.match import MatchKind
     from graphtide_core.ports.dead_letter_sink import DeadLetterSink
     from graphtide_core.ports.match_sink import MatchSink
     from graphtide_core.time import EventTime
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
 
     from graphtide.options import MatchOptions
-    from graphtide.readers import Reader
+    from graphtide.readers import Reader, Settled, UnusableValues
+    from graphtide.remedies import Remedies
 
 
 @runtime_checkable
@@ -67,6 +69,7 @@ class Run:
         matches: where matches go.
         dead_letters: where bad records go; counted alone if None.
         on_progress: called after every batch.
+        on_first_loss: called with a sentence when a limit makes a pattern give something up for the first time.
         error: what ended the run, if not the end of the stream.
         rejections: the records that could not be used.
         interrupt: what interrupted the run, if anything did.
@@ -78,6 +81,7 @@ class Run:
     matches: MatchSink | TableSink
     dead_letters: DeadLetterSink | None = None
     on_progress: Callable[[Progress], None] | None = None
+    on_first_loss: Callable[[str], None] | None = None
     error: GraphtideError | None = None
     rejections: Rejections = field(default_factory=Rejections)
     interrupt: KeyboardInterrupt | None = None
@@ -86,6 +90,7 @@ class Run:
     _unwritten: tuple[MatchBatch, int] | None = None
     _records: int = 0
     _outcome: str = field(default="done")
+    _unlooked: int = 0
 
     def execute(self) -> Summary:
         """Read, match and write until the stream ends, a limit stops the run, or someone interrupts it or closes the output.
@@ -120,7 +125,9 @@ class Run:
             for batch in self.reader.batches():
                 self._write_all(self.pipeline.push(batch, self.reader))
                 self._records += len(batch)
+                self._unlooked += len(batch)
                 self._count_rejections()
+                self._look_at_limits()
                 self._hand_on()
                 self._notify()
                 if self._is_past(batch):
@@ -185,28 +192,29 @@ class Run:
                 self.dead_letters.write(letter)
             self.dead_letters.flush()
 
-    def unused(self, how: str) -> list[str]:
-        """Return sentences about what could not be used; `how` says what shows it."""
-        return [
-            *self.rejections.sentences(self.reader.records, self.reader.place, how),
-            *unusable_values_notes(self.reader.unusable_values, self.reader.place),
-            *settled_notes(self.reader.settled, self.pipeline.patterns, "--type {column}:number"),
-        ]
+    def _look_at_limits(self) -> None:
+        """Report the first loss at a limit. A look has a cost for each pattern, so there are records for each before it."""
+        if self.on_first_loss is None or not self.pipeline.may_lose or self._unlooked < len(self.pipeline.patterns):
+            return
+        self._unlooked = 0
+        for report in self.pipeline.matcher.patterns():
+            if report.limited or report.paused:
+                self.on_first_loss(note_on_first_limit(report))
+                self.on_first_loss = None
+                return
+
+    def losses(self, how: str, remedies: Remedies) -> Losses:
+        """Return sentences about all that was lost; `how` says what shows rejected records."""
+        return describe_losses(self.pipeline, self.reader, self.rejections, how, remedies)
 
     def notes(self) -> list[str]:
-        """Return what of the patterns does not fit the stream, once it ended by itself; nothing where something cut it off."""
-        if self._outcome != "done":
-            return []
-        pipeline = self.pipeline
-        matched = {report.name for report in pipeline.matcher.patterns() if report.matches}
-        return notes_on(
-            pipeline.patterns,
-            self.reader.records,
-            pipeline.seen,
-            first=pipeline.first,
-            declared=pipeline.declared,
-            matched=matched,
-        )
+        """Return what could not be done as it was meant and, once the stream ended by itself, what fits nothing."""
+        fit = describe_fit(self.pipeline, self.reader.records) if self._outcome == "done" else ()
+        return [*self.pipeline.notes, *fit]
+
+    def missing_names(self) -> list[str]:
+        """Return what patterns ask and no record had, once the stream ended by itself; nothing where something cut it off."""
+        return describe_names(self.pipeline, self.reader.records) if self._outcome == "done" else []
 
     def _notify(self) -> None:
         if self.on_progress is not None:
@@ -214,51 +222,60 @@ class Run:
             self.on_progress(progress)
 
     def _summary(self, seconds: float) -> Summary:
-        matcher = self.pipeline.matcher
-        totals, patterns = matcher.totals(), matcher.patterns()
-        engines = {plan.engine for plan in self.pipeline.plans}
-        lost = self._lost()
-        return Summary(
-            read=self.reader.records,
-            records=totals.records,
-            matches=totals.matches - sum(count for (_, kind), count in lost.items() if kind is MatchKind.MATCH),
-            seconds=round(seconds, 6),
-            records_per_second=round(totals.records / seconds, 1) if seconds > 0 else 0.0,
-            engine=engines.pop() if len(engines) == 1 else "mixed",
-            plan_seconds=round(self.pipeline.plan_seconds, 6),
-            match_seconds=round(self.pipeline.match_seconds, 6),
-            peak_partial_matches=totals.peak_partial_matches,
-            peak_state_bytes=totals.peak_state_bytes,
-            dead_letters=self.rejections.count,
-            duplicates=self.pipeline.duplicates,
-            relevant=totals.relevant,
-            deletions=totals.deletions,
-            outcome=self._outcome,
-            replans=tuple(self.pipeline.replans),
-            patterns=tuple(
-                PatternSummary(
-                    name=report.name,
-                    engine=plan.engine,
-                    matches=report.matches - lost[number, MatchKind.MATCH],
-                    retractions=report.retractions - lost[number, MatchKind.RETRACT],
-                    candidates=report.candidates,
-                    discarded=report.discarded,
-                    peak_partial_matches=report.peak_partial_matches,
-                    limited=report.limited,
-                    paused=report.paused,
-                    timeouts=report.timeouts - lost[number, MatchKind.TIMEOUT],
-                    suppressed=report.suppressed,
-                    unmatched_edges=_find_unmatched(plan.pattern, report.hits),
-                )
-                for number, (report, plan) in enumerate(zip(patterns, self.pipeline.plans, strict=True))
-            ),
+        notes = self.notes()
+        return summarize(
+            self.pipeline, self.reader, self.rejections, seconds, self._outcome, unwritten=self._lost(), notes=notes
         )
 
 
-def _find_unmatched(pattern: AnyPattern, hits: Sequence[int]) -> tuple[str, ...]:
-    """Return the edges of a pattern that no record could be by itself."""
-    edges = family_of(pattern).layout(pattern).edges
-    return tuple(name for name, hit in zip(edges, hits, strict=True) if hit == 0)
+def describe_fit(pipeline: Pipeline, records: int) -> list[str]:
+    """Return sentences about what of the patterns fits nothing in a stream, at its end after so many records."""
+    matcher = pipeline.matcher
+    edges = notes_on_unmatched(pipeline.patterns, matcher.patterns()) if matcher.totals().records else []
+    return [*edges, *describe_names(pipeline, records)]
+
+
+def describe_names(pipeline: Pipeline, records: int) -> list[str]:
+    """Return sentences about names that patterns ask and that a stream, at its end after so many records, never had."""
+    matched = {report.name for report in pipeline.matcher.patterns() if report.matches}
+    return notes_on(
+        pipeline.patterns, records, pipeline.seen, first=pipeline.first, declared=pipeline.declared, matched=matched
+    )
+
+
+def describe_losses(
+    pipeline: Pipeline,
+    reader: Reader,
+    rejections: Rejections,
+    how: str,
+    remedies: Remedies,
+    *,
+    unusable: Iterable[UnusableValues] | None = None,
+    settled: Iterable[Settled] | None = None,
+) -> Losses:
+    """Return sentences about all that a run lost: records, values, work given up at limits.
+
+    Args:
+        pipeline: the stages.
+        reader: of the stream, or of its last piece.
+        rejections: of all pieces.
+        how: what shows rejected records.
+        remedies: what to do about the rest.
+        unusable: of all pieces; None for those of the reader.
+        settled: likewise.
+    """
+    columns, dropped = pipeline.columns, pipeline.duplicates
+    has_limits = pipeline.may_lose and pipeline.is_started
+    return Losses(
+        rejections.sentences(reader.records, reader.place, how, remedies),
+        notes_on_duplicates(dropped, pipeline.first_duplicate, reader.records, columns.get("id", "id"), remedies),
+        [
+            *(notes_on_limits(pipeline.matcher.patterns(), remedies) if has_limits else ()),
+            *unusable_values_notes(reader.unusable_values if unusable is None else unusable, reader.place),
+            *settled_notes(reader.settled if settled is None else settled, pipeline.patterns, remedies.typed),
+            *notes_on_columns(reader, columns),
+        ],
+    )
 
 
 def prepare(
@@ -300,12 +317,18 @@ def merge(inputs: Inputs, pipeline: Pipeline, opened: Callable[[object], Reader]
 
 
 def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
-    """Return the reader options with what the pipeline needs: labels, attributes and their types, unit, columns."""
+    """Return the reader options with what the pipeline needs: labels, attributes and their types, unit, columns.
+
+    How a stream is written, and which times are taken, is as `reading` says, or else the options.
+    """
     return replace(
         reading,
         symbols=pipeline.symbols,
         attributes=pipeline.projected,
         time_unit=options.time_unit,
-        columns=options.columns,
+        columns=columns_to_read(options.columns),
+        format=reading.format or options.format,
+        delimiter=reading.delimiter if reading.delimiter != DELIMITER else options.delimiter,
+        latest=min(reading.latest, options.latest),
         types={**reading.types, **options.declared},
     )

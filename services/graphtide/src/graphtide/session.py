@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import time
+from collections import Counter
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -20,15 +22,17 @@ from graphtide_query.families import is_pattern
 
 from graphtide.inputs import IN_PYTHON, Inputs, flaw_of_streams
 from graphtide.matches import MatchList, columns_of_patterns, to_arrow
-from graphtide.notes import PatternWarning, notes_on
+from graphtide.notes import PatternWarning
 from graphtide.one_at_a_time import OneAtATime
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline, Replan
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
 from graphtide.readers.ahead import read_ahead
-from graphtide.rejections import Rejections, StreamWarning, settled_notes, unusable_values_notes, warn
-from graphtide.run import merge, tune_reader
+from graphtide.rejections import RejectedRecordsError, Rejections, is_too_much, warn
+from graphtide.remedies import by_python
+from graphtide.run import describe_fit, describe_losses, describe_names, merge, tune_reader
 from graphtide.streaming import Matches
+from graphtide.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from graphtide_native.match_batch import MatchBatch
 
     from graphtide.readers import Reader, Settled, UnusableValues
+    from graphtide.summary import Summary
 
 Patterns = str | AnyPattern | list[SubgraphPattern] | list[EventPattern] | list[AnyPattern] | tuple[AnyPattern, ...]
 """One pattern or several, as text or parsed."""
@@ -56,7 +61,9 @@ _STREAMS: Final = (
     "or an iterable of records"
 )
 
-_DECLARED = "MatchOptions(types={{{column!r}: 'number'}})"
+_EARLY_SECONDS: Final = 1.0
+_EARLY_RECORDS: Final = 10_000
+"""How long a stream may have no usable record before a warning says so ahead of its end: what comes first of both."""
 
 MOST_LETTERS = 100_000
 """Rejected records that are kept until they are taken; those past this number are counted alone."""
@@ -65,9 +72,10 @@ MOST_LETTERS = 100_000
 def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None) -> Matches:
     """Find the matches of the pattern in a stream; iterating gives them as their last edges arrive.
 
-    Records that are bad or late are rejected, with a `StreamWarning` that names the first; `take_dead_letters` of what is
-    returned gives them. A table is put in order of time first, so none of its records is late. At the end of the stream a
-    `PatternWarning` says what patterns ask that it never had: labels, types of events, attributes.
+    Records that are bad or late are rejected; `take_dead_letters` of what is returned gives them. One `StreamWarning` at the
+    end says what was lost: records rejected by reason, duplicates dropped, work given up at limits. A table is put in order of
+    time first, so none of its records is late. At the end of the stream a `PatternWarning` says what patterns ask that it never
+    had: labels, types of events, attributes.
 
     Args:
         pattern: text of one or several patterns, or parsed patterns.
@@ -83,6 +91,7 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
         InvalidQueryError: a query reads several streams and one is given, or others are given by name than queries read.
         UnreadableStreamError: the stream cannot be opened; or, while iterating, it cannot be read on.
         LimitExceededError: while iterating, a pattern reached a bound under the policy `fail`.
+        RejectedRecordsError: after the last match, more records were rejected than `options.max_rejected` allows.
         TypeError: the stream is of another type.
     """
     return Session(pattern, options).run(edges)
@@ -92,8 +101,8 @@ class Session:
     """Patterns over a stream that comes piece by piece.
 
     Use `push` and, at the end, `finish`; or `run` for a whole stream. Records of all pieces are one stream in order of time;
-    what comes later than `options.lateness` allows is rejected. `finish` warns of rejected records that were not taken; if all
-    records so far were rejected, `push` does.
+    what comes later than `options.lateness` allows is rejected. `finish`, or else `close`, warns of what was lost and of
+    rejected records that were not taken; if no record could be used for a while, `push` does.
 
     A context manager: leaving its block closes the session. It does not `finish` it, because the matches would be lost; a
     `StreamWarning` reports records that were held back then. To be used by one thread at a time: a call while another thread's
@@ -112,8 +121,11 @@ class Session:
         self._pipeline = Pipeline(self.patterns, self._options)
         self._reader: Reader | None = None
         self._dead_letters: list[DeadLetter] = []
-        self._rejections = Rejections()
-        self._warned_of = 0
+        self._rejections, self._before = Rejections(), Rejections()
+        self._said: list[str] = []
+        self._has_warned_early = False
+        self._started: float | None = None
+        self._seconds = 0.0
         self._unusable_values: dict[tuple[str, str], UnusableValues] = {}
         self._settled: dict[tuple[str, str, int], Settled] = {}
         self._records = 0
@@ -144,13 +156,19 @@ class Session:
             if isinstance(records, Inputs):
                 message = "streams by name are taken as a whole: give them to run() or to match()"
                 raise TypeError(message)
-            return self._list(self._take(self._open(records)))
+            return self._list(self._warned_of(self._take(self._open(records))))
 
     def finish(self) -> MatchList:
-        """Take the end of the stream; return the matches of records that were held back. Raises as `push`."""
+        """Take the end of the stream; return the matches of records that were held back.
+
+        Raises as `push`, and RejectedRecordsError, which has these matches, where more records were rejected than
+        `options.max_rejected` allows.
+        """
         with self._alone:
             self._refuse_after_end()
-            return self._list(self._finish())
+            found = self._list(self._warned_of(self._finish()))
+            self._refuse_too_many(found)
+            return found
 
     def run(self, records: Records) -> Matches:
         """Take a whole stream and its end; return the matches, to be iterated. Raises as `match`."""
@@ -165,7 +183,24 @@ class Session:
     def close(self) -> None:
         """Take no more records. What was held back is not matched; matches and dead letters that came are there still."""
         with self._alone:
+            self._leave()
             self._over = self._over or "closed"
+
+    def summary(self) -> Summary:
+        """Return what was done so far, in counts: see `--summary` of the command line.
+
+        `seconds` are those from the first record to the last, with what the caller did in between.
+        """
+        with self._alone:
+            reader = self._reader or self._open(())
+            self._collect(reader)
+            outcome = "done" if self._over == "finished" else self._over or "open"
+            # Plans are made when the first records are there, and not for these counts.
+            pipeline = self._pipeline if self._pipeline.is_started else Pipeline(self.patterns, self._options)
+            rejections = self._before.joined_with(self._rejections)
+            fit = describe_fit(pipeline, self._records) if outcome == "done" else ()
+            notes = [*pipeline.notes, *fit]
+            return summarize(pipeline, reader, rejections, self._seconds, outcome, unwritten=Counter(), notes=notes)
 
     def table(self, matches: Iterable[Match]) -> pa.Table:
         """Return matches of this session's patterns as a table of pyarrow; see `graphtide.matches` for its columns."""
@@ -187,23 +222,34 @@ class Session:
             if self._reader is not None:
                 self._collect(self._reader)
             letters, self._dead_letters = self._dead_letters, []
-            self._rejections, self._warned_of = Rejections(), 0
+            self._before, self._rejections = self._before.joined_with(self._rejections), Rejections()
             return letters
 
     def _run(self, reader: Reader) -> Generator[MatchBatch, None, None]:
-        yield from self._take(reader)
-        yield from self._finish()
+        yield from self._warned_of(self._take(reader))
+        yield from self._warned_of(self._finish())
+        self._refuse_too_many()
+
+    def _warned_of(self, found: Generator[MatchBatch, None, None]) -> Generator[MatchBatch, None, None]:
+        """Hand on matches; where an error ends them, warn of what was lost before."""
+        try:
+            yield from found
+        except Exception:
+            self._conclude()
+            raise
 
     def _take(self, reader: Reader) -> Generator[MatchBatch, None, None]:
         self._refuse_after_end()
         self._reader = reader
+        self._started = self._started or time.perf_counter()
         # All pieces are one stream: ordinals, which are ids where a record gives none, continue.
         reader.start_at(self._records)
         for batch in reader.batches():
             yield from self._pipeline.push(batch, reader)
             self._collect(reader)
-            if self._rejections.is_all(self._records):
+            if self._is_in_vain():
                 # A caller that waits for the first match of a stream without end should not wait for this too.
+                self._has_warned_early = True
                 self._warn(reader)
         self._collect(reader)
         self._settled |= {(each.column, each.text, each.line): each for each in reader.settled}
@@ -218,8 +264,7 @@ class Session:
         reader = self._reader or self._open(())
         yield from self._pipeline.finish(reader)
         self._over = "finished"
-        self._collect(reader)
-        self._warn(reader)
+        self._conclude()
         self._warn_of_patterns(reader)
 
     def _list(self, batches: Iterable[MatchBatch]) -> MatchList:
@@ -236,30 +281,62 @@ class Session:
         self._rejections.add(letters)
         self._dead_letters += letters[: MOST_LETTERS - len(self._dead_letters)]
         self._records = reader.records
+        if self._started is not None:
+            self._seconds = time.perf_counter() - self._started
+
+    def _is_in_vain(self) -> bool:
+        """Return whether no record could be used for so long that it is to be said before the end."""
+        if self._has_warned_early or not self._rejections.is_all(self._records):
+            return False
+        return self._seconds >= _EARLY_SECONDS or self._records >= _EARLY_RECORDS
+
+    def _leave(self) -> None:
+        """Warn of what was lost, where the stream is left before its end."""
+        if not self._over:
+            self._conclude()
+
+    def _conclude(self) -> None:
+        """Warn of what was lost, as no more is said later."""
+        if self._reader is not None:
+            self._collect(self._reader)
+            self._warn(self._reader)
 
     def _warn(self, reader: Reader) -> None:
-        """Warn of what could not be used, unless it was said before or the letters were taken."""
+        """Warn once of all that was lost, unless that was said before; of rejected records if their letters were not taken."""
         kept = len(self._dead_letters)
         how = f"take_dead_letters() gives {'them' if kept == self._rejections.count else f'the first {kept:,} of them'}"
-        sentences = (
-            self._rejections.sentences(self._records, reader.place, how) if self._rejections.count > self._warned_of else []
+        losses = describe_losses(
+            self._pipeline,
+            reader,
+            self._rejections,
+            how,
+            by_python(self.time_unit),
+            unusable=self._unusable_values.values(),
+            settled=self._settled.values(),
         )
-        self._warned_of = self._rejections.count
-        unusable_values, self._unusable_values = self._unusable_values, {}
-        settled, self._settled = settled_notes(self._settled.values(), self.patterns, _DECLARED), {}
-        notes, self._pipeline.notes = self._pipeline.notes, []
-        for text in (*sentences, *unusable_values_notes(unusable_values.values(), reader.place), *settled, *notes):
-            self._notify(text, StreamWarning)
+        losses.others.extend(self._pipeline.notes)
+        sentences = losses.sentences
+        if sentences and sentences != self._said:
+            self._said = sentences
+            self._notify("\n".join(sentences), losses.category)
+
+    def _refuse_too_many(self, matches: MatchList | None = None) -> None:
+        """Refuse a stream of which more records were rejected than the options allow.
+
+        Raises:
+            RejectedRecordsError: that is so.
+        """
+        most, rejected = self._options.max_rejected, self._before.count + self._rejections.count
+        if most is not None and is_too_much(rejected, self._records, most):
+            error = RejectedRecordsError(rejected, self._records, most)
+            error.matches = matches or ()
+            raise error
 
     def _warn_of_patterns(self, reader: Reader) -> None:
         """Warn once of what does not fit the stream, at its end; an empty stream in memory is the caller's own."""
         if not self._records and reader.bytes_total is None:
             return
-        pipeline = self._pipeline
-        matched = {report.name for report in pipeline.matcher.patterns() if report.matches}
-        declared = pipeline.declared
-        found = notes_on(self.patterns, self._records, pipeline.seen, first=pipeline.first, declared=declared, matched=matched)
-        if found:
+        if found := describe_names(self._pipeline, self._records):
             self._notify("\n".join(found), PatternWarning)
 
     @contextlib.contextmanager

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, Self
 
+from graphtide_core.match import IntervalMatch
 from graphtide_core.result_edges import ResultEdges
+from graphtide_core.time import EventTime
+from graphtide_core.time_text import instant_of
+from graphtide_core.valid_results import ValidResults
+from graphtide_query.families import family_of
 
-from graphtide.matches import MatchList, to_pandas, to_polars
+from graphtide.matches import MatchList, to_pandas
 from graphtide.rejections import warn
 
 if TYPE_CHECKING:
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
     from graphtide.asynchronous import Bridge, Steps
     from graphtide.one_at_a_time import OneAtATime
     from graphtide.readers import Reader
+    from graphtide.summary import Summary
 
 
 class OfSession(Protocol):
@@ -59,6 +66,14 @@ class OfSession(Protocol):
 
     def _run(self, reader: Reader) -> Generator[MatchBatch, None, None]:
         """Match a stream to its end."""
+        ...
+
+    def _leave(self) -> None:
+        """Warn of what was lost, where the stream is left before its end."""
+        ...
+
+    def summary(self) -> Summary:
+        """Return what was done so far, in counts."""
         ...
 
     def _warning_later(self) -> AbstractContextManager[None]:
@@ -120,8 +135,7 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
                 batch = await self._steps.next()
             finally:
                 # Warned here, where the caller that waits can be named.
-                for text, category in self._session._take_warnings():  # noqa: SLF001 - a part of the session
-                    warn(text, category)
+                self._hand_on_warnings()
             if batch is None:
                 self._steps.end()
                 raise StopAsyncIteration
@@ -158,12 +172,39 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
         return to_pandas(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the same as a data frame of polars. Raises as `graphtide.matches.to_polars`."""
-        return to_polars(self.to_arrow())
+        """Return the same as a data frame of polars. Raises as `graphtide.polars_frames.to_polars`."""
+        return MatchList(self, self._session.patterns, self._session.time_unit).to_polars()
+
+    def valid_at(self, at: int | str | datetime) -> MatchList:
+        """Return the results of graph queries that are valid at a time, in the order in which they became valid.
+
+        It reads the stream up to that time. `at` is ticks, a date as a text, or a datetime.
+
+        Raises:
+            ValueError: it is not a time of the stream, or a pattern has no results that are valid for a time.
+        """
+        session = self._session
+        for pattern in session.patterns:
+            if not family_of(pattern).layout(pattern).outputs:
+                message = f"pattern {pattern.name!r} has no results that are valid for a time: only streaming graph queries do"
+                raise ValueError(message)
+        instant = instant_of(at.isoformat() if isinstance(at, datetime) else str(at), session.time_unit)
+        valid = ValidResults(EventTime(instant))
+        for found in self:
+            if found.detected_at > instant:
+                self.close()
+                break
+            if isinstance(found, IntervalMatch):
+                valid.take(found)
+        return MatchList(valid.results(), session.patterns, session.time_unit)
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records rejected since the last call; see `Session.take_dead_letters`."""
         return self._session.take_dead_letters()
+
+    def summary(self) -> Summary:
+        """Return what was done so far, in counts; see `Session.summary`."""
+        return self._session.summary()
 
     def close(self) -> None:
         """Close the stream; done by itself at its end. Nothing comes after it."""
@@ -176,13 +217,23 @@ class Matches(Iterator["Match"], AsyncIterator["Match"]):
         if self._steps is None:
             self._release()
         else:
-            await self._steps.close(self._release)
+            await self._steps.close(self._release_silently)
+            self._hand_on_warnings()
 
     def _release(self) -> None:
         with self._session._alone:  # noqa: SLF001 - a part of the session
             self._waiting.close()
             self._found.close()
+            self._session._leave()  # noqa: SLF001 - a part of the session
             self._forgotten()
+
+    def _release_silently(self) -> None:
+        with self._session._warning_later():  # noqa: SLF001 - a part of the session
+            self._release()
+
+    def _hand_on_warnings(self) -> None:
+        for text, category in self._session._take_warnings():  # noqa: SLF001 - a part of the session
+            warn(text, category)
 
 
 class _Waiting:

@@ -109,9 +109,12 @@ def test_rejected_records_are_reported_and_where_all_were_it_is_not_a_success(pa
     (pattern.parent / "none.csv").write_text("ts,src,dst,label\nsoon,b,c,pays\nlater,b,c,pays\n")
     some = run(pattern, "some.csv", "--source", "csv", "--output", "some.jsonl")
     none = run(pattern, "none.csv", "--source", "csv", "--output", "none.jsonl")
-    assert (some.exit_code, none.exit_code) == (0, 3)
-    assert "graphtide: 1 record was rejected; " in some.stderr
-    assert "graphtide: 2 records were rejected; " in none.stderr
+    allowed = run(pattern, "some.csv", "--source", "csv", "--output", "some.jsonl", "--max-rejected", "50%")
+    assert (some.exit_code, allowed.exit_code, none.exit_code) == (5, 0, 3)
+    first = 'the first at line 4 of some.csv (ts "soon" is not an integer); `graphtide match`'
+    assert f"graphtide: 1 of 3 records was rejected, {first}" in some.stderr
+    assert "graphtide: 2 of 2 records were rejected, the first at line 2 of none.csv" in none.stderr
+    assert "status 5, since 33.33 % of the records were rejected" in some.stderr
     assert (pattern.parent / "some.jsonl").read_text().count("\n") == 1
 
 

@@ -84,7 +84,7 @@ def test_a_label_never_seen_matches_nothing_and_is_named(tmp_path: Path) -> None
 def test_malformed_rows_are_rejected_and_the_rest_is_read(tmp_path: Path) -> None:
     rows = "1,a,b,pays,5\nsoon,b,c,pays,6\n1,b\n2,b,c,pays,6\n"
     ended = run(tmp_path, GOOD, HEADER + rows, "--dead-letters", tmp_path / "dead.jsonl")
-    assert ended.returncode == 0
+    assert ended.returncode == 5
     assert [json.loads(line)["vertices"] for line in ended.stdout.splitlines()] == [{"a": "a", "b": "b", "c": "c"}]
     letters = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
     assert [(letter["line"], letter["raw"]) for letter in letters] == [(3, "soon,b,c,pays,6"), (4, "1,b")]
@@ -127,7 +127,7 @@ def mebibytes(tmp_path: Path, stream: Path, status: int, said: str) -> int:
     command = [sys.executable, "-c", MEASURED, "match", str(tmp_path / "p.gtp"), str(stream), "--dead-letters", str(letters)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     found, most, errors = ended.strip().split("|", 2)
-    assert (found, errors) == (str(status), f"graphtide: {said}; they are in {letters}")
+    assert (found, errors.splitlines()[0]) == (str(status), f"graphtide: {said}; they are in {letters}")
     return int(most)
 
 
@@ -154,7 +154,7 @@ def test_a_field_without_an_end_is_rejected_with_its_beginning_and_what_follows_
     said = (
         "1 of 2 records was rejected, the first at line 2 (the record is longer than 16777216 bytes; its first 65536 are kept)"
     )
-    assert mebibytes(tmp_path, stream, 0, said) < 350
+    assert mebibytes(tmp_path, stream, 5, said) < 350
 
     (letter,) = [json.loads(line) for line in (tmp_path / "dead.jsonl").read_text().splitlines()]
     assert (letter["line"], letter["raw"][:20], len(letter["raw"])) == (2, '1,a,b,pays,"xxxxxxxx', 64 << 10)
@@ -298,7 +298,7 @@ def test_analyzing_what_cannot_be_read_or_matched_says_so(tmp_path: Path) -> Non
 def test_a_file_may_hold_any_time_unless_it_is_bounded(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     letters = tmp_path / "letters.jsonl"
     ended = run(tmp_path, GOOD, HEADER + ROWS + f"{2**63 - 1},c,d,pays,7\n", *arguments, "--dead-letters", letters)
-    assert ended.returncode == 0
+    assert ended.returncode == (5 if arguments else 0)
     assert len(ended.stdout.splitlines()) == 1
     found = [json.loads(line) for line in letters.read_text().splitlines()] if letters.exists() else []
     assert [each["line"] for each in found] == ([4] if arguments else [])

@@ -18,6 +18,13 @@ PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WIND
 HEADER = "ts,src,dst,label,amount\n"
 SOME = HEADER + "10,a,b,pays,5\nsoon,b,c,pays,6\n11,b\n11,b,c,pays,6\n3,c,d,pays,1\n12,b,,pays,1\n"
 EMITTED = 'graphtide: 4 of 6 records were rejected, the first at line 3 (ts "soon" is not an integer); '
+BY_REASON = (
+    "graphtide: 1 of them: ts … is not an integer, the first at line 3\n"
+    "graphtide: 1 of them: expected … fields, found …, the first at line 4\n"
+    "graphtide: 1 of them: dst is empty, the first at line 7\n"
+    "graphtide: 1 of them: late, the first at line 6; --lateness 8ms puts them back in order\n"
+)
+STATUS = "graphtide: status 5, since 66.67 % of the records were rejected; --max-rejected PERCENTAGE allows more\n"
 
 
 @pytest.fixture
@@ -44,13 +51,13 @@ VERBS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("verb", VERBS)
 def test_one_line_says_how_many_and_the_first(folder: Path, verb: str) -> None:
     ended = graphtide(folder, *VERBS[verb], "some.csv")
-    assert (ended.returncode, ended.stderr) == (0, EMITTED + "--dead-letters FILE keeps them\n")
+    assert (ended.returncode, ended.stderr) == (5, EMITTED + "--dead-letters FILE keeps them\n" + BY_REASON + STATUS)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_where_they_are_kept_it_says_so(folder: Path, verb: str) -> None:
-    ended = graphtide(folder, *VERBS[verb], "some.csv", "--dead-letters", "dead.jsonl")
-    assert (ended.returncode, ended.stderr) == (0, EMITTED + "they are in dead.jsonl\n")
+    ended = graphtide(folder, *VERBS[verb], "some.csv", "--dead-letters", "dead.jsonl", "--max-rejected", "70%")
+    assert (ended.returncode, ended.stderr) == (0, EMITTED + "they are in dead.jsonl\n" + BY_REASON)
     letters = [json.loads(line) for line in (folder / "dead.jsonl").read_text().splitlines()]
     assert [(letter["line"], letter["raw"]) for letter in letters] == [
         (3, "soon,b,c,pays,6"),

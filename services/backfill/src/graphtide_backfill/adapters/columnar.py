@@ -15,7 +15,7 @@ from graphtide_core.formats import ARROW
 from graphtide_native.records import ArrowDecoder, ticks_per_second
 
 from graphtide_backfill.adapters.table_history import TableHistory
-from graphtide_backfill.application.pieces import PieceFacts
+from graphtide_backfill.application.pieces import PieceFacts, explain_first
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -52,7 +52,8 @@ class ParquetPiece:
             with pq.ParquetFile(self.path, read_dictionary=labels) as file:
                 wanted = _select_columns(file.schema_arrow, self.columns, (*reading.attributes, *self.types))
                 groups = (file.read_row_group(group, columns=wanted) for group in range(self.first, self.last))
-                self._facts = yield from _decode(groups, file.schema_arrow, self.columns, self.types, reading)
+                where = f"{self.path}, from row group {self.first} on" if self.first else self.path
+                self._facts = yield from _decode(groups, file.schema_arrow, self.columns, self.types, reading, path=where)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
@@ -79,7 +80,7 @@ class ArrowPiece:
                 schema, given = _arrow(opened)
                 wanted = _select_columns(schema, self.columns, (*reading.attributes, *self.types))
                 tables = (each.select(wanted) for each in given)
-                self._facts = yield from _decode(tables, schema, self.columns, self.types, reading)
+                self._facts = yield from _decode(tables, schema, self.columns, self.types, reading, path=self.path)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.path, error) from error
         except UnreadableStreamError as error:
@@ -170,21 +171,25 @@ def _decode(
     columns: Mapping[str, str],
     types: Mapping[str, str],
     reading: Reading,
+    *,
+    path: str,
 ) -> Generator[EdgeBatch, None, PieceFacts]:
     """Yield the batches of tables, and return their facts."""
     ticks = ticks_per_second(reading.unit)
     decoder = ArrowDecoder(reading.symbols, reading.attributes, dict(columns), ticks, types=types)
     decoder.start_at(reading.ordinal)
-    rejected = 0
+    rejected, example = 0, ""
     for table in tables:
         for start in range(0, table.num_rows, _ROWS):
             for part in table.slice(start, _ROWS).combine_chunks().to_batches():
                 batch = decoder.decode_rows(part)
-                rejected += len(decoder.take_dead_letters())
+                letters = decoder.take_dead_letters()
+                rejected += len(letters)
+                example = example or explain_first(letters, "row", path)
                 if len(batch):
                     yield batch
-    has_ids = columns.get("id", "id") in schema.names
-    return PieceFacts(decoder.ordinal() - reading.ordinal, rejected, has_ids, columns.get("op", "op") in schema.names)
+    records, has_ids = decoder.ordinal() - reading.ordinal, columns.get("id", "id") in schema.names
+    return PieceFacts(records, rejected, has_ids, columns.get("op", "op") in schema.names, example)
 
 
 def _select_columns(schema: pa.Schema, columns: Mapping[str, str], attributes: tuple[str, ...]) -> list[str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.decoders import Decoding, decoder_of
 
-from graphtide_backfill.application.pieces import PieceFacts
+from graphtide_backfill.application.pieces import PieceFacts, explain_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,13 +40,15 @@ class TextPiece:
         asked = Decoding(reading.symbols, reading.attributes, self.columns, self.delimiter, types=self.types)
         decoder = decoder_of(self.format, asked)
         decoder.start_at(reading.ordinal)
-        rejected = 0
+        rejected, example = 0, ""
         try:
             with pa.input_stream(self.path, compression="detect") as blocks:
                 while True:
                     block = blocks.read(_BLOCK)
                     batch = decoder.decode(block) if block else decoder.finish()
-                    rejected += len(decoder.take_dead_letters())
+                    letters = decoder.take_dead_letters()
+                    rejected += len(letters)
+                    example = example or explain_first(letters, "line", self.path)
                     if len(batch):
                         yield batch
                     if not block:
@@ -54,7 +56,8 @@ class TextPiece:
         except (pa.ArrowException, OSError, UnreadableStreamError) as error:
             message = f"{self.path}: {error}"
             raise UnreadableStreamError(message) from error
-        self._facts = PieceFacts(decoder.ordinal() - reading.ordinal, rejected, decoder.has_ids(), decoder.has_operations())
+        records = decoder.ordinal() - reading.ordinal
+        self._facts = PieceFacts(records, rejected, decoder.has_ids(), decoder.has_operations(), example)
 
     def facts(self) -> PieceFacts:
         """See `Piece.facts`."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
-from graphtide_core.errors import FatalError
+from graphtide_core.errors import FatalError, UnreadableStreamError
+from graphtide_core.suggestion import did_you_mean
 from graphtide_query.known_attributes import refuse_unknown_attributes
 
 from graphtide_backfill.application.manifest import manifest_of
@@ -19,7 +20,7 @@ from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from graphtide_backfill.application.manifest import Manifest
     from graphtide_backfill.application.pieces import History
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from graphtide_backfill.application.reading_plan import ReadingPlan
     from graphtide_backfill.domain.slices import Slice
     from graphtide_backfill.domain.task import Task
+
+
+_SHOWN: Final = 40
+"""Columns that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +268,21 @@ class Backfill:
             is_exact=all(each.is_exact for each in done),
             unmatched=_find_unmatched(done),
         )
+
+
+def refuse_missing_columns(mapped: Mapping[str, str], history: History) -> None:
+    """Refuse columns that fields of a record are to be read from and that a part of history does not have.
+
+    Raises:
+        UnreadableStreamError: that is so, or history cannot be read.
+    """
+    headers = history.headers() if mapped else None
+    for names in headers or ():
+        for name, actual in mapped.items():
+            if actual not in names:
+                hint = did_you_mean(actual, names)
+                message = f"no column {actual!r} (for {name}); the columns are {', '.join(map(repr, names[:_SHOWN]))}"
+                raise UnreadableStreamError(f"{message}; {hint}" if hint else message)
 
 
 def refuse_missing_attributes(task: Task, history: History) -> None:

@@ -35,12 +35,30 @@ class Reading(NamedTuple):
 
 
 class PieceFacts(NamedTuple):
-    """Facts of a piece that was read: records with the bad ones, bad ones, whether it gives ids, deletions."""
+    """Facts of a piece that was read: records with the bad ones, bad ones, whether it gives ids, deletions.
+
+    `example` says where the first bad one is and what is wrong with it; empty if there is none.
+    """
 
     records: int
     rejected: int
     has_ids: bool
     has_operations: bool
+    example: str = ""
+
+
+def explain_first(letters: Sequence[tuple[int, str, bytes]], place: str, path: str) -> str:
+    """Return where the first of rejected records is, and why it was rejected; empty if there is none.
+
+    Args:
+        letters: as decoders give them.
+        place: what they count: `line` or `row`.
+        path: of the file.
+    """
+    if not letters:
+        return ""
+    number, reason, _ = letters[0]
+    return f"{place} {number} of {path} ({' '.join(reason.split())})"
 
 
 class Piece(Protocol):
@@ -101,6 +119,7 @@ class PieceReport(msgspec.Struct, frozen=True):
         first: time of the earliest edge.
         times: of the profile.
         edges: of the profile.
+        example: where the first bad record is, and why it is bad.
     """
 
     records: int
@@ -112,6 +131,7 @@ class PieceReport(msgspec.Struct, frozen=True):
     first: int
     times: list[int]
     edges: list[int]
+    example: str = ""
 
     @property
     def profile(self) -> Profile:
@@ -143,4 +163,5 @@ def count(piece: Piece, unit: TimeUnit) -> PieceReport:
         profile.first,
         profile.times.tolist(),
         profile.edges.tolist(),
+        facts.example,
     )

@@ -33,7 +33,9 @@ class ReadingPlan:
         pieces: in the order of arrival.
         spans: earliest and latest time of each piece; None of one without an edge.
         profile: how edges spread over time.
-        rejected: bad records.
+        records: records, bad ones too.
+        rejected: bad ones.
+        example: where the first bad record is, and why it is bad; empty if none is.
         has_ids: whether records give ids.
         deletions: whether records may delete.
         in_order: whether all edges arrived in order of time.
@@ -42,7 +44,9 @@ class ReadingPlan:
     pieces: tuple[PlannedPiece, ...]
     spans: tuple[tuple[int, int] | None, ...]
     profile: Profile
+    records: int
     rejected: int
+    example: str
     has_ids: bool
     deletions: bool
     in_order: bool
@@ -74,7 +78,9 @@ def reading_plan(pieces: Sequence[Piece], reports: Sequence[PieceReport]) -> Rea
             for report in reports
         ),
         profile=join(report.profile for report in reports),
+        records=ordinals[-1],
         rejected=sum(report.rejected for report in reports),
+        example=next((report.example for report in reports if report.example), ""),
         has_ids=any(report.has_ids for report in reports),
         deletions=any(report.has_operations for report in reports),
         in_order=all(report.in_order for report in reports)

@@ -13,7 +13,7 @@ from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
 from graphtide_query import parse, parse_subgraphs
 from graphtide_query.families import AUTO, VARIANTS, PlannerOptions
 
-from graphtide.record import RECORD_COLUMNS
+from graphtide.record import DISPENSABLE, RECORD_COLUMNS, flaw_of_delimiter
 from graphtide.wording import refuse_unless_one_of
 
 _VARIANTS: Final = "; ".join(f"{name}: {', '.join(variants)}" for name, variants in VARIANTS.items() if variants)
@@ -177,16 +177,15 @@ def attribute_types(pairs: list[str] | None, schema: Path | None) -> dict[str, A
         raise typer.BadParameter(str(error), param_hint="--type") from error
     if schema is None:
         return types
-    from graphtide.cli.schema_file import read_schema  # noqa: PLC0415 - other lines do without msgspec
+    from graphtide.schema_file import read_schema  # noqa: PLC0415 - other lines do without msgspec
 
     return {**read_schema(schema), **types}
 
 
 def delimiter_of(text: str) -> str:
     """Read what separates the fields of CSV."""
-    if len(text) != 1 or not text.isascii() or text in '"\n\r\0':
-        message = f"{text!r} cannot separate fields: it takes one ASCII character that is neither a quote nor a line end"
-        raise typer.BadParameter(message, param_hint="--delimiter")
+    if flaw := flaw_of_delimiter(text):
+        raise typer.BadParameter(flaw, param_hint="--delimiter")
     return text
 
 
@@ -224,15 +223,17 @@ def choice(text: str, choices: dict[str, _Choice], option: str) -> _Choice:
 
 
 def columns(pairs: list[str]) -> dict[str, str]:
-    """Read `ts=time` pairs: what the stream calls a column."""
+    """Read `ts=time` pairs: what the stream calls a column; `id=` reads it without the column."""
     mapping: dict[str, str] = {}
     for pair in pairs:
         name, separator, actual = pair.partition("=")
-        if not separator or not name or not actual:
+        if not separator or not name:
             message = f"{pair!r} is not NAME=COLUMN, for example src=from_account"
             raise typer.BadParameter(message, param_hint="--column")
         try:
             refuse_unless_one_of(name, RECORD_COLUMNS, "column of a record")
+            if not actual:
+                refuse_unless_one_of(name, DISPENSABLE, "column that a record can do without")
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--column") from error
         mapping[name] = actual

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError
-from graphtide_core.formats import columnar_first, columnar_suffixes, one_of
+from graphtide_core.formats import DEFAULT, columnar_first, columnar_suffixes, one_of
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_native.spec import Limits
 from graphtide_query.families import AUTO
@@ -37,13 +37,15 @@ from graphtide.cli.arguments import (
 )
 from graphtide.cli.history_format import format_by_names
 from graphtide.cli.java import java_log
-from graphtide.cli.output import refuse_unwritable, write_text
+from graphtide.cli.output import format_of_matches, refuse_unwritable, write_text
 from graphtide.cli.signals import Ending, starting
-from graphtide.cli.status import UNREADABLE_STREAM, say
+from graphtide.cli.status import say, status_of_share
+from graphtide.cli.streams import MAX_REJECTED, Columns, MaxRejected, max_rejected_of
 from graphtide.extras import needing
+from graphtide.record import columns_to_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from graphtide_backfill.adapters.result_folder import ResultFolder
     from graphtide_backfill.application.backfill import Prepared, Progress, RunTotals
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from graphtide_backfill.domain.task import Task
     from graphtide_core.any_pattern import AnyPattern
 
+_WRITTEN = [*DEFAULT.suffixes, *columnar_suffixes()]
 _SOURCES = {name: name for name in (*columnar_first(), "kafka")}
 
 
@@ -71,7 +74,8 @@ def backfill(
     slice_length: Annotated[str, typer.Option("--slice", help="Length of a slice, or auto.")] = "auto",
     engine: Engine = AUTO,
     output: Annotated[
-        Path | None, typer.Option(help=f"Where matches go: {one_of(columnar_suffixes())}, else JSON Lines.")
+        Path | None,
+        typer.Option(help=f"Where matches go: a name that ends in {one_of(_WRITTEN)}."),
     ] = None,
     to_kafka: Annotated[str | None, typer.Option(help="brokers/topic that matches go to.")] = None,
     prefix: Annotated[str, typer.Option(help="Prefix of the names of the deployment's topics.")] = "graphtide",
@@ -83,7 +87,8 @@ def backfill(
     dry_run: Annotated[bool, typer.Option(help="Show slices and what they would cost, and match nothing.")] = False,
     unique_ids: Annotated[bool, typer.Option(help="No id comes twice within a window: spares a pass.")] = False,
     unit: TimeUnitOption = "ms",
-    column: Annotated[list[str] | None, typer.Option(help="NAME=COLUMN: what files call ts, src, dst …")] = None,
+    max_rejected: MaxRejected = MAX_REJECTED,
+    column: Columns = None,
     delimiter: Annotated[str, typer.Option(help="What separates the fields of CSV.")] = ",",
     type: Type = None,
     schema: SchemaFile = None,
@@ -98,7 +103,8 @@ def backfill(
 
     A pattern that history cannot be searched for is left out, with a warning that says why; others run. Finished slices stay
     when the run ends early; `--resume` continues from them. Exit status: 0 done, 2 a pattern is invalid, or all are left out,
-    3 history is unreadable or all its records were rejected, 130 interrupted, 143 ended by SIGTERM.
+    3 history is unreadable or all its records were rejected, 5 more were rejected than --max-rejected allows, 130 interrupted,
+    143 ended by SIGTERM.
     """
     with starting(), needing("spark", "a backfill"):
         from graphtide_backfill import bootstrap  # noqa: PLC0415 - Spark is an extra
@@ -107,7 +113,7 @@ def backfill(
         from graphtide_backfill.domain.task import Task  # noqa: PLC0415
         from graphtide_backfill.entrypoints.request import SparkRequest, instant, pairs, size  # noqa: PLC0415
     refuse_shared_files({"PATTERN_FILE": pattern_file, "LOCATION": location}, {"--output": output, "--summary": summary})
-    refuse_unwritable([output, summary])
+    _refuse_unwritable(output, summary)
     ticks = time_unit(unit)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     task = Task(
@@ -116,11 +122,14 @@ def backfill(
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
     )
+    most, mapped = max_rejected_of(max_rejected), columns(column or [])
     kind = format_by_names(location) if source is None else choice(source, _SOURCES, "--source")
     if kind == "kafka":
         history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
     else:
-        history = bootstrap.files(location, kind, columns(column or []), delimiter_of(delimiter), attribute_types(type, schema))
+        history = bootstrap.files(
+            location, kind, columns_to_read(mapped), delimiter_of(delimiter), attribute_types(type, schema)
+        )
     asked = Asked(
         start=_instant(start, "--from", ticks, instant),
         end=_instant(end, "--to", ticks, instant),
@@ -132,7 +141,7 @@ def backfill(
     _refuse_left(folder, is_new=resume is None)
     request = SparkRequest(master, size(executor_memory), pairs(spark or []))
     if kind != "kafka":
-        _check(task, history, pattern_file)
+        _check(task, history, pattern_file, {name: actual for name, actual in mapped.items() if actual})
     to = None if to_kafka is None else bootstrap.publish(*_topic(to_kafka, "--to-kafka"), prefix)
     stop = Event()
     with Ending(stop) as ending, java_log() as log, contextlib.ExitStack() as stack:
@@ -142,7 +151,7 @@ def backfill(
         run = bootstrap.backfill(task, history, cluster, folder, asked, on_progress=_Shown().update, stop=stop, to=to)
         try:
             prepared = _prepare(run, pattern_file, is_new=resume is None)
-            is_useless = _say_rejected(prepared)
+            _say_rejected(prepared)
             _say_rest(prepared)
             if dry_run:
                 _say_plan(prepared)
@@ -158,8 +167,7 @@ def backfill(
     _finish(run.results, totals, output, is_published=to is not None)
     if resume is None:
         shutil.rmtree(folder)
-    if is_useless:
-        raise typer.Exit(UNREADABLE_STREAM)
+    raise typer.Exit(status_of_share(totals.rejected, prepared.reading.records, most))
 
 
 def _search(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
@@ -172,18 +180,24 @@ def _search(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:
     return tuple(each for each in patterns if each.name not in refused) or patterns
 
 
+def _refuse_unwritable(output: Path | None, summary: Path | None) -> None:
+    refuse_unwritable([output, summary])
+    if output is not None and output.suffix:
+        format_of_matches(output, _WRITTEN)
+
+
 def _refuse_left(folder: Path, *, is_new: bool) -> None:
     if is_new and folder.exists():
         message = f"{folder} is left of a run that ended early: continue with --resume {folder}, or remove it"
         raise FatalError(message)
 
 
-def _check(task: Task, history: History, pattern_file: Path) -> None:
+def _check(task: Task, history: History, pattern_file: Path, mapped: Mapping[str, str]) -> None:
     """Refuse what can be seen to be wrong before Spark, which takes its time, is started."""
     from graphtide_backfill import bootstrap  # noqa: PLC0415 - see above
 
     try:
-        bootstrap.check(task, history)
+        bootstrap.check(task, history, mapped)
     except InvalidPatternError as error:
         raise with_source(error, pattern_file) from error
 
@@ -193,14 +207,16 @@ def _say_rest(prepared: Prepared) -> None:
         say(f"note: history has grown since this run was cut; --from {prepared.rest} finds what came later")
 
 
-def _say_rejected(prepared: Prepared) -> bool:
-    """Say how many records were rejected; return whether all were."""
-    rejected, pieces = prepared.reading.rejected, prepared.reading.spans
-    if not rejected:
-        return False
-    were = "record was" if rejected == 1 else "records were"
-    say(f"{rejected:,} {were} rejected; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them")
-    return all(span is None for span in pieces)
+def _say_rejected(prepared: Prepared) -> None:
+    """Say how many records were rejected, and which was the first."""
+    reading = prepared.reading
+    if not reading.rejected:
+        return
+    were = "was" if reading.rejected == 1 else "were"
+    say(
+        f"{reading.rejected:,} of {reading.records:,} record{'s' * (reading.records != 1)} {were} rejected, the first at "
+        f"{reading.example}; `graphtide match` or `statistics` over the file with --dead-letters FILE keeps them"
+    )
 
 
 def _prepare(run: Run, pattern_file: Path, *, is_new: bool) -> Prepared:
@@ -231,6 +247,9 @@ def _finish(results: ResultFolder, totals: RunTotals, output: Path | None, *, is
     slices = list(results.finished())
     if output is not None or not is_published:
         write_all(results, slices, output)
+    if totals.duplicates:
+        were = "record was dropped as a duplicate" if totals.duplicates == 1 else "records were dropped as duplicates"
+        say(f"{totals.duplicates:,} {were}: the id came before in the window; if it is no id, --column id= reads without it")
     if not totals.is_exact:
         say("note: a pattern reached its limit: matches may be missing")
     for pattern, edges in totals.unmatched.items():

@@ -29,15 +29,18 @@ from graphtide.cli.arguments import (
     with_source,
 )
 from graphtide.cli.signals import status_of_interrupt
-from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
+from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
+    MAX_REJECTED,
     Columns,
     Delimiter,
     FormatOfStream,
     Input,
     Lateness,
     MaxAhead,
+    MaxRejected,
     files_of,
+    max_rejected_of,
     of_another,
     of_stream,
     reading_of,
@@ -47,6 +50,7 @@ from graphtide.explaining import NEAR_MISSES, analyze_run, plan_each, refuse_vai
 from graphtide.explanations import FORMATS
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
+from graphtide.remedies import by_command_line
 
 _OF_SERVERS: Final = ("text", "json", "dot")
 """Formats that a server writes."""
@@ -89,6 +93,7 @@ def explain(
     unit: TimeUnitOption = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
+    max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     stream_format: FormatOfStream = None,
     delimiter: Delimiter = ",",
@@ -101,8 +106,9 @@ def explain(
     """Show the plan of each pattern: decomposition, join order, estimated and actual cardinalities.
 
     With --analyze, or --input for each of several streams, also the match funnel, what each step of the plan looked at and why
-    it refused it, and why there was no match or not one more; status 3 if no record could be used; an interrupt shows what was
-    seen so far, status 130. With --server the plan that a server runs, with the partial matches alive in every item.
+    it refused it, and why there was no match or not one more; status 3 if no record could be used, 5 if more were rejected than
+    --max-rejected allows; an interrupt shows what was seen so far, status 130. With --server the plan that a server runs, with
+    the partial matches alive in every item.
     """
     formats = FORMATS if server is None else _OF_SERVERS
     form = choice(format, {name: name for name in formats}, "--format")
@@ -114,6 +120,7 @@ def explain(
     reading = reading_of(
         options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
     )
+    most = max_rejected_of(max_rejected)
     if dead_letters is not None and analyze is None and input is None:
         message = "no stream is matched: add --analyze STREAM_FILE"
         raise typer.BadParameter(message, param_hint="--dead-letters")
@@ -147,15 +154,16 @@ def explain(
             run = analyze_run(parsed, stream, options, near_misses, why_not=asked, dead_letters=letters, reading=reading)
         except InvalidPatternError as error:
             raise with_source(error, patterns) from error
-    for text in (*run.unused(shown_by(dead_letters)), *(f"note: {text}" for text in run.notes())):
+    losses = run.losses(shown_by(dead_letters), by_command_line(options.time_unit))
+    for text in (*losses.sentences, *(f"note: {text}" for text in run.notes())):
         say(text)
     if run.error is not None:
         raise run.error
     typer.echo(FORMATS[form](run_explain(run)))
     if run.interrupt is not None:
         raise typer.Exit(status_of_interrupt(run.interrupt))
-    if run.rejections.is_all(run.reader.records):
-        raise typer.Exit(UNREADABLE_STREAM)
+    if (status := status_of_share(run.rejections.count, run.reader.records, most)) != DONE:
+        raise typer.Exit(status)
 
 
 def _running(name: str, form: str, url: str, api_key: str | None, token: str | None) -> str:

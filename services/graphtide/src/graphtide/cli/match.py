@@ -7,11 +7,11 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
-from graphtide_core.formats import columnar_suffixes, one_of
+from graphtide_core.formats import match_suffixes, one_of
 from graphtide_native.allocator import keep_pages
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AUTO
@@ -36,15 +36,18 @@ from graphtide.cli.arguments import (
 from graphtide.cli.output import edge_lines, match_file, refuse_unwritable, valid_results, write_text
 from graphtide.cli.progress import ProgressBar
 from graphtide.cli.signals import status_of_interrupt
-from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of
+from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of, status_of_share
 from graphtide.cli.streams import (
+    MAX_REJECTED,
     Columns,
     Delimiter,
     Format,
     Input,
     Lateness,
     MaxAhead,
+    MaxRejected,
     files_of,
+    max_rejected_of,
     of_another,
     of_stream,
     reading_of,
@@ -52,9 +55,13 @@ from graphtide.cli.streams import (
 )
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
+from graphtide.remedies import by_command_line
 from graphtide.run import Run, prepare
 
-_WRITTEN = one_of(["JSON Lines", *columnar_suffixes()])
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+_WRITTEN = one_of(match_suffixes())
 _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 
@@ -67,7 +74,7 @@ def match(
     plan: Plan = None,
     output: Annotated[
         Path | None,
-        typer.Option(help=f"Where matches go, by its ending as {_WRITTEN}; standard output by default."),
+        typer.Option(help=f"Where matches go: a name that ends in {_WRITTEN}; JSON Lines on standard output by default."),
     ] = None,
     at: Annotated[
         str | None,
@@ -82,6 +89,7 @@ def match(
     unit: TimeUnitOption = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
+    max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     format: Format = None,
     delimiter: Delimiter = ",",
@@ -99,9 +107,10 @@ def match(
 ) -> None:
     """Find every match of the patterns in a stream, each when its last edge arrives.
 
-    Matches go out as JSON Lines, or to a Parquet or Arrow file. Exit status: 0 done, 2 a pattern is invalid, 3 the stream is
-    unreadable or all its records were rejected, 4 a limit was reached, 130 interrupted, 141 the output was closed, 143 ended
-    by SIGTERM. After every end, matches so far are written and the summary is true. Standard error says what was rejected.
+    Matches go out as JSON Lines, or to a file in the format of its name. Exit status: 0 done, 2 a pattern is invalid, 3 the
+    stream is unreadable or all its records were rejected, 4 a limit was reached, 5 more records were rejected than
+    --max-rejected allows, 130 interrupted, 141 the output was closed, 143 ended by SIGTERM. After every end, matches so far are
+    written and the summary is true. Standard error says what was lost: records rejected or dropped, work given up at a limit.
     """
     refuse_shared_files(
         {
@@ -114,6 +123,7 @@ def match(
         {"--output": output, "--summary": summary, "--dead-letters": dead_letters, "--explain": explain},
     )
     refuse_unwritable([summary, explain])
+    most = max_rejected_of(max_rejected)
     keep_pages()
     patterns = read_any_patterns(pattern_file)
     stream = stream_of(patterns, stream_file, input)
@@ -144,9 +154,10 @@ def match(
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         run = prepare(patterns, stream, options, reading=reading, matches=valid or written, dead_letters=letters)
         # Said when the bar has gone, however the run ends.
-        stack.callback(_say_unused, run, dead_letters)
+        stack.callback(_say_losses, run, dead_letters)
         bar = stack.enter_context(ProgressBar())
         run.on_progress = bar.update
+        run.on_first_loss = _note
         run.until = None if valid is None else valid.at
         try:
             result = run.execute()
@@ -156,11 +167,8 @@ def match(
             with contextlib.suppress(BrokenPipeError):
                 valid.write()
                 valid.flush()
-    for report in result.patterns if result.records else ():
-        for edge in report.unmatched_edges:
-            say(f"note: pattern {report.name!r}: no record could be edge {edge!r}; has the stream its labels and values?")
-    for text in (*run.pipeline.notes, *run.notes()):
-        say(f"note: {text}")
+    for text in run.notes():
+        _note(text)
     outcome = result.outcome
     try:
         if summary is not None:
@@ -171,19 +179,25 @@ def match(
             write_text(explain, run_explain(run).to_text() + "\n")
     except BrokenPipeError:
         outcome = "output closed"
-    _end(run, outcome)
+    _end(run, outcome, most)
 
 
-def _say_unused(run: Run, dead_letters: Path | None) -> None:
-    for text in run.unused(shown_by(dead_letters)):
+def _note(text: str) -> None:
+    say(f"note: {text}")
+
+
+def _say_losses(run: Run, dead_letters: Path | None) -> None:
+    for text in run.losses(shown_by(dead_letters), by_command_line(run.pipeline.time_unit)).sentences:
         say(text)
 
 
-def _end(run: Run, outcome: str) -> None:
+def _end(run: Run, outcome: str, most: Fraction) -> None:
     if run.error is not None:
         say(str(run.error))
         raise typer.Exit(status_of(run.error))
     if outcome == "output closed":
         # The reader of the pipe is gone: what is still buffered must not be tried again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise typer.Exit(_OUTCOMES[outcome] if run.interrupt is None else status_of_interrupt(run.interrupt))
+    if run.interrupt is not None:
+        raise typer.Exit(status_of_interrupt(run.interrupt))
+    raise typer.Exit(_OUTCOMES[outcome] or status_of_share(run.rejections.count, run.reader.records, most))

@@ -23,11 +23,23 @@ from graphtide.cli.arguments import (
     time_unit,
 )
 from graphtide.cli.output import refuse_unwritable, write_text
-from graphtide.cli.status import UNREADABLE_STREAM, say, shown_by
-from graphtide.cli.streams import Columns, Delimiter, FormatOfStream, Lateness, MaxAhead, of_stream, reading_of
+from graphtide.cli.status import DONE, say, shown_by, status_of_share
+from graphtide.cli.streams import (
+    MAX_REJECTED,
+    Columns,
+    Delimiter,
+    FormatOfStream,
+    Lateness,
+    MaxAhead,
+    MaxRejected,
+    max_rejected_of,
+    of_stream,
+    reading_of,
+)
 from graphtide.counting import Counting
 from graphtide.plot import to_svg
 from graphtide.readers import DeadLetterFile, open_stream
+from graphtide.remedies import by_command_line
 from graphtide.statistics_charts import CHARTS, DRAWN, to_charts
 from graphtide.statistics_report import to_text
 
@@ -56,6 +68,7 @@ def statistics(
     unit: TimeUnitOption = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
+    max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     stream_format: FormatOfStream = None,
     delimiter: Delimiter = ",",
@@ -63,7 +76,8 @@ def statistics(
 ) -> None:
     """Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time.
 
-    Bad and late records do not count; standard error reports them. Status 3 if no record could be used.
+    Bad and late records do not count; standard error reports them. Status 3 if no record could be used, 5 if more were rejected
+    than --max-rejected allows.
     """
     refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
     refuse_unwritable([output])
@@ -79,6 +93,7 @@ def statistics(
     reading = reading_of(
         options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
     )
+    most = max_rejected_of(max_rejected)
     late = int(options.lateness.ticks(options.time_unit))
     _refuse_needless(form, {"--chart": chart, "--series": series})
     for name in chart or ():
@@ -91,15 +106,15 @@ def statistics(
         try:
             snapshots = list(counting.snapshots())
         finally:
-            for text in counting.rejections.sentences(reader.records, reader.place, shown_by(dead_letters)):
+            for text in counting.losses(shown_by(dead_letters), by_command_line(options.time_unit), options.columns):
                 say(text)
     try:
         text = _render(snapshots, form, top, options.time_unit, charts=chart or DRAWN, series=series or ())
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--series") from error
     _write(text, output)
-    if counting.rejections.is_all(reader.records):
-        raise typer.Exit(UNREADABLE_STREAM)
+    if (status := status_of_share(counting.rejections.count, reader.records, most)) != DONE:
+        raise typer.Exit(status)
 
 
 def _refuse_needless(form: str, given: dict[str, list[str] | None]) -> None:

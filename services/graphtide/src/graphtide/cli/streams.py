@@ -15,9 +15,11 @@ from graphtide_core.formats import FORMATS, one_of
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 
 from graphtide.cli.arguments import attribute_types, bounded_duration, choice, columns, delimiter_of, duration
+from graphtide.record import columns_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from fractions import Fraction
 
     from graphtide_core.any_pattern import AnyPattern
 
@@ -29,7 +31,15 @@ _FORMATS: Final = f"{one_of(FORMATS)}; by the name if not given."
 
 Lateness = Annotated[str, typer.Option(help="Records that are late by at most this are put back in order.")]
 MaxAhead = Annotated[str | None, typer.Option(help="Records further ahead of the clock are rejected; by default none are.")]
-Columns = Annotated[list[str] | None, typer.Option("--column", help="NAME=COLUMN: what the stream calls ts, src, dst …")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="NAME=COLUMN: what the stream calls ts, src, dst …; id= reads it without ids."),
+]
+MaxRejected = Annotated[
+    str, typer.Option(help="PERCENTAGE of the records; from so many rejected or late ones on the exit status is 5.")
+]
+MAX_REJECTED: Final = "1%"
+"""The share of rejected records from which on a run is not a success, by default."""
 Format = Annotated[str | None, typer.Option("--format", "--stream-format", help=_FORMATS)]
 FormatOfStream = Annotated[str | None, typer.Option("--stream-format", help=f"The stream's: {_FORMATS}")]
 Input = Annotated[
@@ -66,13 +76,23 @@ def reading_of(
     from graphtide.readers import ReaderOptions  # noqa: PLC0415 - as above
 
     return ReaderOptions(
-        columns=options.columns,
+        columns=columns_to_read(options.columns),
         format=None if format is None else choice(format, FORMATS, option),
         delimiter=delimiter_of(delimiter),
         time_unit=options.time_unit,
         keep_raw=keep_raw,
         latest=MAX_EVENT_TIME if max_ahead is None else _latest(duration(max_ahead, "--max-ahead"), options.time_unit),
     )
+
+
+def max_rejected_of(text: str) -> Fraction:
+    """Read the share of records that may be rejected."""
+    from graphtide.rejections import share_of  # noqa: PLC0415 - as above
+
+    try:
+        return share_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--max-rejected") from error
 
 
 def stream_of(

@@ -103,6 +103,7 @@ def _refuse_unusable(
     from graphtide.pipeline import Pipeline  # noqa: PLC0415
     from graphtide.readers import open_stream  # noqa: PLC0415
     from graphtide.rejections import Rejections  # noqa: PLC0415
+    from graphtide.remedies import by_command_line  # noqa: PLC0415
     from graphtide.run import tune_reader  # noqa: PLC0415
 
     pipeline = Pipeline(patterns, options)
@@ -117,7 +118,8 @@ def _refuse_unusable(
         known = reader.columns
     finally:
         reader.close()
-    for text in rejections.sentences(reader.records, reader.place, "these are the stream's first records"):
+    how, remedies = "these are the stream's first records", by_command_line(options.time_unit)
+    for text in rejections.sentences(reader.records, reader.place, how, remedies):
         say(text)
     if known is not None:
         refuse_unknown_attributes(patterns, known)

@@ -139,6 +139,7 @@ def _reader(
         place="row",
         to_order=to_order,
         typed=options.types,
+        mapped=options.columns,
     )
 
 

@@ -15,15 +15,22 @@ from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 
 from graphtide.readers.reader import Settled, UnusableValues
+from graphtide.record import is_nowhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from graphtide_core.ports.dead_letter_sink import DeadLetter
     from graphtide_native.records import Decoder, EdgeBatch
 
     from graphtide.readers.source import ByteSource
 
+
+_SHOWN = 40
+"""Columns that an error names."""
+
+_LONGEST = 100
+"""Characters of a name that a similar one is looked for."""
 
 _ORDERED_AT_ONCE = 1 << 16
 """Rows of a table put in order that are handed on together."""
@@ -46,6 +53,7 @@ class DecodingReader:
         to_order: int | None = None,
         is_live: bool = False,
         typed: Collection[str] = (),
+        mapped: Mapping[str, str] | None = None,
     ) -> None:
         """Join a decoder and its blocks.
 
@@ -61,6 +69,7 @@ class DecodingReader:
             is_live: see `Reader.is_live`.
             to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
             typed: columns with a declared type; they must be there.
+            mapped: columns that fields of a record are read from; they must be there.
         """
         self._decoder = decoder
         self._blocks = blocks
@@ -74,7 +83,8 @@ class DecodingReader:
         self._to_order = to_order
         self._is_live = is_live
         self._typed = frozenset(typed)
-        self._is_to_check = bool(typed)
+        self._mapped = {name: actual for name, actual in (mapped or {}).items() if not is_nowhere(actual)}
+        self._is_to_check = bool(typed) or bool(self._mapped)
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`."""
@@ -104,7 +114,7 @@ class DecodingReader:
     def _handed_on(self, step: Callable[[], EdgeBatch]) -> Iterator[EdgeBatch]:
         batch = self._named(step)
         if self._is_to_check:
-            self._refuse_unknown_types()
+            self._refuse_unknown_columns()
         letters = take_dead_letters(self._decoder)
         if self._refused:
             letters = sorted([*letters, *self._refused], key=lambda letter: letter.line)
@@ -113,16 +123,19 @@ class DecodingReader:
         if len(batch) or letters:
             yield batch
 
-    def _refuse_unknown_types(self) -> None:
+    def _refuse_unknown_columns(self) -> None:
         known = self.columns
         if known is None:
             return
         self._is_to_check = False
         for name in sorted(self._typed - {*known}):
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            message = f"{self._name}: a type is declared for {name!r}, but there is no such column{hint}"
+            message = f"{self._name}: a type is declared for {name!r}, but there is no such column{_hint(name, known)}"
             raise UnreadableStreamError(message)
+        for name, actual in self._mapped.items():
+            if actual not in known:
+                there = ", ".join(map(repr, known[:_SHOWN])) + (", …" if len(known) > _SHOWN else "")
+                message = f"{self._name}: no column {actual!r} (for {name}); the columns are {there}{_hint(actual, known)}"
+                raise UnreadableStreamError(message)
 
     def _named(self, step: Callable[[], EdgeBatch]) -> EdgeBatch:
         """Run a step of the decoder, which does not know what its stream is called."""
@@ -195,3 +208,8 @@ class DecodingReader:
     def bytes_total(self) -> int | None:
         """Size of the source, if it has one."""
         return self._source.total if self._source else None
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name[:_LONGEST], known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

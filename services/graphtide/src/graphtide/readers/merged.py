@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 from graphtide_core.ports.dead_letter_sink import DeadLetter
 from graphtide_native.records import Duplicates, EdgeBatch, Sequencer, take_dead_letters
 
+from graphtide.repeated_ids import RepeatedIds
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphtide_native.records import Symbols
 
     from graphtide.readers.reader import Reader, Settled, UnusableValues
+    from graphtide.repeated_ids import FirstDuplicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class _Stream:
         self.reader = reader
         self._sequencer = Sequencer(ordering.lateness, ordering.max_pending)
         self._lookback = ordering.lookbacks[name]
-        self._duplicates: Duplicates | None = None
+        self._duplicates: RepeatedIds | None = None
         self.letters: list[DeadLetter] = []
         self._ordered = self._in_order()
         self.head: EdgeBatch | None = None
@@ -73,6 +76,10 @@ class _Stream:
     def dropped(self) -> int:
         return self._duplicates.dropped if self._duplicates is not None else 0
 
+    @property
+    def first_duplicate(self) -> FirstDuplicate | None:
+        return self._duplicates.first if self._duplicates is not None else None
+
     def _in_order(self) -> Iterator[EdgeBatch]:
         for batch in self.reader.batches():
             ordered = self._sequencer.push(batch)
@@ -87,7 +94,7 @@ class _Stream:
         self.newest = self.newest if batch.last_ts is None else batch.last_ts
         # A format without columns may turn out to give ids at any record.
         if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
-            self._duplicates = Duplicates(self._lookback)
+            self._duplicates = RepeatedIds(Duplicates(self._lookback))
         return batch if self._duplicates is None else self._duplicates.filter(batch)
 
     def _collect(self) -> None:
@@ -148,6 +155,11 @@ class MergedReader:
     def dropped(self) -> int:
         """Records that were dropped as duplicates."""
         return sum(stream.dropped for stream in self._streams)
+
+    @property
+    def first_duplicate(self) -> FirstDuplicate | None:
+        """The first of them, of the first stream that has one."""
+        return next((stream.first_duplicate for stream in self._streams if stream.first_duplicate is not None), None)
 
     def take_dead_letters(self) -> list[DeadLetter]:
         """Return the records rejected since the last call, bad ones and late ones; the reason names the stream."""

@@ -84,7 +84,12 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
     )
     decoder.accept_until(options.latest)
     return DecodingReader(
-        decoder, lambda: source.blocks(options.block_size), name=source.name, source=source, typed=options.types
+        decoder,
+        lambda: source.blocks(options.block_size),
+        name=source.name,
+        source=source,
+        typed=options.types,
+        mapped=options.columns,
     )
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
 from graphtide_native.records import Symbols, ticks_per_second
 
+from graphtide.record import DELIMITER
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -45,7 +47,7 @@ class ReaderOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     time_unit: TimeUnit = TimeUnit.MILLISECOND
     format: StreamFormat | None = None
-    delimiter: str = ","
+    delimiter: str = DELIMITER
     types: Mapping[str, AttributeType] = field(default_factory=dict)
     keep_raw: bool = True
     block_size: int = 1 << 20

@@ -1,7 +1,9 @@
-"""Files that declare types of attributes: `{"attributes": {"zip": "string"}}`."""
+"""Declarations of types of attributes, in a file or by themselves: `{"attributes": {"zip": "string"}}`."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,7 +11,23 @@ from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.errors import InvalidQueryError, UnreadableStreamError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
+
+
+def declared_by(schema: str | os.PathLike[str] | Mapping[str, object]) -> dict[str, AttributeType]:
+    """Return the types that a schema declares: a file's, or its content as a mapping.
+
+    Raises:
+        UnreadableStreamError: the file cannot be read, or is not a schema.
+        ValueError: the content is not that of a schema.
+    """
+    if isinstance(schema, str | os.PathLike):
+        return read_schema(Path(schema))
+    try:
+        return declared_types(msgspec.convert(schema, _Schema).attributes)
+    except (msgspec.MsgspecError, InvalidQueryError) as error:
+        message = f"schema: give a file, or {{'attributes': {{NAME: TYPE}}}}: {error}"
+        raise ValueError(message) from error
 
 
 def read_schema(path: Path) -> dict[str, AttributeType]:
