@@ -73,7 +73,7 @@ def test_duplicates_are_reported_with_the_first_and_how_to_read_the_file_without
     assert ended.exit_code == 0, "duplicates do not count"
     said = (
         "2 of 5 records were dropped as duplicates, the first is record 3 (id 'one'): their ids came before in the window; "
-        "if 'id' is no id, --column id= reads the stream without it"
+        "if 'id' is not an id, --column id= reads the stream without it"
     )
     assert f"graphtide: {said}\n" in ended.stderr
     without = run(*VERBS[verb], stream, "--column", "id=")
@@ -90,7 +90,7 @@ def test_without_ids_all_records_are_matched() -> None:
 def test_the_column_that_is_named_is_that_of_the_stream() -> None:
     Path("s.csv").write_text("ts,src,dst,label,uid\n1,a,b,pays,x\n2,b,c,pays,x\n")
     ended = run("match", "p.gtp", "s.csv", "--column", "id=uid")
-    assert "if 'uid' is no id, --column id= reads the stream without it" in ended.stderr
+    assert "if 'uid' is not an id, --column id= reads the stream without it" in ended.stderr
 
 
 def test_streams_by_name_report_their_duplicates() -> None:

@@ -249,7 +249,7 @@ def _finish(results: ResultFolder, totals: RunTotals, output: Path | None, *, is
         write_all(results, slices, output)
     if totals.duplicates:
         were = "record was dropped as a duplicate" if totals.duplicates == 1 else "records were dropped as duplicates"
-        say(f"{totals.duplicates:,} {were}: the id came before in the window; if it is no id, --column id= reads without it")
+        say(f"{totals.duplicates:,} {were}: the id came before in the window; if it is not an id, --column id= reads without it")
     if not totals.is_exact:
         say("note: a pattern reached its limit: matches may be missing")
     for pattern, edges in totals.unmatched.items():
