@@ -53,7 +53,7 @@ def notes_on_duplicates(dropped: int, first: FirstDuplicate | None, records: int
     came = "its id" if dropped == 1 else "their ids"
     return [
         f"{dropped:,} of {records:,} records {were}, {first_one}: {came} came before in the window; "
-        f"if {column!r} is no id, {remedies.without_ids} reads the stream without it"
+        f"if {column!r} is not an id, {remedies.without_ids} reads the stream without it"
     ]
 
 
