@@ -28,6 +28,8 @@ from graphtide_core.zones import check_zone, offset_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from graphtide_core.edge import Value
+
 NAME = StreamName("s")
 A = FieldPath(("a",))
 EDGE = EdgeClause(LabelledEnd(A), LabelledEnd(A))
@@ -57,6 +59,12 @@ EDGE = EdgeClause(LabelledEnd(A), LabelledEnd(A))
         (lambda: FunctionCall("regexp_extract", (A, Literal("(a"))), "cannot be read"),
         (lambda: FunctionCall("cidr_contains", (Literal("10.0.0.0/255.0.0.0"), A)), "is not a network"),
         (lambda: RecordTime(A, EpochUnit.SECOND, "%Y-%m-%d"), "IN is for times that are numbers"),
+        (lambda: RecordTime(Literal("ts")), "AT has a constant, 'ts', which is no time"),
+        (lambda: RecordTime(Literal(None)), "AT has a constant, NULL, which is no time"),
+        (lambda: EdgeClause(LabelledEnd(Literal("a")), LabelledEnd(Literal("b"))), "both ends of EDGE are constants"),
+        (lambda: EdgeClause(LabelledEnd(A), LabelledEnd(A), id=Literal("a")), "ID is a constant"),
+        (lambda: EventClause(A, id=Literal("a")), "ID is a constant"),
+        (lambda: StreamDefinition(NAME, id=Literal("a")), "ID is a constant"),
         (lambda: RecordTime(A, zone=""), "'' is not a zone of time"),
         (lambda: RecordFormat("xlsx"), "there is no format 'xlsx'"),
         (lambda: RecordFormat("json", delimiter=";"), "the format json has no option DELIMITER"),
@@ -75,6 +83,11 @@ def test_a_name_reserved_for_edges_is_one_of_events() -> None:
     sets = (SetAttribute("src", A),)
     assert StreamDefinition(NAME, clauses=(EventClause(A),), sets=sets).sets == sets
     assert EventClause(A, sets=sets).sets == sets
+
+
+@pytest.mark.parametrize("value", [0, 1.5, "2024-01-31", "1706702400"])
+def test_a_constant_may_be_a_time(value: Value) -> None:
+    assert RecordTime(Literal(value)).value == Literal(value)
 
 
 def test_a_path_names_the_attribute_that_it_is() -> None:

@@ -403,7 +403,7 @@ def test_documents_are_unnested(document: object, path: tuple[str | int, ...] | 
     ],
 )
 def test_times(clauses: str, value: Value, ticks: int) -> None:
-    outcome = read_one(f"STREAM s EDGE ('u')-->('v') SET n = n {clauses}", {"t": value, "ts": value})
+    outcome = read_one(f"STREAM s EDGE (a)-->('v') SET n = n {clauses}", {"a": "u", "t": value, "ts": value})
     assert outcome == (edge("0", ticks, "u", "v", made=True),)
 
 
@@ -424,7 +424,7 @@ def test_times(clauses: str, value: Value, ticks: int) -> None:
     ],
 )
 def test_times_that_cannot_be_read(clauses: str, value: Value) -> None:
-    outcome = read_one(f"STREAM s EDGE ('u')-->('v') {clauses}", {"t": value})
+    outcome = read_one(f"STREAM s EDGE (a)-->('v') {clauses}", {"a": "u", "t": value})
     assert outcome in {RefusedRecord(f"the time {value!r} cannot be read"), RefusedRecord("no time")}
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST_STEPS: Final = 64
 """Steps of a path."""
 
+WITHOUT_QUOTATION: Final = "a quoted text is a constant; write the name of a field as it is, or in backticks: `id.orig_h`"
+"""What to do where a constant stands in the place of a field."""
+
 MOST_LEVELS: Final = 200
 """Levels of an expression."""
 
@@ -99,6 +102,11 @@ def operands_of(expression: RecordExpression) -> tuple[RecordExpression, ...]:
             return arguments
         case _:
             return operands(expression)
+
+
+def reads_a_field(expression: RecordExpression) -> bool:
+    """Return whether an expression depends on the record at all."""
+    return next(field_paths(expression), None) is not None
 
 
 def field_paths(expression: RecordExpression) -> Iterator[FieldPath]:

@@ -11,10 +11,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.predicate import Literal
+from graphtide_core.record_expression import WITHOUT_QUOTATION
 from graphtide_core.suggestion import did_you_mean, show
 from graphtide_core.zones import check_zone
 
 if TYPE_CHECKING:
+    from graphtide_core.edge import Value
     from graphtide_core.record_expression import RecordExpression
 
 LONGEST_FORMAT: Final = 200
@@ -28,6 +31,7 @@ DIRECTIVES: Final = "YymbBdHIpMSfzjaA"
 
 _YEARS: Final = frozenset("Yy")
 _DAYS: Final = (frozenset("j"), frozenset("md"), frozenset("bd"), frozenset("Bd"))
+_DIGIT: Final = re.compile("[0-9]")
 _DIRECTIVE: Final = re.compile(r"%(.?)", re.DOTALL)
 
 
@@ -60,7 +64,10 @@ class RecordTime:
     zone: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an unknown format or zone, and parts that contradict each other."""
+        """Refuse an unknown format or zone, parts that contradict each other, and a constant that is no time."""
+        if isinstance(self.value, Literal) and not _may_be_a_time(self.value.value):
+            message = f"AT has a constant, {_shown(self.value.value)}, which is no time"
+            raise InvalidPatternError(message, hint=WITHOUT_QUOTATION)
         if self.zone is not None:
             check_zone(self.zone)
         if self.format is None:
@@ -72,6 +79,15 @@ class RecordTime:
         if self.zone is not None and ("z" in letters or self.format == "rfc2822"):
             message = "the format states the zone itself"
             raise InvalidPatternError(message, hint="leave ZONE out")
+
+
+def _shown(value: Value) -> str:
+    return show(value) if isinstance(value, str) else "NULL" if value is None else str(value).upper()
+
+
+def _may_be_a_time(value: Value) -> bool:
+    """Return whether a constant is a number, or a text with a digit: all that is written as a time has one."""
+    return isinstance(value, int | float | str) and value is not True and value is not False and bool(_DIGIT.search(str(value)))
 
 
 def _check_format(text: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
-from graphtide_core.record_expression import FieldPath
+from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, reads_a_field
 from graphtide_core.record_time import RecordTime
 from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
@@ -92,6 +92,13 @@ class EdgeClause:
     sets: tuple[SetAttribute, ...] = ()
     id: RecordExpression | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse an edge that is between the same two vertices for every record, and an id that is the same."""
+        if not reads_a_field(self.source.value) and not reads_a_field(self.target.value):
+            message = "both ends of EDGE are constants, the same for every record"
+            raise InvalidPatternError(message, hint=WITHOUT_QUOTATION)
+        check_id(self.id)
+
 
 @dataclass(frozen=True, slots=True)
 class EventClause:
@@ -101,6 +108,10 @@ class EventClause:
     where: RecordExpression | None = None
     sets: tuple[SetAttribute, ...] = ()
     id: RecordExpression | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an id that is the same for every record."""
+        check_id(self.id)
 
 
 def _read_ts() -> RecordTime:
@@ -155,6 +166,7 @@ class StreamDefinition:
             message = f"a record gives at most {MOST_CLAUSES} edges and events"
             raise InvalidPatternError(message)
         self._check_sets()
+        check_id(self.id)
         self._check_ids()
         check_nulls(self.nulls)
         if self.lateness is not None:
@@ -177,6 +189,17 @@ class StreamDefinition:
             if is_stated and lacking:
                 message = f"{clause} needs ID: only a given id can come again"
                 raise InvalidPatternError(message, hint="name the field that identifies a record: ID uid")
+
+
+def check_id(identity: RecordExpression | None) -> None:
+    """Check an id.
+
+    Raises:
+        InvalidPatternError: it is the same for every record.
+    """
+    if identity is not None and not reads_a_field(identity):
+        message = "ID is a constant, the same for every record"
+        raise InvalidPatternError(message, hint=WITHOUT_QUOTATION)
 
 
 def check_sets(sets: Iterable[SetAttribute], reserved: frozenset[str]) -> None:

@@ -19,6 +19,7 @@ from graphtide_core.stream_definition import (
     SetAttribute,
     StreamClock,
     StreamDefinition,
+    check_id,
     check_lateness,
     check_nulls,
     check_sets,
@@ -29,7 +30,7 @@ from graphtide_core.time import DURATION_UNITS, Duration, TimeUnit
 from graphtide_query.language import ast, stream_ast
 from graphtide_query.language.clauses import bind_time, place_errors, require_text
 from graphtide_query.language.known_zones import refuse_unknown_zone
-from graphtide_query.language.record_expressions import bind_record
+from graphtide_query.language.record_expressions import bind_record, place_of
 from graphtide_query.language.stream_formats import bind_format
 
 if TYPE_CHECKING:
@@ -171,7 +172,8 @@ def _bind_part(part: _Part, own: _Scope) -> EdgeClause | EventClause:
         return EventClause(bind_record(part.type), where, _bind_sets(own, RESERVED_FOR_EVENTS), identity)
     label = None if part.label is None else bind_record(part.label)
     source, target = _bind_end(part.source), _bind_end(part.target)
-    return EdgeClause(source, target, label, where, _bind_sets(own, RESERVED_FOR_EDGES), identity)
+    with place_errors(place_of(part.source.value)):
+        return EdgeClause(source, target, label, where, _bind_sets(own, RESERVED_FOR_EDGES), identity)
 
 
 def _bind_end(end: stream_ast.EndNode) -> LabelledEnd:
@@ -180,7 +182,12 @@ def _bind_end(end: stream_ast.EndNode) -> LabelledEnd:
 
 def _bind_id(scope: _Scope) -> RecordExpression | None:
     found = scope.get(stream_ast.IdNode)
-    return None if found is None else bind_record(found.value)
+    if found is None:
+        return None
+    bound = bind_record(found.value)
+    with place_errors(place_of(found.value)):
+        check_id(bound)
+    return bound
 
 
 def _bind_condition(
@@ -225,6 +232,8 @@ def _bind_record_time(whole: _Scope) -> dict[str, RecordTime]:
         return {}
     value = bind_record(at.value)
     unit = None if at.unit is None else _choose(EpochUnit, at.unit, "unit of times")
+    with place_errors(place_of(at.value)):
+        RecordTime(value)
     if zone is not None:
         with place_errors(zone.text.location):
             bound = RecordTime(value, zone=_text(zone.text))

@@ -19,7 +19,7 @@ from graphtide_core.predicate import (
     Negation,
     StartsWith,
 )
-from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, FunctionCall, RecordExpression
+from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, FunctionCall, RecordExpression, reads_a_field
 from graphtide_core.record_format import COMPRESSIONS, ENCODINGS, RECORD_FORMATS, RecordFormat
 from graphtide_core.record_functions import DATE_PARTS, FUNCTIONS
 from graphtide_core.record_time import EpochUnit, RecordTime
@@ -52,7 +52,7 @@ PATHS: Final = st.builds(
 ZONES: Final = st.sampled_from(["UTC", "Z", "+02:00", "-11:30", "Europe/Berlin", "America/St_Johns"])
 REGEXES: Final = st.sampled_from(["a(b)c", r"(?P<h>\S+) [^\]\"]+", "x", r"(?i)^(\d{1,3})\.", "(?:a|b)*?$"])
 
-_DURATIONS: Final = st.builds(Duration, st.integers(0, 10**6), st.sampled_from([None, "s", "m", "h", "d", "w"]))
+_DURATIONS: Final = st.builds(Duration, st.integers(0, 10**4), st.sampled_from([None, "s", "m", "h", "d", "w"]))
 _SIGNS: Final = {
     "delimiter": st.sampled_from([";", "\t", "whitespace", " ", "||", "'"]),
     "header": st.booleans(),
@@ -133,16 +133,19 @@ RECORD_EXPRESSIONS: Final[SearchStrategy[RecordExpression]] = st.recursive(
 )
 """An expression over a record."""
 
+FIELD_EXPRESSIONS: Final = RECORD_EXPRESSIONS.filter(reads_a_field)
+"""An expression that depends on the record."""
+
 RECORD_TIMES: Final = st.one_of(
-    st.builds(RecordTime, RECORD_EXPRESSIONS, st.none() | st.sampled_from(EpochUnit), st.none(), st.none() | ZONES),
+    st.builds(RecordTime, FIELD_EXPRESSIONS, st.none() | st.sampled_from(EpochUnit), st.none(), st.none() | ZONES),
     st.builds(
         RecordTime,
-        RECORD_EXPRESSIONS,
+        FIELD_EXPRESSIONS,
         st.none(),
         st.sampled_from(["%d/%m/%Y %H:%M", "%b %d %y, %I %p 100%%", "iso", "%Y%j"]),
         st.none() | ZONES,
     ),
-    st.builds(RecordTime, RECORD_EXPRESSIONS, st.none(), st.sampled_from(["%Y-%m-%d%z", "rfc2822"])),
+    st.builds(RecordTime, FIELD_EXPRESSIONS, st.none(), st.sampled_from(["%Y-%m-%d%z", "rfc2822"])),
 )
 """The time of a record."""
 
@@ -157,9 +160,13 @@ _SETS: Final = st.lists(
     max_size=3,
     unique_by=lambda each: each.name,
 ).map(tuple)
+_ID: Final = _maybe(FIELD_EXPRESSIONS)
+_SOURCES: Final = st.builds(LabelledEnd, FIELD_EXPRESSIONS, _EXPRESSION)
 _ENDS: Final = st.builds(LabelledEnd, RECORD_EXPRESSIONS, _EXPRESSION)
-_CLAUSES: Final = st.builds(EdgeClause, _ENDS, _ENDS, _EXPRESSION, _EXPRESSION, _SETS, _EXPRESSION) | st.builds(
-    EventClause, RECORD_EXPRESSIONS, _EXPRESSION, _SETS, _EXPRESSION
+_CLAUSES: Final = st.one_of(
+    st.builds(EdgeClause, _SOURCES, _ENDS, _EXPRESSION, _EXPRESSION, _SETS, _ID),
+    st.builds(EdgeClause, _ENDS, _SOURCES, _EXPRESSION, _EXPRESSION, _SETS, _ID),
+    st.builds(EventClause, RECORD_EXPRESSIONS, _EXPRESSION, _SETS, _ID),
 )
 
 
@@ -176,7 +183,7 @@ _STATED: Final = {
 @st.composite
 def stream_definitions(draw: DrawFn) -> StreamDefinition:
     """A definition that a statement can state."""
-    identity = draw(_EXPRESSION)
+    identity = draw(_ID)
     return StreamDefinition(
         StreamName(draw(NAMES)),
         draw(_STATED["format"]),
