@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import graphtide
 import pytest
-from graphtide import LimitExceededError, Limits, MatchOptions, Session
+from graphtide import LimitExceededError, Limits, MatchOptions, Session, StreamWarning
 from graphtide_core.edge import Edge, Operation
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.time import EventTime
@@ -139,8 +139,10 @@ def test_a_live_stream_ends_with_the_plans_of_its_first_thousands(engine: str) -
 def test_a_limit_is_reached_where_it_was_without_new_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = rising(2_000)
     options = MatchOptions(engine="timing", limits=Limits(5, policy="shed"))
-    found = keys(list(graphtide.match(CHAIN, iter(edges), options)))
+    with pytest.warns(StreamWarning, match="its limit of 5 partial matches"):
+        found = keys(list(graphtide.match(CHAIN, iter(edges), options)))
     monkeypatch.setattr("graphtide.pipeline.LOOKED_AT", ())
-    assert found == keys(list(graphtide.match(CHAIN, iter(edges), options)))
+    with pytest.warns(StreamWarning, match="its limit of 5 partial matches"):
+        assert found == keys(list(graphtide.match(CHAIN, iter(edges), options)))
     with pytest.raises(LimitExceededError):
         list(graphtide.match(CHAIN, iter(edges), MatchOptions(engine="timing", limits=Limits(5))))

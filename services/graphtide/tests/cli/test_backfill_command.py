@@ -111,9 +111,9 @@ def test_rejected_records_are_reported_and_where_all_were_it_is_not_a_success(pa
     none = run(pattern, "none.csv", "--source", "csv", "--output", "none.jsonl")
     allowed = run(pattern, "some.csv", "--source", "csv", "--output", "some.jsonl", "--max-rejected", "50%")
     assert (some.exit_code, allowed.exit_code, none.exit_code) == (5, 0, 3)
-    first = 'the first at line 4 of some.csv (ts "soon" is not an integer); `graphtide match`'
-    assert f"graphtide: 1 of 3 records was rejected, {first}" in some.stderr
-    assert "graphtide: 2 of 2 records were rejected, the first at line 2 of none.csv" in none.stderr
+    assert "graphtide: 1 of 3 records was rejected, the first at line 4 of " in some.stderr
+    assert 'some.csv (ts "soon" is not an integer); `graphtide match`' in some.stderr
+    assert "graphtide: 2 of 2 records were rejected, the first at line 2 of " in none.stderr
     assert "status 5, since 33.33 % of the records were rejected" in some.stderr
     assert (pattern.parent / "some.jsonl").read_text().count("\n") == 1
 

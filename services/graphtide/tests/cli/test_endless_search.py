@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import graphtide
 import pytest
-from graphtide import Concurrency, LimitExceededError, Limits, MatchOptions
+from graphtide import Concurrency, LimitExceededError, Limits, MatchOptions, StreamWarning
 from graphtide_testing.waiting import wait_until
 
 CHAIN = "PATTERN chain MATCH (a)-[f:y]->(b)-[g:y]->(c) ON s WINDOW 10m\n"
@@ -126,7 +126,8 @@ def test_it_fails_where_it_is_to_fail(files: tuple[Path, Path]) -> None:
 def test_python_bounds_work_too() -> None:
     edges = [{"ts": ts, "src": "hub", "dst": f"v{ts}", "label": "x"} for ts in range(3_000)]
     options = MatchOptions(engine="re-search", limits=Limits(work=1_000, policy="shed"))
-    assert list(graphtide.match(ENDLESS, edges, options)) == []
+    with pytest.warns(StreamWarning, match="its limit of 1000 steps of work .* MatchOptions.limit_work=…. raises it"):
+        assert list(graphtide.match(ENDLESS, edges, options)) == []
 
 
 EXPLODING = "PATTERN fan MATCH " + ", ".join(f"(v{number})-[e{number}:x]->(h)" for number in range(10)) + " ON s WINDOW 10m\n"
@@ -165,7 +166,8 @@ def test_matches_that_wait_in_several_threads_are_under_the_limits(limit: dict[s
     whole = MatchOptions(engine="timing", concurrency=Concurrency(2))
     assert len(list(graphtide.match(fan, edges, whole))) == 5_040
     shed = MatchOptions(engine="timing", concurrency=Concurrency(2), limits=Limits(**limit, policy="shed"))
-    some = list(graphtide.match(fan, edges, shed))
+    with pytest.warns(StreamWarning, match="pattern 'fan' gave up .* at its limit of "):
+        some = list(graphtide.match(fan, edges, shed))
     assert len(some) < 5_040
     with pytest.raises(LimitExceededError):
         list(graphtide.match(fan, edges, replace(shed, limits=Limits(**limit, policy="fail"))))

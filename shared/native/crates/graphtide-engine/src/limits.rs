@@ -50,7 +50,23 @@ impl Bounds {
 
 impl fmt::Display for Bounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} partial matches", self.partial_matches)?;
-        if self.bytes < u64::MAX { write!(f, " or {} bytes of state", self.bytes) } else { Ok(()) }
+        match (self.partial_matches, self.bytes) {
+            (partial_matches, u64::MAX) => write!(f, "{partial_matches} partial matches"),
+            (u64::MAX, bytes) => write!(f, "{bytes} bytes of state"),
+            (partial_matches, bytes) => write!(f, "{partial_matches} partial matches or {bytes} bytes of state"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_that_is_not_set_is_not_named() {
+        let named = |partial_matches, bytes| Bounds { partial_matches, bytes }.to_string();
+        assert_eq!(named(5, u64::MAX), "5 partial matches");
+        assert_eq!(named(u64::MAX, 7), "7 bytes of state");
+        assert_eq!(named(5, 7), "5 partial matches or 7 bytes of state");
     }
 }
