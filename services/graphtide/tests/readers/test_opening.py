@@ -245,7 +245,9 @@ def test_standard_input_may_be_csv_but_not_columnar(monkeypatch: pytest.MonkeyPa
     path.write_bytes(b"ts,src,dst,label\n1,a,b,c\n")
     with path.open() as file:
         monkeypatch.setattr(sys, "stdin", file)
-        assert read_refusal("-", ReaderOptions(format=PARQUET)).endswith("parquet cannot be read from a pipe; use csv or jsonl")
+        assert read_refusal("-", ReaderOptions(format=PARQUET)).endswith(
+            "parquet cannot be read from a pipe; use csv, jsonl, json or zeek"
+        )
         reader = open_stream("-", ReaderOptions(format=CSV))
         assert [batch.ts for batch in reader.batches()] == [[1]]
         assert reader.bytes_total is None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COMPRESSED_SUFFIXES: Final = (".gz", ".zst")
+COMPRESSED_SUFFIXES: Final = (".gz", ".zst", ".bz2", ".xz", ".zip")
 """Suffixes that follow the suffix of a text format."""
 
 
@@ -157,10 +157,16 @@ ARROW: Final = StreamFormat(
     generated="graphtide_generate.writer:write_arrow",
 )
 
+JSON: Final = StreamFormat("json", "JSON", suffixes=(".json",), decoder="graphtide_native.decoders:json")
+
+ZEEK: Final = StreamFormat(
+    "zeek", "log of Zeek", suffixes=(".zeek",), decoder="graphtide_native.decoders:zeek", magic=b"#separat"
+)
+
 DEFAULT: Final = JSON_LINES
 """The format of standard input, and of bodies and raw records that do not name one."""
 
-FORMATS: Final[dict[str, StreamFormat]] = {each.value: each for each in (CSV, JSON_LINES, PARQUET, ARROW)}
+FORMATS: Final[dict[str, StreamFormat]] = {each.value: each for each in (CSV, JSON_LINES, PARQUET, ARROW, JSON, ZEEK)}
 """Every format by its name: the one place that adds one."""
 
 

@@ -10,6 +10,7 @@ from typing import Any, final
 from graphtide_core.edge import Value
 
 from graphtide_native.funnel import NativeFunnel
+from graphtide_native.record_form import RecordForm
 
 __all__ = [
     "ArrowDecoder",
@@ -35,7 +36,8 @@ __all__ = [
 class ArrowDecoder(Decoder):
     """Decoder of Arrow IPC: each block is one whole IPC stream, a schema and its record batches, without compression.
 
-    `ts` is of an integer type, counted in ticks already, or a timestamp of any unit, converted and rounded down.
+    `ts` is of an integer type, counted in ticks already, or a timestamp of any unit or a date, converted and rounded down; as
+    `form` says, also a text or a number. A `form` says the zone of timestamps without one and the label of edges without one.
     A record's line is its 1-based row; a dead letter's bytes are the row as a JSON object.
     """
 
@@ -47,6 +49,7 @@ class ArrowDecoder(Decoder):
         ticks_per_second: int = 1000,
         *,
         types: Mapping[str, str] | None = None,
+        form: RecordForm | None = None,
     ) -> ArrowDecoder: ...
     def check_columns(self, schema: object) -> None:
         """Check the columns of the next record batches: anything with `__arrow_c_schema__`.
@@ -64,7 +67,10 @@ class ArrowDecoder(Decoder):
 
 @final
 class CsvDecoder(Decoder):
-    """Decoder of CSV (RFC 4180) with a header; `delimiter` is one ASCII character.
+    """Decoder of CSV (RFC 4180); `delimiter` is a character or several, or `whitespace` for blanks and tabs.
+
+    A `form` says where columns are named, and how times, numbers and missing values are written. Quotes protect a delimiter of
+    one ASCII character; with others they have no meaning.
 
     With `keep_raw`, records keep their bytes, so that a later stage that rejects one has them. With `substitutes`, a line of
     the one character SUBSTITUTE (0x1A) stands for a record that was rejected before: it is counted, and has no dead letter.
@@ -84,6 +90,7 @@ class CsvDecoder(Decoder):
         settle: bool = False,
         keep_raw: bool = False,
         substitutes: bool = False,
+        form: RecordForm | None = None,
     ) -> CsvDecoder: ...
 
 class Decoder:
@@ -344,6 +351,8 @@ class EventDetector:
 class JsonLinesDecoder(Decoder):
     """Decoder of JSON Lines; `keep_raw` and `substitutes` as for CSV.
 
+    With a `path` in its `form`, records stand anywhere in a text of JSON, as elements of a list or over several lines.
+
     With `discover` it notes attributes that records have beside the wanted.
     """
 
@@ -357,6 +366,7 @@ class JsonLinesDecoder(Decoder):
         keep_raw: bool = False,
         substitutes: bool = False,
         discover: bool = False,
+        form: RecordForm | None = None,
     ) -> JsonLinesDecoder: ...
     def project(self, attributes: Sequence[str]) -> None:
         """Decode these attributes in place of those before, from the next record on; what was discovered is forgotten."""

@@ -6,11 +6,14 @@ and ignores the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from graphtide_core.time import TimeUnit
+
+from graphtide_native.record_form import RecordForm, time_form
 from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ class Decoding:
         keep_raw: whether records keep their bytes.
         substitutes: whether lines may stand for records that were rejected before.
         discover: whether to note attributes beside `attributes`, where no header names them.
+        form: how records are written, where that is not as the format has it by itself.
+        time_unit: what the stream counts, for formats whose times count something else by themselves.
     """
 
     symbols: Symbols = field(default_factory=Symbols)
@@ -46,6 +51,8 @@ class Decoding:
     keep_raw: bool = False
     substitutes: bool = False
     discover: bool = False
+    form: RecordForm = field(default_factory=RecordForm)
+    time_unit: TimeUnit = TimeUnit.MILLISECOND
 
 
 def decoder_of(format: StreamFormat, asked: Decoding) -> Decoder:
@@ -69,7 +76,7 @@ def _maker(reference: str) -> Callable[[Decoding], Decoder]:
 
 
 def csv(asked: Decoding) -> Decoder:
-    """Return a decoder of CSV with a header line."""
+    """Return a decoder of CSV."""
     return CsvDecoder(
         asked.symbols,
         asked.attributes,
@@ -79,7 +86,19 @@ def csv(asked: Decoding) -> Decoder:
         settle=asked.settle,
         keep_raw=asked.keep_raw,
         substitutes=asked.substitutes,
+        form=asked.form,
     )
+
+
+def zeek(asked: Decoding) -> Decoder:
+    """Return a decoder of logs of Zeek; their times are seconds."""
+    times = asked.form.times or time_form(TimeUnit.SECOND.value, None, asked.time_unit)
+    return csv(replace(asked, form=replace(asked.form, heading="directives", times=times, comment="")))
+
+
+def json(asked: Decoding) -> Decoder:
+    """Return a decoder of JSON that has its records anywhere: in a list, over several lines, under a path."""
+    return json_lines(replace(asked, form=replace(asked.form, path=asked.form.path or (), comment="")))
 
 
 def json_lines(asked: Decoding) -> Decoder:
@@ -92,4 +111,5 @@ def json_lines(asked: Decoding) -> Decoder:
         keep_raw=asked.keep_raw,
         substitutes=asked.substitutes,
         discover=asked.discover,
+        form=asked.form,
     )

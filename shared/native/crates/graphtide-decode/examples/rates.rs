@@ -11,7 +11,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
-use graphtide_decode::{ArrowDecoder, CsvDecoder, DecodeError, Decoder, JsonLinesDecoder, Options};
+use graphtide_decode::{ArrowDecoder, CsvDecoder, DecodeError, Decoder, Delimiter, Dialect, JsonLinesDecoder, Options};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
 
@@ -108,7 +108,7 @@ fn run(mut decoder: impl Decoder, blocks: &[u8], block: usize, width: usize) -> 
 
 fn run_csv(text: &str, attributes: &[&str], keep_raw: bool) -> Result<usize, DecodeError> {
     let options = Options { keep_raw, ..options(attributes) };
-    let decoder = CsvDecoder::new(options, b',', SharedSymbols::default())?;
+    let decoder = CsvDecoder::new(options, Dialect::new(Delimiter::Byte(b',')), SharedSymbols::default());
     run(decoder, text.as_bytes(), BLOCK, attributes.len())
 }
 

@@ -1,28 +1,28 @@
 //! Arrow: rows in memory, or IPC: each block is one whole stream, a schema and its record batches.
 //!
-//! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit, converted to it and rounded down.
-//! `src`,
-//! `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are
+//! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit or a date, converted to it and rounded
+//! down; where the options say how times are written, also a text or a number. `src`, `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are
 //! truth values, integers, floating-point numbers or texts, or what the text formats make of decimals, dates, times and
 //! timestamps (see
 //! `arrow_written.rs`), plain or by a dictionary; columns of other types are refused. NaN is missing. A column whose field says
 //! so holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its
 //! 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
 
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::key::{IdRef, KeyRef, MADE_LIMIT};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
-use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, integers, timestamps};
+use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, dates, integers, timestamps};
 use crate::arrow_writer::{EVENT, MADE, STREAM};
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
@@ -31,6 +31,7 @@ use crate::json_lines::MAX_DISCOVERED;
 use crate::json_record::MAX_NAME;
 use crate::raw_batch::{self, MARKS, Marks};
 use crate::render::Object;
+use crate::times::{Times, Zone};
 use crate::types::AttributeType;
 use crate::writer::{Draft, Target, Writer};
 use crate::{Decoder, Options};
@@ -42,6 +43,7 @@ pub struct ArrowDecoder {
     declared: Vec<(String, AttributeType)>,
     names: ColumnNames,
     ticks_per_second: i64,
+    times: Option<Times>,
     writer: Writer,
     columns: Option<Vec<String>>,
     layout: Layout,
@@ -73,9 +75,10 @@ impl ArrowDecoder {
         Ok(Self {
             attributes: options.attributes,
             declared: options.declared,
-            names: options.columns,
+            names: if options.label.is_some() { options.columns.without_label() } else { options.columns },
             ticks_per_second,
-            writer: Writer::new(symbols, false, false),
+            times: options.times,
+            writer: Writer::new(symbols, false, false).labelling(options.label.as_deref()),
             columns: None,
             layout: Layout::default(),
             raw: None,
@@ -118,7 +121,8 @@ impl ArrowDecoder {
         if self.raw.is_some() {
             return self.decode_raw(rows, target);
         }
-        let mut columns = Columns::new(rows, &self.layout, &self.names, self.ticks_per_second)?;
+        let ticks = Scale { times: self.times.as_ref(), ticks_per_second: self.ticks_per_second };
+        let mut columns = Columns::new(rows, &self.layout, &self.names, ticks)?;
         let line = self.writer.ordinal() + 1;
         if columns.write_all(rows.num_rows(), line, &mut self.writer, target) {
             return Ok(());
@@ -136,7 +140,8 @@ impl ArrowDecoder {
     fn decode_raw(&mut self, rows: &RecordBatch, target: &mut Target<'_>) -> Result<(), DecodeError> {
         let Self { raw: Some(raw), writer, layout, names, .. } = self else { return Ok(()) };
         let marks = Marks::of(rows)?;
-        let columns = Columns::new(rows, layout, names, self.ticks_per_second)?;
+        let ticks = Scale { times: None, ticks_per_second: self.ticks_per_second };
+        let columns = Columns::new(rows, layout, names, ticks)?;
         let mut columns = Columns { made: None, streams: None, ..columns };
         let (count, before) = (rows.num_rows(), raw.rows);
         raw.rows += count as u64;
@@ -284,10 +289,11 @@ fn damaged(error: ArrowError) -> DecodeError {
 
 /// The wanted columns of one record batch.
 pub(crate) struct Columns<'a> {
-    pub(crate) ts: Ticks,
+    pub(crate) ts: Ticks<'a>,
     /// Source and target; none where all records are events.
     pub(crate) ends: Option<[Keys<'a>; 2]>,
-    pub(crate) label: Labels<'a>,
+    /// None where all edges have the label of those that have none.
+    pub(crate) label: Option<Labels<'a>>,
     pub(crate) source_label: Option<Labels<'a>>,
     pub(crate) target_label: Option<Labels<'a>>,
     pub(crate) id: Option<Keys<'a>>,
@@ -299,7 +305,7 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn new(rows: &'a RecordBatch, layout: &Layout, names: &ColumnNames, ticks_per_second: i64) -> Result<Self, DecodeError> {
+    fn new(rows: &'a RecordBatch, layout: &Layout, names: &ColumnNames, scale: Scale<'a>) -> Result<Self, DecodeError> {
         let find = |column: Column| layout.get(column).map(|place| (column, rows.column(place)));
         let need = |column: Column| find(column).ok_or_else(|| absent(column, names));
         let keys = |(column, array): (Column, &'a ArrayRef)| {
@@ -333,10 +339,9 @@ impl<'a> Columns<'a> {
         };
         let (_, ts) = need(Column::Ts)?;
         Ok(Self {
-            ts: Ticks::new(ts, ticks_per_second)
-                .ok_or_else(|| wrong_type(Column::Ts, names, ts, "an integer or a timestamp"))?,
+            ts: Ticks::new(ts, scale).ok_or_else(|| wrong_type(Column::Ts, names, ts, scale.expected()))?,
             ends: if layout.is_events { None } else { Some([ends(Column::Source)?, ends(Column::Target)?]) },
-            label: labels(need(Column::Label)?)?,
+            label: find(Column::Label).map(labels).transpose()?,
             source_label: find(Column::SourceLabel).map(labels).transpose()?,
             target_label: find(Column::TargetLabel).map(labels).transpose()?,
             id: find(Column::Id).map(keys).transpose()?,
@@ -365,7 +370,7 @@ impl<'a> Columns<'a> {
             ts: self.ts.get(row)?,
             source: ends.and_then(|[keys, _]| key(keys, row, source)),
             target: ends.and_then(|[_, keys]| key(keys, row, destination)),
-            label: self.label.get(row, writer, target.symbols),
+            label: self.label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
             source_label: self.source_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
             target_label: self.target_label.as_mut().and_then(|labels| labels.get(row, writer, target.symbols)),
             stream: self.streams.as_mut().and_then(|streams| streams.get(row, writer, target.symbols)),
@@ -385,25 +390,71 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// Bytes of the longest floating-point number in decimals: the least one, with all its zeros.
+const LONGEST_FLOAT: usize = 2_048;
+
+/// How times become ticks.
+#[derive(Clone, Copy)]
+struct Scale<'a> {
+    /// How times are written; None for integers that count ticks.
+    times: Option<&'a Times>,
+    ticks_per_second: i64,
+}
+
+impl Scale<'_> {
+    /// The types that a column of times could have.
+    fn expected(self) -> &'static str {
+        match self.times {
+            None => "an integer, a timestamp or a date",
+            Some(times) if times.units_per_second().is_some() => "a number, a timestamp or a date",
+            Some(_) => "a text, a timestamp or a date",
+        }
+    }
+}
+
 /// Event times in ticks.
-pub(crate) enum Ticks {
+pub(crate) enum Ticks<'a> {
     /// Counted in ticks already.
     Signed(Numbers<i64>),
     /// Counted in ticks already, and some may be past the range of time.
     Unsigned(Numbers<u64>),
     /// Of another unit; `per_second` make a second.
     Scaled { numbers: Numbers<i64>, ticks_per_second: i64, per_second: i64 },
+    /// Of a unit, too, by the clocks of a zone.
+    Clock { numbers: Numbers<i64>, ticks_per_second: i64, per_second: i64, zone: &'a Zone },
+    /// As texts have them.
+    Texts(Texts<'a>, &'a Times),
+    /// The decimals that are nearest to them.
+    Floats(Numbers<f64>, &'a Times),
+    /// Of another unit, and past 64 bits signed, maybe.
+    Large(Numbers<u64>, &'a Times),
 }
 
-impl Ticks {
-    fn new(array: &ArrayRef, ticks_per_second: i64) -> Option<Self> {
-        if let Some((numbers, per_second)) = timestamps(array) {
-            let same = per_second == ticks_per_second;
-            return Some(if same { Self::Signed(numbers) } else { Self::Scaled { numbers, ticks_per_second, per_second } });
+impl<'a> Ticks<'a> {
+    fn new(array: &'a ArrayRef, scale: Scale<'a>) -> Option<Self> {
+        let Scale { times, ticks_per_second } = scale;
+        let is_of_zone = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
+        if let Some((numbers, per_second)) = timestamps(array).or_else(|| dates(array)) {
+            return Some(match times.and_then(Times::zone).filter(|_| !is_of_zone) {
+                Some(zone) => Self::Clock { numbers, ticks_per_second, per_second, zone },
+                None if per_second == ticks_per_second => Self::Signed(numbers),
+                None => Self::Scaled { numbers, ticks_per_second, per_second },
+            });
         }
-        Some(match integers(array)? {
-            Integers::Signed(numbers) => Self::Signed(numbers),
-            Integers::Unsigned(numbers) => Self::Unsigned(numbers),
+        let unit = times.and_then(Times::units_per_second).unwrap_or(ticks_per_second);
+        if let Some(times) = times {
+            if let Some(texts) = Texts::new(array) {
+                return Some(Self::Texts(texts, times));
+            }
+            if let Some(Values::Float(numbers)) = Values::new(array).filter(|_| times.units_per_second().is_some()) {
+                return Some(Self::Floats(numbers, times));
+            }
+        }
+        Some(match (integers(array)?, times) {
+            (Integers::Unsigned(numbers), Some(times)) if unit != ticks_per_second => Self::Large(numbers, times),
+            (Integers::Unsigned(numbers), _) => Self::Unsigned(numbers),
+            (Integers::Signed(numbers), _) if unit == ticks_per_second => Self::Signed(numbers),
+            (Integers::Signed(numbers), _) => Self::Scaled { numbers, ticks_per_second, per_second: unit },
         })
     }
 
@@ -422,6 +473,20 @@ impl Ticks {
                 let ticks = (i128::from(number) * i128::from(*ticks_per_second)).div_euclid(i128::from(*per_second));
                 i64::try_from(ticks).map_err(|_| RowError::OutOfRange { column, text: ticks.to_string() })
             }
+            Self::Clock { numbers, ticks_per_second, per_second, zone } => {
+                Times::of_clock(zone, numbers.get(row).ok_or(missing)?, *per_second, *ticks_per_second)
+            }
+            Self::Texts(texts, times) => times.read(texts.get(row).ok_or(missing)?),
+            Self::Floats(numbers, times) => {
+                let number = numbers.get(row).filter(|number| !number.is_nan()).ok_or(missing)?;
+                let mut text = [0; LONGEST_FLOAT];
+                let mut rest = text.as_mut_slice();
+                let is_written = write!(rest, "{number}").is_ok();
+                let length = LONGEST_FLOAT - rest.len();
+                let written = std::str::from_utf8(&text[..length]).unwrap_or_default();
+                times.read(if is_written { written } else { "" })
+            }
+            Self::Large(numbers, times) => times.read(itoa::Buffer::new().format(numbers.get(row).ok_or(missing)?)),
         }
     }
 }

@@ -57,7 +57,10 @@ impl Columns<'_> {
                 write_values(values, rows, &mut attributes[place..], width, text)?;
             }
         }
-        let labels = symbols(&mut self.label, rows, writer, target.symbols)?;
+        let labels = match &mut self.label {
+            Some(labels) => symbols(labels, rows, writer, target.symbols)?,
+            None => vec![writer.label(); rows],
+        };
         if labels.contains(&Symbol::ABSENT) {
             return None;
         }

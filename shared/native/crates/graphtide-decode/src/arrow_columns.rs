@@ -5,8 +5,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Date64Type, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, LargeStringArray, StringArray, StringViewArray};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
@@ -281,6 +282,20 @@ pub(crate) fn integers(array: &ArrayRef) -> Option<Integers> {
         _ => return None,
     };
     Some(Integers::Signed(Numbers { values, nulls: array.nulls().cloned() }))
+}
+
+/// Reads a column of dates as timestamps; None if it is of another type.
+pub(crate) fn dates(array: &ArrayRef) -> Option<(Numbers<i64>, i64)> {
+    const SECONDS: i64 = 86_400;
+    let nulls = array.nulls().cloned();
+    let seconds = |days: &i32| i64::from(*days) * SECONDS;
+    match array.data_type() {
+        DataType::Date32 => {
+            Some((Numbers { values: array.as_primitive::<Date32Type>().values().iter().map(seconds).collect(), nulls }, 1))
+        }
+        DataType::Date64 => Some((Numbers { values: array.as_primitive::<Date64Type>().values().clone(), nulls }, 1_000)),
+        _ => None,
+    }
 }
 
 /// Reads a column of timestamps, with how many of its units a second has; None if it is of another type.

@@ -6,42 +6,53 @@ use crate::suggest::{names_ends, similar};
 
 /// What a stream calls its columns.
 #[derive(Clone, Debug)]
-pub struct ColumnNames([String; Column::COUNT]);
+pub struct ColumnNames {
+    names: [String; Column::COUNT],
+    /// Whether edges need a column for their label.
+    needs_label: bool,
+}
 
 impl Default for ColumnNames {
     fn default() -> Self {
-        Self(Column::ALL.map(|column| column.name().to_owned()))
+        Self { names: Column::ALL.map(|column| column.name().to_owned()), needs_label: true }
     }
 }
 
 impl ColumnNames {
     /// Makes names from pairs of a canonical name and the stream's own.
     pub fn new(mapping: impl IntoIterator<Item = (String, String)>) -> Result<Self, DecodeError> {
-        let mut names = Self::default();
+        let mut made = Self::default();
         for (canonical, actual) in mapping {
             let Some(column) = Column::ALL.into_iter().find(|column| column.name() == canonical) else {
                 let known = Column::ALL.map(Column::name).join(", ");
                 return Err(DecodeError::UnknownColumn { name: canonical, known });
             };
-            names.0[column as usize] = actual;
+            made.names[column as usize] = actual;
         }
         // Any other column named `type` is an attribute, not the type of events.
         let of_events = Column::Type as usize;
-        if names.0[of_events] == Column::Type.name() && names.0[..of_events].contains(&names.0[of_events]) {
-            names.0[of_events].clear();
+        let names = &mut made.names;
+        if names[of_events] == Column::Type.name() && names[..of_events].contains(&names[of_events]) {
+            names[of_events].clear();
         }
-        for (position, name) in names.0.iter().enumerate() {
-            if let Some(first) = names.0[..position].iter().position(|other| other == name) {
+        for (position, name) in names.iter().enumerate() {
+            if let Some(first) = names[..position].iter().position(|other| other == name) {
                 let [first, second] = [first, position].map(|index| Column::ALL[index].name());
                 return Err(DecodeError::SharedColumn { name: name.clone(), first, second });
             }
         }
-        Ok(names)
+        Ok(made)
+    }
+
+    /// The same for edges that need no column for their label.
+    #[must_use]
+    pub fn without_label(self) -> Self {
+        Self { needs_label: false, ..self }
     }
 
     /// What the stream calls a column.
     pub fn get(&self, column: Column) -> &str {
-        &self.0[column as usize]
+        &self.names[column as usize]
     }
 
     /// Which column the stream calls so.
@@ -75,7 +86,8 @@ impl Layout {
                 Column::SourceLabel | Column::TargetLabel if layout.is_events => None,
                 column => locate(names.get(column), header)?,
             };
-            let is_needed = column.is_required() && !(layout.is_events && Column::OF_EDGES.contains(&column));
+            let is_of_others = layout.is_events && Column::OF_EDGES.contains(&column);
+            let is_needed = column.is_required() && !is_of_others && (names.needs_label || column != Column::Label);
             if place.is_none() && is_needed {
                 return Err(missing(column, names.get(column), header));
             }

@@ -1,8 +1,8 @@
 //! CSV as RFC 4180 has it: a header, quotes where wanted, LF or CRLF, line ends within quotes.
 //!
 //! Beyond the RFC, as the csv module of Python reads it: a byte order mark and empty lines are skipped, a quote within an
-//! unquoted field stands for itself, text behind a closing quote belongs to the field. Cost: a few passes of `memchr` over each
-//! record.
+//! unquoted field stands for itself, text behind a closing quote belongs to the field. A [`Dialect`] separates fields otherwise,
+//! or names the columns elsewhere. Cost: a few passes of `memchr` over each record.
 
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
@@ -13,10 +13,13 @@ use memchr::{memchr, memchr_iter};
 
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
+use crate::dialect::{Delimiter, Dialect, Heading};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::splitter::{Piece, Splitter};
+use crate::times::Times;
 use crate::types::{AttributeType, Projection, SETTLED_BY, Settled, is_text, refuse};
 use crate::writer::{Draft, Label, Target, Writer};
+use crate::zeek::Zeek;
 use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options};
 
 const FORMAT: &str = "CSV";
@@ -27,7 +30,11 @@ pub struct CsvDecoder {
     attributes: Projection,
     types: Types,
     names: ColumnNames,
-    delimiter: u8,
+    dialect: Dialect,
+    times: Option<Times>,
+    /// What stands for a missing value.
+    nulls: Vec<String>,
+    zeek: Option<Zeek>,
     splitter: Splitter,
     writer: Writer,
     header: Option<Header>,
@@ -39,6 +46,10 @@ pub struct CsvDecoder {
 struct Types {
     /// Whether a value may differ from its declared type, so that records are checked before they are written.
     can_refuse: bool,
+    /// What was declared of them.
+    declared: Vec<AttributeType>,
+    /// How many words for missing values Zeek gave.
+    nulls_of_zeek: usize,
     /// Whether the first block is still to settle which columns hold texts.
     to_settle: bool,
     settled: Vec<Settled>,
@@ -51,29 +62,40 @@ struct Header {
 }
 
 impl CsvDecoder {
-    /// Makes a decoder; `delimiter` is one ASCII character.
-    pub fn new(options: Options, delimiter: u8, symbols: SharedSymbols) -> Result<Self, DecodeError> {
-        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r' | 0) {
-            return Err(DecodeError::Delimiter { delimiter: delimiter.into() });
-        }
+    /// Makes a decoder.
+    pub fn new(options: Options, dialect: Dialect, symbols: SharedSymbols) -> Self {
         let attributes = Projection::new(options.attributes, options.declared);
-        let can_refuse = attributes.types.iter().any(|kind| !matches!(kind, AttributeType::Any | AttributeType::String));
-        Ok(Self {
+        let can_refuse = can_refuse(&attributes.types);
+        let zeek = matches!(dialect.heading, Heading::Zeek).then(Zeek::default);
+        let quotes = if zeek.is_some() { None } else { dialect.delimiter.quoted() };
+        let names = if options.label.is_some() { options.columns.without_label() } else { options.columns };
+        let writer = Writer::new(symbols, options.keep_raw, options.substitutes).labelling(options.label.as_deref());
+        Self {
+            types: Types {
+                can_refuse,
+                declared: attributes.types.clone(),
+                nulls_of_zeek: 0,
+                to_settle: false,
+                settled: Vec::new(),
+            },
             attributes,
-            types: Types { can_refuse, to_settle: false, settled: Vec::new() },
-            names: options.columns,
-            delimiter,
-            splitter: Splitter::new(Some(delimiter)),
-            writer: Writer::new(symbols, options.keep_raw, options.substitutes),
+            names,
+            dialect,
+            times: options.times,
+            nulls: options.nulls,
+            zeek,
+            splitter: Splitter::new(quotes).without_comments(&options.comment),
+            writer,
             header: None,
             fields: Fields::default(),
-        })
+        }
     }
 
     /// Lets the first block settle which columns hold texts, where nothing is declared of them.
     #[must_use]
     pub fn settling(mut self) -> Self {
-        self.types.to_settle = true;
+        // Zeek says it.
+        self.types.to_settle = self.zeek.is_none();
         self
     }
 
@@ -85,11 +107,19 @@ impl CsvDecoder {
     ///
     /// It is decoded afterwards like any block. Cost: one more pass over at most [`SETTLED_BY`] bytes.
     fn settle(&mut self, block: &[u8]) -> Result<(), DecodeError> {
-        let Self { attributes, types, names, delimiter, fields, .. } = self;
-        let mut splitter = Splitter::new(Some(*delimiter));
+        let Self { attributes, types, names, dialect, nulls, fields, .. } = self;
+        let mut splitter = self.splitter.clone();
         splitter.feed(&block[..block.len().min(SETTLED_BY)]);
-        let Some(first) = splitter.next() else { return Ok(()) };
-        let header = Header::read(&first, *delimiter, fields, names, &attributes.names)?;
+        let delimiter = &dialect.delimiter;
+        // Where no line has the names, the first is looked at, too.
+        let whole = (!matches!(dialect.heading, Heading::Line)).then(|| splitter.clone());
+        let header = loop {
+            let Some(first) = splitter.next() else { return Ok(()) };
+            if !is_blank(&first, delimiter) {
+                break Header::read(&first, dialect, fields, names, &attributes.names)?;
+            }
+        };
+        let mut splitter = whole.unwrap_or(splitter);
         let mut open: Vec<usize> =
             (0..header.columns.len()).filter(|place| !header.layout.columns.contains(&Some(*place))).collect();
         types.to_settle = false;
@@ -97,13 +127,13 @@ impl CsvDecoder {
             && !open.is_empty()
         {
             let Piece::Record { line, bytes, quoted } = piece else { continue };
-            let Ok(fields) = fields.split(bytes, *delimiter, quoted) else { continue };
+            let Ok(fields) = fields.split(bytes, delimiter, nulls, quoted) else { continue };
             if fields.len() != header.columns.len() {
                 continue;
             }
             open.retain(|place| {
                 let text = fields.get(*place);
-                let shows = is_text(text);
+                let shows = is_text(text, dialect.has_decimal_comma);
                 if shows {
                     types.settled.push(Settled { column: header.columns[*place].clone(), line, text: shorten(text) });
                 }
@@ -119,7 +149,7 @@ impl CsvDecoder {
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let Self { attributes, types, names, delimiter, splitter, writer, header, fields } = self;
+        let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields } = self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
@@ -133,20 +163,48 @@ impl CsvDecoder {
             } else {
                 break;
             };
-            let Some(header) = header else {
-                *header = Some(Header::read(&piece, *delimiter, fields, names, &attributes.names)?);
+            if let Some(zeek) = zeek
+                && let Piece::Record { bytes, .. } = piece
+                && bytes.starts_with(b"#")
+            {
+                if zeek.take(bytes)? {
+                    *header = Some(Header::of_columns(zeek.columns().to_vec(), names, &attributes.names)?);
+                    zeek.settle(&types.declared, attributes);
+                    types.can_refuse = can_refuse(&attributes.types);
+                }
+                dialect.delimiter = zeek.delimiter();
+                nulls.truncate(nulls.len() - types.nulls_of_zeek);
+                let own = zeek.nulls();
+                types.nulls_of_zeek = own.len();
+                nulls.extend(own);
                 continue;
-            };
+            }
+            if is_blank(&piece, &dialect.delimiter) {
+                continue;
+            }
+            if header.is_none() {
+                *header = Some(Header::read(&piece, dialect, fields, names, &attributes.names)?);
+                if matches!(dialect.heading, Heading::Line) {
+                    continue;
+                }
+            }
+            let Some(header) = header else { continue };
             let (line, bytes, result) = match piece {
                 Piece::Record { line, bytes, quoted } => {
-                    let result = fields.split(bytes, *delimiter, quoted).and_then(|fields| {
+                    let result = fields.split(bytes, &dialect.delimiter, nulls, quoted).and_then(|fields| {
                         if fields.len() != header.columns.len() {
                             return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
                         }
+                        let read = Reading {
+                            layout: &header.layout,
+                            attributes,
+                            times: times.as_ref(),
+                            comma: dialect.has_decimal_comma,
+                        };
                         if types.can_refuse {
-                            check_types(attributes, &header.layout, fields)?;
+                            read.check_types(fields)?;
                         }
-                        write(writer, &mut target, &header.layout, attributes, line, fields, bytes)
+                        read.write(writer, &mut target, line, fields, bytes)
                     });
                     (line, bytes, result)
                 }
@@ -187,7 +245,10 @@ impl Decoder for CsvDecoder {
     /// Decodes a last record without a line end. A stream without a header is an error.
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
         self.drain(true, batch, dead)?;
-        if self.header.is_none() { Err(DecodeError::NoHeader) } else { Ok(()) }
+        match self.dialect.heading {
+            Heading::Line | Heading::Zeek if self.header.is_none() => Err(DecodeError::NoHeader),
+            _ => Ok(()),
+        }
     }
 
     fn begin_piece(&mut self, line: u64) {
@@ -211,86 +272,136 @@ impl Decoder for CsvDecoder {
     }
 }
 
+/// Whether a value may differ from one of these types.
+fn can_refuse(types: &[AttributeType]) -> bool {
+    types.iter().any(|kind| !matches!(kind, AttributeType::Any | AttributeType::String))
+}
+
 impl Header {
+    /// Finds the columns where their names are given, or else by the first line.
     fn read(
         piece: &Piece<'_>,
-        delimiter: u8,
+        dialect: &Dialect,
         fields: &mut Fields,
         names: &ColumnNames,
         attributes: &[String],
     ) -> Result<Self, DecodeError> {
-        let no_csv = |reason: &str| DecodeError::NotThisFormat { format: FORMAT, reason: reason.to_owned() };
-        // Longer or shorter than a block or the bound, the first line of such a stream is the whole stream.
-        let returns = || no_csv("its lines end in carriage returns alone; turn them into line feeds");
-        let (bytes, quoted) = match *piece {
-            Piece::Record { bytes, quoted, .. } => (bytes, quoted),
-            Piece::TooLong { head: bytes, .. } | Piece::OpenQuote { bytes, .. } => {
-                let has_returns = !bytes.starts_with(b"\"") && memchr(b'\r', bytes).is_some();
-                return Err(if has_returns { returns() } else { no_csv("its first line has no end") });
+        match &dialect.heading {
+            Heading::Line => Self::of_columns(first_line(piece, &dialect.delimiter, fields)?, names, attributes),
+            Heading::Given(columns) => Self::of_columns(columns.clone(), names, attributes),
+            Heading::Numbers => {
+                let count = first_line(piece, &dialect.delimiter, fields)?.len();
+                Self::of_columns((1..=count).map(|number| number.to_string()).collect(), names, attributes)
             }
-        };
-        if memchr(0, bytes).is_some() {
-            return Err(no_csv("its first line is binary"));
+            Heading::Zeek => {
+                let reason = "it does not begin with lines such as #separator and #fields".to_owned();
+                Err(DecodeError::NotThisFormat { format: "a log of Zeek", reason })
+            }
         }
-        if !quoted && memchr(b'\r', bytes).is_some() {
-            return Err(returns());
-        }
-        let fields = fields.split(bytes, delimiter, quoted).map_err(|_| no_csv("its first line is not UTF-8"))?;
-        let columns: Vec<String> = (0..fields.len()).map(|place| fields.get(place).to_owned()).collect();
-        if columns.iter().any(|name| name.contains('\r')) {
-            return Err(returns());
-        }
+    }
+
+    fn of_columns(columns: Vec<String>, names: &ColumnNames, attributes: &[String]) -> Result<Self, DecodeError> {
         let layout = Layout::resolve(names, attributes, &columns)?;
         Ok(Self { columns, layout })
     }
 }
 
+/// Whether a line has no field, as only one of blanks can.
 #[inline]
-fn write(
-    writer: &mut Writer,
-    target: &mut Target<'_>,
-    layout: &Layout,
-    projection: &Projection,
-    line: u64,
-    fields: FieldsOf<'_>,
-    raw: &[u8],
-) -> Result<(), RowError> {
-    let text = |column: Column| layout.get(column).map(|place| fields.get(place));
-    let key = |column: Column| text(column).map(KeyRef::parse);
-    let label = |column: Column| text(column).map(Label::Text);
-    let draft = Draft {
-        is_event: layout.is_events,
-        ts: parse_ts(text(Column::Ts).unwrap_or_default())?,
-        source: key(Column::Source),
-        target: key(Column::Target),
-        label: label(Column::Label),
-        source_label: label(Column::SourceLabel),
-        target_label: label(Column::TargetLabel),
-        stream: None,
-        id: key(Column::Id).map(IdRef::Given),
-        operation: text(Column::Operation),
-    };
-    // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
-    const { assert!(MAX_RECORD - 4 <= graphtide_graph::key::MAX_TEXT) };
-    // What is not a value of its type was refused before.
-    let attributes = layout
-        .attributes
-        .iter()
-        .zip(&projection.types)
-        .take(projection.wanted)
-        .map(|(place, kind)| place.and_then(|place| kind.read(fields.get(place))).unwrap_or(ValueRef::Null));
-    writer.write(target, line, &draft, attributes, raw)
+fn is_blank(piece: &Piece<'_>, delimiter: &Delimiter) -> bool {
+    matches!(delimiter, Delimiter::Blanks)
+        && matches!(piece, Piece::Record { bytes, .. } if bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')))
 }
 
-/// Refuses a record with a value that is not of the type that was declared.
-fn check_types(projection: &Projection, layout: &Layout, fields: FieldsOf<'_>) -> Result<(), RowError> {
-    for ((kind, name), place) in projection.types.iter().zip(&projection.names).zip(&layout.attributes) {
-        let Some(text) = place.map(|place| fields.get(place)) else { continue };
-        if kind.read(text).is_none() {
-            return Err(refuse(name, text, *kind));
+/// The fields of the first line, which shows whether this is CSV at all.
+fn first_line(piece: &Piece<'_>, delimiter: &Delimiter, fields: &mut Fields) -> Result<Vec<String>, DecodeError> {
+    let no_csv = |reason: &str| DecodeError::NotThisFormat { format: FORMAT, reason: reason.to_owned() };
+    // Longer or shorter than a block or the bound, the first line of such a stream is the whole stream.
+    let returns = || no_csv("its lines end in carriage returns alone; turn them into line feeds");
+    let (bytes, quoted) = match *piece {
+        Piece::Record { bytes, quoted, .. } => (bytes, quoted),
+        Piece::TooLong { head: bytes, .. } | Piece::OpenQuote { bytes, .. } => {
+            let has_returns = !bytes.starts_with(b"\"") && memchr(b'\r', bytes).is_some();
+            return Err(if has_returns { returns() } else { no_csv("its first line has no end") });
         }
+    };
+    if memchr(0, bytes).is_some() {
+        return Err(no_csv("its first line is binary"));
     }
-    Ok(())
+    if !quoted && memchr(b'\r', bytes).is_some() {
+        return Err(returns());
+    }
+    let fields = fields.split(bytes, delimiter, &[], quoted).map_err(|_| no_csv("its first line is not UTF-8"))?;
+    let columns: Vec<String> = (0..fields.len()).map(|place| fields.get(place).to_owned()).collect();
+    if columns.iter().any(|name| name.contains('\r')) {
+        return Err(returns());
+    }
+    Ok(columns)
+}
+
+/// How records are read, once the columns are known.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    layout: &'a Layout,
+    attributes: &'a Projection,
+    times: Option<&'a Times>,
+    /// Whether numbers have a decimal comma.
+    comma: bool,
+}
+
+impl Reading<'_> {
+    #[inline]
+    fn write(
+        self,
+        writer: &mut Writer,
+        target: &mut Target<'_>,
+        line: u64,
+        fields: FieldsOf<'_>,
+        raw: &[u8],
+    ) -> Result<(), RowError> {
+        let layout = self.layout;
+        let text = |column: Column| layout.get(column).map(|place| fields.get(place));
+        let key = |column: Column| text(column).map(KeyRef::parse);
+        let label = |column: Column| text(column).map(Label::Text);
+        let ts = text(Column::Ts).unwrap_or_default();
+        let draft = Draft {
+            is_event: layout.is_events,
+            ts: if let Some(times) = self.times { times.read(ts)? } else { parse_ts(ts)? },
+            source: key(Column::Source),
+            target: key(Column::Target),
+            label: label(Column::Label),
+            source_label: label(Column::SourceLabel),
+            target_label: label(Column::TargetLabel),
+            stream: None,
+            id: key(Column::Id).map(IdRef::Given),
+            operation: text(Column::Operation),
+        };
+        // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
+        const { assert!(MAX_RECORD - 4 <= graphtide_graph::key::MAX_TEXT) };
+        let Projection { types, wanted, .. } = self.attributes;
+        // What is not a value of its type was refused before.
+        let value = |place: &Option<usize>, kind: &AttributeType| place.and_then(|place| self.value(*kind, fields.get(place)));
+        let attributes = layout.attributes.iter().zip(types).take(*wanted);
+        let attributes = attributes.map(|(place, kind)| value(place, kind).unwrap_or(ValueRef::Null));
+        writer.write(target, line, &draft, attributes, raw)
+    }
+
+    #[inline]
+    fn value<'t>(&self, kind: AttributeType, text: &'t str) -> Option<ValueRef<'t>> {
+        if self.comma { kind.read_comma(text) } else { kind.read(text) }
+    }
+
+    /// Refuses a record with a value that is not of the type that was declared.
+    fn check_types(self, fields: FieldsOf<'_>) -> Result<(), RowError> {
+        let Projection { types, names, .. } = self.attributes;
+        for ((kind, name), place) in types.iter().zip(names).zip(&self.layout.attributes) {
+            let Some(text) = place.map(|place| fields.get(place)) else { continue };
+            if self.value(*kind, text).is_none() {
+                return Err(refuse(name, text, *kind));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[inline]
@@ -339,22 +450,65 @@ impl<'a> FieldsOf<'a> {
 }
 
 impl Fields {
-    /// Takes a record apart.
+    /// Takes a record apart; fields that stand for a missing value are empty.
     #[inline]
-    fn split<'a>(&'a mut self, record: &'a [u8], delimiter: u8, quoted: bool) -> Result<FieldsOf<'a>, RowError> {
+    fn split<'a>(
+        &'a mut self,
+        record: &'a [u8],
+        delimiter: &Delimiter,
+        nulls: &[String],
+        quoted: bool,
+    ) -> Result<FieldsOf<'a>, RowError> {
         let text = std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
         self.places.clear();
-        if quoted {
-            self.unquote(text, delimiter);
-            return Ok(FieldsOf { text: &self.unquoted, places: &self.places });
+        match delimiter {
+            Delimiter::Byte(delimiter) if quoted => self.unquote(text, *delimiter),
+            Delimiter::Byte(delimiter) => {
+                let mut start = 0;
+                for end in memchr_iter(*delimiter, record) {
+                    self.places.push((start, end));
+                    start = end + 1;
+                }
+                self.places.push((start, record.len()));
+            }
+            Delimiter::Text(finder) => {
+                let mut start = 0;
+                for end in finder.find_iter(record) {
+                    self.places.push((start, end));
+                    start = end + finder.needle().len();
+                }
+                self.places.push((start, record.len()));
+            }
+            Delimiter::Blanks => self.split_at_blanks(record),
         }
-        let mut start = 0;
-        for end in memchr_iter(delimiter, record) {
-            self.places.push((start, end));
-            start = end + 1;
+        let text = if quoted { self.unquoted.as_str() } else { text };
+        if !nulls.is_empty() {
+            for place in &mut self.places {
+                let field = &text[place.0..place.1];
+                if nulls.iter().any(|null| null == field) {
+                    place.1 = place.0;
+                }
+            }
         }
-        self.places.push((start, record.len()));
         Ok(FieldsOf { text, places: &self.places })
+    }
+
+    fn split_at_blanks(&mut self, record: &[u8]) {
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let mut start = None;
+        for (place, byte) in record.iter().enumerate() {
+            match start {
+                None if !is_blank(byte) => start = Some(place),
+                Some(from) if is_blank(byte) => {
+                    self.places.push((from, place));
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(from) = start {
+            self.places.push((from, record.len()));
+        }
     }
 
     fn unquote(&mut self, mut rest: &str, delimiter: u8) {
@@ -387,7 +541,7 @@ mod tests {
     /// Records as `ts src dst id note`, and dead letters, of `input` cut into blocks of `step` bytes.
     fn decode(input: &[u8], step: usize) -> Result<(Vec<String>, Vec<DeadLetter>), DecodeError> {
         let options = Options { attributes: vec!["note".into()], ..Options::default() };
-        let mut decoder = CsvDecoder::new(options, b',', SharedSymbols::default())?;
+        let mut decoder = CsvDecoder::new(options, Dialect::new(Delimiter::Byte(b',')), SharedSymbols::default());
         let (mut batch, mut dead) = (EdgeBatch::new(1), Vec::new());
         for block in input.chunks(step) {
             decoder.feed(block, &mut batch, &mut dead)?;

@@ -2,8 +2,10 @@
 
 use thiserror::Error;
 
+use crate::times::hint;
+
 /// The stream as a whole cannot be read, or the decoder was asked for something impossible.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
     /// A text format whose bytes are not text.
     #[error("this is not {format}: {reason}")]
@@ -73,11 +75,24 @@ pub enum DecodeError {
         second: &'static str,
     },
     /// A delimiter that could not be distinguished from the text around it.
-    #[error("delimiter {delimiter:?} cannot separate fields; use one ASCII character that is neither a quote nor a line end")]
+    #[error(
+        "delimiter {delimiter:?} cannot separate fields; it has no quote, no line end, and is ASCII if it is one character"
+    )]
     Delimiter {
-        /// The byte given, as a character.
-        delimiter: char,
+        /// The text given.
+        delimiter: String,
     },
+    /// A format of times that cannot be read.
+    #[error("{format:?} is no format of times: {reason}")]
+    TimeFormat {
+        /// The format given.
+        format: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Changes of clocks that no zone has.
+    #[error("a zone has changes of clocks that ascend, each by less than a day")]
+    Zone,
     /// A unit of time that no clock has.
     #[error("a second cannot have {ticks} ticks")]
     TicksPerSecond {
@@ -101,10 +116,14 @@ pub(crate) enum RowError {
     Missing { column: &'static str },
     #[error("{column} is empty")]
     Empty { column: &'static str },
-    #[error("{column} {text:?} is not an integer")]
+    #[error("{column} {text:?} is not an integer{}", hint(text))]
     NotInteger { column: &'static str, text: String },
     #[error("{column} {text:?} does not fit in 64 bits")]
     OutOfRange { column: &'static str, text: String },
+    #[error("{column} {text:?} is not {expected}")]
+    NotTime { column: &'static str, text: String, expected: String },
+    #[error("{column} {text:?} is outside the years for which the clocks of its time zone are known")]
+    ZoneUnknown { column: &'static str, text: String },
     #[error("id {text:?} is marked as made, and is not the number of a record")]
     NotMade { text: String },
     #[error("{column} is neither a text nor an integer of 64 bits")]

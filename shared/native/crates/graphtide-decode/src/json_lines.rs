@@ -3,7 +3,8 @@
 //! `ts` is an integer; `src`, `dst` and `id` are texts or integers, so that `5` and `"5"` name one vertex; labels and `op` are
 //! texts. A record with a `type`, a text, and without `src`, `dst` and `label` is an event. Every other key is an attribute,
 //! and so are the members of an object `attributes`; a list or an object as the value of an attribute is missing, and is
-//! counted as [`UnusableValues`]. null is missing everywhere. Cost: one pass over each line; no tree is built.
+//! counted as [`UnusableValues`]. null is missing everywhere. Objects may also stand anywhere in a text of JSON, see
+//! [`JsonLinesDecoder::anywhere`]. Cost: one pass over each record, two where they stand anywhere; no tree is built.
 
 use std::collections::HashMap;
 
@@ -16,8 +17,10 @@ use serde_json::value::RawValue;
 
 use crate::column::Column;
 use crate::error::{DecodeError, RowError, shorten};
+use crate::json_objects::JsonObjects;
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
 use crate::splitter::{Piece, Splitter};
+use crate::times::Times;
 use crate::types::{AttributeType, Projection, refuse};
 use crate::unusable_values;
 use crate::writer::{Draft, Label, Target, Writer, check_text};
@@ -33,9 +36,42 @@ pub struct JsonLinesDecoder {
     /// What the stream calls the time.
     ts: String,
     keys: Keys,
-    splitter: Splitter,
+    records: Records,
     writer: Writer,
     seen: Seen,
+    /// What ended the stream behind the records of the last block.
+    broken: Option<DecodeError>,
+}
+
+/// Where records are.
+#[derive(Clone, Debug)]
+enum Records {
+    Lines(Splitter),
+    Anywhere(JsonObjects),
+}
+
+impl Records {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
+        match self {
+            Self::Lines(lines) => Ok(lines.next()),
+            Self::Anywhere(objects) => objects.next(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
+        match self {
+            Self::Lines(lines) => Ok(lines.finish()),
+            Self::Anywhere(objects) => objects.finish(),
+        }
+    }
+
+    fn feed(&mut self, block: &[u8]) {
+        match self {
+            Self::Lines(lines) => lines.feed(block),
+            Self::Anywhere(objects) => objects.feed(block),
+        }
+    }
 }
 
 /// What any record so far had.
@@ -63,28 +99,40 @@ impl JsonLinesDecoder {
     /// Makes a decoder.
     pub fn new(options: Options, symbols: SharedSymbols) -> Self {
         let (attributes, declared, keys) = projected(&options);
+        let writer = Writer::new(symbols, options.keep_raw, options.substitutes).labelling(options.label.as_deref());
         Self {
             declared,
             ts: options.columns.get(Column::Ts).to_owned(),
             keys,
             attributes,
-            splitter: Splitter::new(None),
-            writer: Writer::new(symbols, options.keep_raw, options.substitutes),
+            records: Records::Lines(Splitter::new(None).without_comments(&options.comment)),
+            writer,
             seen: Seen::default(),
+            broken: None,
             options,
         }
     }
 
-    fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
-        let Self { attributes, declared, ts, keys, splitter, writer, seen, .. } = self;
+    /// Reads records wherever in JSON they stand: one after another, over several lines or not, as elements of a list, or in
+    /// lists under the keys of a path such as `["Records"]`.
+    #[must_use]
+    pub fn anywhere(self, path: Vec<String>) -> Self {
+        Self { records: Records::Anywhere(JsonObjects::new(path)), ..self }
+    }
+
+    fn refuse_broken(&self) -> Result<(), DecodeError> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+        let Self { attributes, declared, ts, keys, records, writer, seen, options, .. } = self;
+        let Options { times, nulls, .. } = options;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
-        let mut ended = false;
-        while !ended {
-            let piece = if let Some(piece) = splitter.next() {
+        loop {
+            let piece = if let Some(piece) = records.next()? {
                 piece
-            } else if last && let Some(piece) = splitter.finish() {
-                ended = true;
+            } else if last && let Some(piece) = records.finish()? {
                 piece
             } else {
                 break;
@@ -93,9 +141,11 @@ impl JsonLinesDecoder {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
                     let result = parse(keys, bytes)
+                        .map(|fields| if nulls.is_empty() { fields } else { fields.without(nulls) })
                         .and_then(|fields| checked_types(fields, declared, &attributes.names))
                         .and_then(|fields| {
-                            write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), line, &fields, bytes)
+                            let ts = parse_ts(fields.get(Column::Ts), times.as_ref())?;
+                            write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), (line, ts), &fields, bytes)
                         })
                         .map_err(|error| as_written(error, ts, bytes));
                     (line, bytes, result)
@@ -110,6 +160,7 @@ impl JsonLinesDecoder {
                 writer.reject(&mut target, line, &error, bytes);
             }
         }
+        Ok(())
     }
 }
 
@@ -127,20 +178,33 @@ impl Decoder for JsonLinesDecoder {
     }
 
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        self.splitter.feed(block);
-        self.drain(false, batch, dead);
-        Ok(())
+        self.refuse_broken()?;
+        let (rows, letters) = (batch.len(), dead.len());
+        self.records.feed(block);
+        match self.drain(false, batch, dead) {
+            // What came before is handed on first.
+            Err(error) if batch.len() > rows || dead.len() > letters => {
+                self.broken = Some(error);
+                Ok(())
+            }
+            result => result,
+        }
     }
 
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        self.drain(true, batch, dead);
-        Ok(())
+        self.refuse_broken()?;
+        self.drain(true, batch, dead)
     }
 
     fn begin_piece(&mut self, line: u64) {
-        self.splitter.restart(line);
-        // Only here does a piece begin as a file does: in CSV the header came before.
-        self.splitter.expect_mark();
+        match &mut self.records {
+            Records::Lines(lines) => {
+                lines.restart(line);
+                // Only here does a piece begin as a file does: in CSV the header came before.
+                lines.expect_mark();
+            }
+            Records::Anywhere(objects) => objects.restart(line),
+        }
     }
 
     fn columns(&self) -> Option<&[String]> {
@@ -175,6 +239,7 @@ fn projected(options: &Options) -> (Projection, Vec<(usize, AttributeType)>, Key
     let attributes = Projection::new(options.attributes.clone(), options.declared.clone());
     let declared = attributes.types.iter().copied().enumerate().filter(|(_, kind)| *kind != AttributeType::Any).collect();
     let keys = Keys::new(&options.columns, &attributes.names, options.discover);
+    let keys = if options.times.is_some() { keys.with_times_as_written() } else { keys };
     (attributes, declared, keys)
 }
 
@@ -226,13 +291,17 @@ fn as_written(error: RowError, name: &str, line: &[u8]) -> RowError {
     }
 }
 
-/// Says what is wrong and where; the line that the parser counts is always its first.
+/// Says what is wrong and where; the line that the parser counts is that of the record, from 1.
 #[cold]
 fn refuse_json(error: &serde_json::Error) -> RowError {
     let text = error.to_string();
     let reason = text.split(" at line ").next().unwrap_or_default();
     // The parser's column is 0 where it has nothing to point at yet.
-    let place = if error.column() == 0 { String::new() } else { format!(" (column {})", error.column()) };
+    let place = match (error.line(), error.column()) {
+        (_, 0) => String::new(),
+        (0 | 1, column) => format!(" (column {column})"),
+        (line, column) => format!(" (its line {line}, column {column})"),
+    };
     RowError::Json { reason: format!("{reason}{place}") }
 }
 
@@ -242,7 +311,7 @@ fn write(
     target: &mut Target<'_>,
     (seen, kind): (&mut Seen, Option<&str>),
     attributes: &[String],
-    line: u64,
+    (line, ts): (u64, i64),
     fields: &Fields<'_>,
     raw: &[u8],
 ) -> Result<(), RowError> {
@@ -252,7 +321,7 @@ fn write(
     let label = if is_event { Column::Type } else { Column::Label };
     let draft = Draft {
         is_event,
-        ts: parse_ts(fields.get(Column::Ts))?,
+        ts,
         source: parse_key(fields.get(Column::Source), Column::Source, source)?,
         target: parse_key(fields.get(Column::Target), Column::Target, destination)?,
         label: parse_text(fields.get(label), label)?.map(Label::Text),
@@ -306,8 +375,13 @@ fn count_unusable(seen: &mut Vec<UnusableValues>, attributes: &[String], line: u
 }
 
 #[inline]
-fn parse_ts(value: &Scalar<'_>) -> Result<i64, RowError> {
-    if let Scalar::Int(ts) = value { Ok(*ts) } else { Err(refuse_ts(value)) }
+fn parse_ts(value: &Scalar<'_>, times: Option<&Times>) -> Result<i64, RowError> {
+    match (value, times) {
+        (Scalar::Int(ts), None) => Ok(*ts),
+        (Scalar::Int(ts), Some(times)) => times.read(itoa::Buffer::new().format(*ts)),
+        (Scalar::Text(text) | Scalar::Digits(text), Some(times)) => times.read(text),
+        _ => Err(refuse_ts(value)),
+    }
 }
 
 #[cold]
@@ -327,7 +401,9 @@ fn parse_key<'a>(value: &'a Scalar<'_>, column: Column, buffer: &'a mut itoa::Bu
         Scalar::Text(text) => Ok(Some(KeyRef::parse(text))),
         Scalar::Int(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
         Scalar::Unsigned(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
-        Scalar::Bool(_) | Scalar::Float(_) | Scalar::Nested => Err(RowError::NotKey { column: column.name() }),
+        Scalar::Bool(_) | Scalar::Float(_) | Scalar::Digits(_) | Scalar::Nested => {
+            Err(RowError::NotKey { column: column.name() })
+        }
     }
 }
 
@@ -336,7 +412,7 @@ fn parse_text<'a>(value: &'a Scalar<'_>, column: Column) -> Result<Option<&'a st
     match value {
         Scalar::Null => Ok(None),
         Scalar::Text(text) => Ok(Some(text)),
-        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Nested => {
+        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Digits(_) | Scalar::Nested => {
             Err(RowError::NotText { column: column.name() })
         }
     }

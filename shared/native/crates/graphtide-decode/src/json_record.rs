@@ -11,6 +11,7 @@ use std::fmt;
 
 use graphtide_graph::value::ValueRef;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use smallvec::{SmallVec, smallvec};
 
 use crate::column::Column;
@@ -33,6 +34,8 @@ pub(crate) enum Scalar<'t> {
     Unsigned(u64),
     Float(f64),
     Text(Cow<'t, str>),
+    /// A number as it is written: of times alone, and where they are more than integers.
+    Digits(Cow<'t, str>),
     /// A list or an object.
     Nested,
 }
@@ -47,6 +50,7 @@ impl Scalar<'_> {
             Self::Unsigned(number) => ValueRef::Float(*number as f64),
             Self::Float(number) => ValueRef::Float(*number),
             Self::Text(text) => ValueRef::Text(text),
+            Self::Digits(digits) => ValueRef::infer(digits),
         }
     }
 
@@ -60,7 +64,7 @@ impl Scalar<'_> {
             Self::Unsigned(number) => number.to_string(),
             // Debug keeps the point of 1.0, which may be what is wrong with it.
             Self::Float(number) => format!("{number:?}"),
-            Self::Text(text) => text.to_string(),
+            Self::Text(text) | Self::Digits(text) => text.to_string(),
             Self::Nested => "a list or object".to_owned(),
         }
     }
@@ -93,6 +97,8 @@ pub(crate) struct Keys {
     attributes: usize,
     /// Whether names of other attributes are wanted.
     discover: bool,
+    /// Whether numbers that are times are kept as they are written.
+    times_as_written: bool,
     /// What a type of events is called, where that is to be discovered as an attribute of edges.
     kind: Option<Box<str>>,
 }
@@ -102,7 +108,9 @@ impl Keys {
         let kind = names.get(Column::Type);
         let is_wanted = discover && !kind.is_empty() && !attributes.iter().any(|name| name == kind);
         let kind = is_wanted.then(|| kind.into());
-        let mut keys = Self { keys: Vec::new(), next: Vec::new(), attributes: attributes.len(), discover, kind };
+        let (attributes_count, times_as_written) = (attributes.len(), false);
+        let mut keys =
+            Self { keys: Vec::new(), next: Vec::new(), attributes: attributes_count, discover, times_as_written, kind };
         for column in Column::ALL {
             // A type of events that something else is called has no name.
             if !names.get(column).is_empty() {
@@ -117,6 +125,16 @@ impl Keys {
         }
         keys.next = vec![0; keys.keys.len() + 1];
         keys
+    }
+
+    /// The same, with numbers that are times as they are written.
+    pub(crate) fn with_times_as_written(self) -> Self {
+        Self { times_as_written: true, ..self }
+    }
+
+    #[inline]
+    fn is_as_written(&self, meaning: Meaning) -> bool {
+        self.times_as_written && meaning.column == Some(Column::Ts)
     }
 
     /// Empty fields.
@@ -160,6 +178,18 @@ pub(crate) struct Fields<'t> {
 impl<'t> Fields<'t> {
     pub(crate) fn get(&self, column: Column) -> &Scalar<'t> {
         &self.columns[column as usize]
+    }
+
+    /// The same with missing values for texts that stand for them.
+    pub(crate) fn without(mut self, nulls: &[String]) -> Self {
+        for value in self.columns.iter_mut().chain(&mut self.attributes) {
+            if let Scalar::Text(text) = value
+                && nulls.iter().any(|null| null == text)
+            {
+                *value = Scalar::Null;
+            }
+        }
+        self
     }
 
     fn keep(&mut self, meaning: Meaning, value: Scalar<'t>) {
@@ -208,6 +238,10 @@ impl<'t> Visitor<'t> for &Keys {
                         fields.keep(meaning, value);
                     }
                 }
+                Key::Known(meaning) if self.is_as_written(meaning) => {
+                    let value = as_written(map.next_value::<&RawValue>()?.get()).map_err(Error::custom)?;
+                    fields.keep(meaning, value);
+                }
                 Key::Known(meaning) => {
                     let value = map.next_value_seed(ScalarSeed)?;
                     fields.keep(meaning, value);
@@ -218,6 +252,14 @@ impl<'t> Visitor<'t> for &Keys {
         }
         Ok(fields)
     }
+}
+
+/// A value, a number as it is written.
+fn as_written(text: &str) -> serde_json::Result<Scalar<'_>> {
+    if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+        return Ok(Scalar::Digits(Cow::Borrowed(text)));
+    }
+    serde_json::from_str(text)
 }
 
 /// A key as far as it matters.

@@ -10,21 +10,25 @@ pub mod arrow_writer;
 pub mod column;
 pub mod columns;
 pub mod csv;
+pub mod dialect;
 pub mod error;
 pub mod json_lines;
 pub mod raw_batch;
 pub mod render;
+pub mod times;
 pub mod types;
 
 mod arrow_bulk;
 mod arrow_columns;
 mod arrow_written;
+mod json_objects;
 mod json_record;
 mod labels;
 mod splitter;
 mod suggest;
 mod unusable_values;
 mod writer;
+mod zeek;
 
 pub use arrow::ArrowDecoder;
 use arrow_array::RecordBatch;
@@ -32,12 +36,14 @@ use arrow_schema::Schema;
 pub use column::Column;
 pub use columns::ColumnNames;
 pub use csv::CsvDecoder;
+pub use dialect::{Delimiter, Dialect, Heading};
 pub use error::DecodeError;
 use graphtide_graph::Time;
 pub use graphtide_graph::batch::DeadLetter;
 use graphtide_graph::batch::EdgeBatch;
 pub use json_lines::JsonLinesDecoder;
 use memchr::memchr_iter;
+pub use times::{Times, Zone};
 pub use types::{AttributeType, Settled};
 pub use unusable_values::UnusableValues;
 
@@ -126,6 +132,14 @@ pub struct Options {
     pub declared: Vec<(String, AttributeType)>,
     /// What the stream calls the columns that every record has.
     pub columns: ColumnNames,
+    /// How times are written; None for integers that count ticks.
+    pub times: Option<Times>,
+    /// Label of edges that have none: then the stream needs no column of labels.
+    pub label: Option<String>,
+    /// Texts of a text format that stand for a missing value.
+    pub nulls: Vec<String>,
+    /// Beginning of lines of a text format that are no records; empty if there are none.
+    pub comment: String,
     /// Whether rows keep their bytes: costs a copy, needed if a later stage may reject rows.
     pub keep_raw: bool,
     /// Whether a line that is [`SUBSTITUTE`] stands for a record that was rejected before: it has an ordinal, and no dead

@@ -53,6 +53,8 @@ struct Found {
 pub(crate) struct Splitter {
     /// Separates fields, if quotes have a meaning.
     delimiter: Option<u8>,
+    /// Beginning of lines that are no records; empty if there are none.
+    comment: Box<[u8]>,
     buffer: Vec<u8>,
     start: usize,
     line: u64,
@@ -64,7 +66,13 @@ pub(crate) struct Splitter {
 impl Splitter {
     /// Makes a splitter for lines; with a delimiter, quotes at the start of a field protect line ends.
     pub(crate) fn new(delimiter: Option<u8>) -> Self {
-        Self { delimiter, buffer: Vec::new(), start: 0, line: 1, scan: Scan::default(), skipping: false, begun: false }
+        let (comment, buffer, scan) = (Box::default(), Vec::new(), Scan::default());
+        Self { delimiter, comment, buffer, start: 0, line: 1, scan, skipping: false, begun: false }
+    }
+
+    /// The same, but lines that begin so are no records, and quotes in them have no meaning.
+    pub(crate) fn without_comments(self, comment: &str) -> Self {
+        Self { comment: comment.as_bytes().into(), ..self }
     }
 
     /// Forgets what is unfinished, and begins anew with this line.
@@ -109,6 +117,9 @@ impl Splitter {
     fn advance(&mut self) -> Option<Found> {
         loop {
             if self.skipping && !self.skip() {
+                return None;
+            }
+            if !self.comment.is_empty() && !self.pass_comments() {
                 return None;
             }
             let rest = &self.buffer[self.start..];
@@ -169,6 +180,20 @@ impl Splitter {
         self.scan = Scan::default();
         self.skipping = true;
         Found { line, from, length: KEPT_OF_LONG_RECORD, quoted: false, too_long: true }
+    }
+
+    /// Passes lines that are no records; false while there are too few bytes to know, or to find the end of one.
+    fn pass_comments(&mut self) -> bool {
+        loop {
+            let rest = &self.buffer[self.start..];
+            if !rest.starts_with(&self.comment) {
+                return rest.len() >= self.comment.len() || !self.comment.starts_with(rest);
+            }
+            self.skipping = true;
+            if !self.skip() {
+                return false;
+            }
+        }
     }
 
     /// Skips to behind the next line feed; false if there is none yet.

@@ -9,6 +9,7 @@ use graphtide_graph::value::ValueRef;
 
 use crate::arrow_columns::Values;
 use crate::arrow_written::is_decimal;
+use crate::dialect::Point;
 use crate::error::{RowError, shorten};
 
 /// The type of an attribute's values.
@@ -25,6 +26,8 @@ pub enum AttributeType {
     Number,
     /// Truth values.
     Boolean,
+    /// Truth values, written `T` and `F`; none declares it.
+    Letter,
 }
 
 /// Where the column of an attribute holds texts, and which shows it.
@@ -58,7 +61,7 @@ impl AttributeType {
             Self::String => "string",
             Self::Integer => "integer",
             Self::Number => "number",
-            Self::Boolean => "boolean",
+            Self::Boolean | Self::Letter => "boolean",
         }
     }
 
@@ -84,6 +87,33 @@ impl AttributeType {
                 "false" => Some(ValueRef::Bool(false)),
                 _ => None,
             },
+            Self::Letter => match text {
+                "T" => Some(ValueRef::Bool(true)),
+                "F" => Some(ValueRef::Bool(false)),
+                _ => None,
+            },
+        }
+    }
+
+    /// Reads a field of CSV whose numbers have a decimal comma; None if it is of another type.
+    pub(crate) fn read_comma(self, text: &str) -> Option<ValueRef<'_>> {
+        if matches!(self, Self::String | Self::Boolean | Self::Letter) {
+            return self.read(text);
+        }
+        let number = |value: ValueRef<'_>| match value {
+            ValueRef::Int(number) => Some(ValueRef::Int(number)),
+            ValueRef::Float(number) => Some(ValueRef::Float(number)),
+            _ => None,
+        };
+        let read = Point::of_comma(text).and_then(|point| self.read(point.text()).and_then(number));
+        match (read, self) {
+            (Some(number), _) => Some(number),
+            (None, Self::Any) => match self.read(text) {
+                // What is a number with a point is none with a comma.
+                Some(ValueRef::Int(_) | ValueRef::Float(_)) => Some(ValueRef::Text(text)),
+                value => value,
+            },
+            (None, _) => text.is_empty().then_some(ValueRef::Null),
         }
     }
 
@@ -95,7 +125,7 @@ impl AttributeType {
             (kind, ValueRef::Text(_)) => kind == Self::String,
             (kind, ValueRef::Int(_)) => matches!(kind, Self::Integer | Self::Number),
             (kind, ValueRef::Float(_)) => kind == Self::Number,
-            (kind, ValueRef::Bool(_)) => kind == Self::Boolean,
+            (kind, ValueRef::Bool(_)) => matches!(kind, Self::Boolean | Self::Letter),
         }
     }
 
@@ -104,7 +134,7 @@ impl AttributeType {
         match (self, kind) {
             (Self::Any, _) | (_, DataType::Null) => Values::can_be(kind),
             (_, DataType::Dictionary(_, values)) => self.fits_column(values),
-            (Self::Boolean, kind) => *kind == DataType::Boolean,
+            (Self::Boolean | Self::Letter, kind) => *kind == DataType::Boolean,
             (Self::Integer, kind) => kind.is_integer(),
             (Self::Number, kind) => kind.is_integer() || kind.is_floating() || is_decimal(kind),
             (Self::String, kind) => {
@@ -144,8 +174,9 @@ impl Projection {
 }
 
 /// Whether a field of CSV shows that its column holds texts.
-pub(crate) fn is_text(field: &str) -> bool {
-    matches!(ValueRef::infer(field), ValueRef::Text(_)) && !MISSING.contains(&field) && !NAN.contains(&field)
+pub(crate) fn is_text(field: &str, has_decimal_comma: bool) -> bool {
+    let value = if has_decimal_comma { AttributeType::Any.read_comma(field) } else { AttributeType::Any.read(field) };
+    matches!(value, Some(ValueRef::Text(_))) && !MISSING.contains(&field) && !NAN.contains(&field)
 }
 
 /// Says that a value is not of the type that is declared.
@@ -182,12 +213,34 @@ mod tests {
     }
 
     #[test]
+    fn a_number_with_a_decimal_comma_is_no_text_and_one_with_a_point_is() {
+        use AttributeType::{Any, Integer, Number, String};
+        let cases = [
+            (Any, "1.234,50", Some(ValueRef::Float(1234.5))),
+            (Any, "1.234", Some(ValueRef::Int(1234))),
+            (Any, "1.5", Some(ValueRef::Text("1.5"))),
+            (Any, "01,5", Some(ValueRef::Text("01,5"))),
+            (Any, "true", Some(ValueRef::Bool(true))),
+            (Any, "", Some(ValueRef::Null)),
+            (Number, "-1,5", Some(ValueRef::Float(-1.5))),
+            (Number, "1.5", None),
+            (Number, "", Some(ValueRef::Null)),
+            (Integer, "1.000", Some(ValueRef::Int(1000))),
+            (Integer, "1,0", None),
+            (String, "1,0", Some(ValueRef::Text("1,0"))),
+        ];
+        for (kind, text, value) in cases {
+            assert_eq!(kind.read_comma(text), value, "{text:?} as {kind:?}");
+        }
+    }
+
+    #[test]
     fn words_for_what_is_missing_make_no_column_of_texts() {
         for field in ["", "7", "-2.5", "1e3", "true", "NA", "-", "NaN", "null"] {
-            assert!(!is_text(field), "{field}");
+            assert!(!is_text(field, false), "{field}");
         }
         for field in ["x", "01234", "+49", "10.0.0.7", "True"] {
-            assert!(is_text(field), "{field}");
+            assert!(is_text(field, false), "{field}");
         }
     }
 }

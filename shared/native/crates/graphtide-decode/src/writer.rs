@@ -57,11 +57,25 @@ pub(crate) struct Writer {
     labels: LabelCache,
     ordinal: u64,
     latest: Time,
+    /// Label of edges that have none; [`Symbol::ABSENT`] if they must have one.
+    label: Symbol,
 }
 
 impl Writer {
     pub(crate) fn new(symbols: SharedSymbols, keep_raw: bool, substitutes: bool) -> Self {
-        Self { symbols, keep_raw, substitutes, labels: LabelCache::default(), ordinal: 0, latest: Time::MAX }
+        let (labels, label) = (LabelCache::default(), Symbol::ABSENT);
+        Self { symbols, keep_raw, substitutes, labels, ordinal: 0, latest: Time::MAX, label }
+    }
+
+    /// Returns the same for edges that have this label if they have none.
+    pub(crate) fn labelling(self, label: Option<&str>) -> Self {
+        let label = label.map_or(Symbol::ABSENT, |label| self.symbols.lock().intern(label));
+        Self { label, ..self }
+    }
+
+    /// Label of edges that have none; [`Symbol::ABSENT`] if they must have one.
+    pub(crate) fn label(&self) -> Symbol {
+        self.label
     }
 
     /// Ordinal of the next record.
@@ -118,7 +132,10 @@ impl Writer {
         let (source, target_key, label) = match operation {
             Operation::Insert if draft.is_event => (KeyRef::ABSENT, KeyRef::ABSENT, present_label(draft.label, Column::Type)?),
             Operation::Insert => {
-                let label = |label| present_label(label, Column::Label);
+                let label = |label| match present_label(label, Column::Label) {
+                    Err(_) if self.label != Symbol::ABSENT => Ok(Label::Known(self.label)),
+                    label => label,
+                };
                 (present(draft.source, Column::Source)?, present(draft.target, Column::Target)?, label(draft.label)?)
             }
             Operation::Delete if id.is_none_or(IdRef::is_made) => return Err(RowError::DeleteWithoutId),

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io::Write as _;
 use std::time::Instant;
 
-use graphtide_decode::{CsvDecoder, Decoder as _, Options};
+use graphtide_decode::{CsvDecoder, Decoder as _, Delimiter, Dialect, Options};
 use graphtide_engine::meter::{Meter, Pace};
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
@@ -41,7 +41,7 @@ fn push_batch(matcher: &mut Matcher, batch: &EdgeBatch) -> usize {
 fn main() -> Result<(), Box<dyn Error>> {
     let [stream, plans] = std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "STREAM PLANS")?;
     let symbols = SharedSymbols::default();
-    let mut decoder = CsvDecoder::new(Options::default(), b',', symbols.clone())?;
+    let mut decoder = CsvDecoder::new(Options::default(), Dialect::new(Delimiter::Byte(b',')), symbols.clone());
     let (mut batches, mut dead) = (Vec::new(), Vec::new());
     for block in std::fs::read(stream)?.chunks(BLOCK) {
         let mut batch = EdgeBatch::new(0);

@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::errors::from_decode;
+use crate::record_form::PyRecordForm;
 use crate::records::{PyDeadLetter, PyEdgeBatch, PySymbols, take_letters};
 
 /// Of a piece: the ends of its records and of its dead letters among all, the ordinal that follows, its greatest time, its
@@ -154,7 +155,8 @@ pub(crate) struct PyCsvDecoder;
 impl PyCsvDecoder {
     #[new]
     #[pyo3(signature = (
-        symbols, attributes, columns, delimiter = ",", *, types = None, settle = false, keep_raw = false, substitutes = false
+        symbols, attributes, columns, delimiter = ",", *, types = None, settle = false, keep_raw = false, substitutes = false,
+        form = None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -166,12 +168,13 @@ impl PyCsvDecoder {
         settle: bool,
         keep_raw: bool,
         substitutes: bool,
+        form: Option<PyRecordForm>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let &[delimiter] = delimiter.as_bytes() else {
-            return Err(PyValueError::new_err(format!("delimiter {delimiter:?} is not one ASCII character")));
-        };
+        let form = form.unwrap_or_default();
         let options = Options { keep_raw, substitutes, ..options(&attributes, columns, types)? };
-        let decoder = CsvDecoder::new(options, delimiter, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
+        let dialect = form.dialect(delimiter).map_err(|error| from_decode(&error))?;
+        let options = form.add_to(options).map_err(|error| from_decode(&error))?;
+        let decoder = CsvDecoder::new(options, dialect, symbols.inner.clone());
         let decoder = if settle { decoder.settling() } else { decoder };
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
@@ -185,8 +188,9 @@ pub(crate) struct PyJsonLinesDecoder;
 impl PyJsonLinesDecoder {
     #[new]
     #[pyo3(signature = (
-        symbols, attributes, columns, *, types = None, keep_raw = false, substitutes = false, discover = false
+        symbols, attributes, columns, *, types = None, keep_raw = false, substitutes = false, discover = false, form = None
     ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
@@ -195,9 +199,14 @@ impl PyJsonLinesDecoder {
         keep_raw: bool,
         substitutes: bool,
         discover: bool,
+        form: Option<PyRecordForm>,
     ) -> PyResult<PyClassInitializer<Self>> {
+        let form = form.unwrap_or_default();
         let options = Options { keep_raw, substitutes, discover, ..options(&attributes, columns, types)? };
+        let path = form.path();
+        let options = form.add_to(options).map_err(|error| from_decode(&error))?;
         let decoder = JsonLinesDecoder::new(options, symbols.inner.clone());
+        let decoder = if let Some(path) = path { decoder.anywhere(path) } else { decoder };
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))
     }
 
@@ -215,15 +224,17 @@ pub(crate) struct PyArrowDecoder;
 #[pymethods]
 impl PyArrowDecoder {
     #[new]
-    #[pyo3(signature = (symbols, attributes, columns, ticks_per_second = 1000, *, types = None))]
+    #[pyo3(signature = (symbols, attributes, columns, ticks_per_second = 1000, *, types = None, form = None))]
     fn new(
         symbols: &PySymbols,
         attributes: Vec<String>,
         columns: HashMap<String, String>,
         ticks_per_second: i64,
         types: Option<HashMap<String, String>>,
+        form: Option<PyRecordForm>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let options = options(&attributes, columns, types)?;
+        let options = form.unwrap_or_default().add_to(options).map_err(|error| from_decode(&error))?;
         let decoder =
             ArrowDecoder::new(options, ticks_per_second, symbols.inner.clone()).map_err(|error| from_decode(&error))?;
         Ok(PyDecoder::new(decoder, symbols.inner.clone(), attributes).under(Self))

@@ -18,6 +18,8 @@ pub(crate) fn from_decode(error: &DecodeError) -> PyErr {
         | DecodeError::SharedColumn { .. }
         | DecodeError::Delimiter { .. }
         | DecodeError::TicksPerSecond { .. }
-        | DecodeError::Arrow { .. } => UnreadableStreamError::new_err(error.to_string()),
+        | DecodeError::Arrow { .. }
+        | DecodeError::TimeFormat { .. }
+        | DecodeError::Zone => UnreadableStreamError::new_err(error.to_string()),
     }
 }

@@ -9,6 +9,7 @@ mod intervals;
 mod matcher;
 mod matches;
 mod order;
+mod record_form;
 mod records;
 mod simulation;
 mod slices;

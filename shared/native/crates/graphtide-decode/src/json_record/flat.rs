@@ -48,7 +48,13 @@ impl Keys {
             if meaning.nests {
                 return None;
             }
-            rest.value(|value| keep(fields, meaning, value))?;
+            if self.is_as_written(meaning)
+                && let Some(digits) = rest.decimal()
+            {
+                keep(fields, meaning, Scalar::Digits(Cow::Borrowed(digits)));
+            } else {
+                rest.value(|value| keep(fields, meaning, value))?;
+            }
             match rest.next()? {
                 b',' => {}
                 b'}' => return rest.is_blank().then_some(()),
@@ -166,6 +172,26 @@ impl<'t> Rest<'t> {
         let is_there = self.text[self.place..].starts_with(rest);
         self.place += rest.len();
         is_there.then_some(())
+    }
+
+    /// A number without a sign and without an exponent that has a decimal point; nothing is passed if it is another value.
+    fn decimal(&mut self) -> Option<&'t str> {
+        let bytes = self.text.as_bytes();
+        let begin = self.place + bytes.get(self.place..)?.iter().take_while(|byte| **byte == b' ').count();
+        let count = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let whole = count(begin);
+        let point = begin + whole;
+        let has_zeros = whole > 1 && bytes[begin] == b'0';
+        if whole == 0 || has_zeros || bytes.get(point) != Some(&b'.') {
+            return None;
+        }
+        let places = count(point + 1);
+        let end = point + 1 + places;
+        if places == 0 || matches!(bytes.get(end), Some(b'e' | b'E')) {
+            return None;
+        }
+        self.place = end;
+        self.text.get(begin..end)
     }
 
     /// An integer without a sign: not too long, without zeros in front, and with nothing behind it that continues with it.

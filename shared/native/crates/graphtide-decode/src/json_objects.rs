@@ -1,0 +1,368 @@
+//! Finds the records in a text of JSON, wherever they stand: a state of a few bytes walks over it, and no tree is built.
+//!
+//! Records are the objects at the top, one after another, and the elements of lists there. With a path they are what stands under
+//! its keys in these objects: an object, or the elements of a list; a list on the way to it is passed element by element, so
+//! `resourceSpans`, `scopeSpans`, `spans` finds the spans of OTLP. What stands beside the path is skipped. Blanks and commas
+//! between records are all alike.
+//!
+//! Invariant: the pieces depend on the bytes alone, not on the blocks they came in. Memory: a record, or a key of up to
+//! [`LONGEST_KEY`]. Cost: each byte is looked at a constant number of times.
+
+use memchr::memchr2;
+
+use crate::error::DecodeError;
+use crate::splitter::Piece;
+use crate::{KEPT_OF_LONG_RECORD, MAX_RECORD};
+
+const FORMAT: &str = "JSON";
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// Longest key that may be one of the path, in bytes as it is written.
+const LONGEST_KEY: usize = 1 << 10;
+
+/// How deep objects and lists may stand in each other around records.
+const DEEPEST: usize = 128;
+
+/// Where the walk is, outside records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// In a list, or at the top: a value may follow.
+    Values,
+    /// In an object of the path: a key may follow.
+    Keys,
+    /// Behind a key: a colon, then its value.
+    Value {
+        /// Whether the key is the next of the path.
+        is_wanted: bool,
+    },
+}
+
+/// An object or list around records.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    is_list: bool,
+    /// How many keys of the path lead to what stands in it.
+    keys: usize,
+}
+
+/// What is being passed byte by byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Passing {
+    /// Nothing.
+    No,
+    /// A value: a record, or one that is skipped.
+    Value(Scan),
+    /// The rest of a record past the bound.
+    Rest(Scan),
+}
+
+/// How far a value was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Scan {
+    /// Bytes of it already examined.
+    offset: usize,
+    /// Objects and lists that are open.
+    depth: usize,
+    in_string: bool,
+    /// Whether it is a number or a word, which ends before what follows.
+    is_word: bool,
+}
+
+/// Finds records in JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct JsonObjects {
+    path: Box<[Box<str>]>,
+    buffer: Vec<u8>,
+    start: usize,
+    line: u64,
+    begun: bool,
+    frames: Vec<Frame>,
+    place: Place,
+    passing: Passing,
+    /// Whether the value that is passed is a record.
+    is_record: bool,
+}
+
+/// Where a record lies in the buffer.
+struct Found {
+    line: u64,
+    from: usize,
+    to: usize,
+    is_too_long: bool,
+}
+
+/// What a step did.
+enum Step {
+    Done,
+    Found(Found),
+    /// More bytes are needed.
+    Waits,
+}
+
+impl JsonObjects {
+    /// Makes a walk to the records under a path.
+    pub(crate) fn new(path: Vec<String>) -> Self {
+        Self {
+            path: path.into_iter().map(String::into_boxed_str).collect(),
+            buffer: Vec::new(),
+            start: 0,
+            line: 1,
+            begun: false,
+            frames: Vec::new(),
+            place: Place::Values,
+            passing: Passing::No,
+            is_record: false,
+        }
+    }
+
+    /// Forgets what is unfinished, and begins anew with this line.
+    pub(crate) fn restart(&mut self, line: u64) {
+        let path = std::mem::take(&mut self.path);
+        *self = Self { path, line, ..Self::new(Vec::new()) };
+    }
+
+    /// Takes a block; call [`next`](Self::next) until it has no more.
+    pub(crate) fn feed(&mut self, block: &[u8]) {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        self.buffer.extend_from_slice(block);
+    }
+
+    /// Returns the next record that is complete.
+    pub(crate) fn next(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
+        let found = self.advance(false)?;
+        Ok(found.map(|found| self.piece(&found)))
+    }
+
+    /// Returns the last record, if the text ends with it; call when [`next`](Self::next) has no more.
+    pub(crate) fn finish(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
+        let found = self.advance(true)?;
+        if found.is_none() {
+            let is_cut = self.passing != Passing::No || self.place != Place::Values || !self.frames.is_empty();
+            if is_cut || self.start < self.buffer.len() {
+                return Err(wrong("it breaks off: an object, a list or a text is not closed".to_owned()));
+            }
+        }
+        Ok(found.map(|found| self.piece(&found)))
+    }
+
+    fn piece(&self, found: &Found) -> Piece<'_> {
+        let (line, bytes) = (found.line, &self.buffer[found.from..found.to]);
+        if found.is_too_long { Piece::TooLong { line, head: bytes } } else { Piece::Record { line, bytes, quoted: false } }
+    }
+
+    fn advance(&mut self, is_last: bool) -> Result<Option<Found>, DecodeError> {
+        if !self.begun {
+            if !is_last && self.buffer.len() < BOM.len() && BOM.starts_with(&self.buffer) {
+                return Ok(None);
+            }
+            self.begun = true;
+            self.start += if self.buffer.starts_with(BOM) { BOM.len() } else { 0 };
+        }
+        loop {
+            let step = match self.passing {
+                Passing::No => self.walk(is_last)?,
+                Passing::Value(scan) => self.pass(scan, is_last),
+                Passing::Rest(scan) => self.pass_rest(scan, is_last),
+            };
+            match step {
+                Step::Done => {}
+                Step::Found(found) => return Ok(Some(found)),
+                Step::Waits => return Ok(None),
+            }
+        }
+    }
+
+    /// Looks at what comes next outside values.
+    fn walk(&mut self, is_last: bool) -> Result<Step, DecodeError> {
+        let Some(byte) = self.buffer.get(self.start).copied() else { return Ok(Step::Waits) };
+        match (byte, self.place) {
+            (b'\n', _) => {
+                self.line += 1;
+                self.start += 1;
+            }
+            (b' ' | b'\t' | b'\r', _) | (b',', Place::Values | Place::Keys) | (b':', Place::Value { .. }) => self.start += 1,
+            (b'}', Place::Keys) => self.close(false)?,
+            (b']', Place::Values) => self.close(true)?,
+            (b'"', Place::Keys) => return Ok(self.key(is_last)),
+            (b'}' | b']' | b':' | b',', _) | (_, Place::Keys) => {
+                return Err(wrong(format!("a {:?} in line {} does not belong there", char::from(byte), self.line)));
+            }
+            (byte, Place::Values) => {
+                let keys = self.frames.last().map_or(0, |frame| frame.keys);
+                self.open(byte, keys)?;
+            }
+            (byte, Place::Value { is_wanted }) => {
+                let keys = self.frames.last().map_or(0, |frame| frame.keys);
+                self.place = Place::Keys;
+                if is_wanted {
+                    self.open(byte, keys + 1)?;
+                } else {
+                    self.begin(false);
+                }
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    /// Begins a value to which so many keys of the path lead.
+    fn open(&mut self, byte: u8, keys: usize) -> Result<(), DecodeError> {
+        let is_list = byte == b'[';
+        let is_around = is_list || (byte == b'{' && keys < self.path.len());
+        if !is_around {
+            // Beside objects, only what is at the end of the path, or at the top, is a record, if a bad one; null is none.
+            let is_null = self.buffer[self.start] == b'n' && !self.path.is_empty();
+            self.begin(keys == self.path.len() && !is_null);
+            return Ok(());
+        }
+        if self.frames.len() == DEEPEST {
+            return Err(wrong(format!(
+                "objects and lists stand more than {DEEPEST} deep in each other, in line {}",
+                self.line
+            )));
+        }
+        self.frames.push(Frame { is_list, keys });
+        self.place = if is_list { Place::Values } else { Place::Keys };
+        self.start += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, is_list: bool) -> Result<(), DecodeError> {
+        if self.frames.pop().is_none_or(|frame| frame.is_list != is_list) {
+            let byte = if is_list { ']' } else { '}' };
+            return Err(wrong(format!("a {byte:?} in line {} closes nothing", self.line)));
+        }
+        self.place = if self.frames.last().is_none_or(|frame| frame.is_list) { Place::Values } else { Place::Keys };
+        self.start += 1;
+        Ok(())
+    }
+
+    fn begin(&mut self, is_record: bool) {
+        self.is_record = is_record;
+        self.passing = Passing::Value(Scan::default());
+    }
+
+    /// Reads a key.
+    fn key(&mut self, is_last: bool) -> Step {
+        let rest = &self.buffer[self.start..];
+        let mut scan = Scan::default();
+        let Some(length) = scan.end(rest, is_last) else {
+            if rest.len() > LONGEST_KEY {
+                // It is none of the path: skipped as values are.
+                self.place = Place::Value { is_wanted: false };
+                self.is_record = false;
+                self.passing = Passing::Value(scan);
+                return Step::Done;
+            }
+            return Step::Waits;
+        };
+        let wanted = self.frames.last().and_then(|frame| self.path.get(frame.keys));
+        let is_wanted = length <= LONGEST_KEY
+            && wanted.is_some_and(|wanted| serde_json::from_slice::<String>(&rest[..length]).is_ok_and(|key| *key == **wanted));
+        self.place = Place::Value { is_wanted };
+        self.start += length;
+        Step::Done
+    }
+
+    /// Passes a value.
+    fn pass(&mut self, mut scan: Scan, is_last: bool) -> Step {
+        let rest = &self.buffer[self.start..];
+        if let Some(end) = scan.end(rest, is_last).filter(|end| !self.is_record || *end <= MAX_RECORD) {
+            let found = Found { line: self.line, from: self.start, to: self.start + end, is_too_long: false };
+            self.line += line_feeds(&rest[..end]);
+            self.start += end;
+            self.passing = Passing::No;
+            return if self.is_record { Step::Found(found) } else { Step::Done };
+        }
+        if !self.is_record {
+            // What was looked at is not needed again.
+            self.line += line_feeds(&rest[..scan.offset]);
+            self.start += scan.offset;
+            self.passing = Passing::Value(Scan { offset: 0, ..scan });
+            return Step::Waits;
+        }
+        if rest.len() <= MAX_RECORD {
+            self.passing = Passing::Value(scan);
+            return Step::Waits;
+        }
+        // What is past the bound is looked at again from where the head ends, so that the walk is the same for all blocks.
+        let mut scan = Scan::default();
+        _ = scan.end(&rest[..MAX_RECORD], false);
+        let skipped = scan.offset;
+        let found = Found { line: self.line, from: self.start, to: self.start + KEPT_OF_LONG_RECORD, is_too_long: true };
+        self.line += line_feeds(&rest[..skipped]);
+        self.start += skipped;
+        self.passing = Passing::Rest(Scan { offset: 0, ..scan });
+        Step::Found(found)
+    }
+
+    /// Passes the rest of a record past the bound.
+    fn pass_rest(&mut self, mut scan: Scan, is_last: bool) -> Step {
+        let rest = &self.buffer[self.start..];
+        let end = scan.end(rest, is_last);
+        let passed = end.unwrap_or(scan.offset);
+        self.line += line_feeds(&rest[..passed]);
+        self.start += passed;
+        self.passing = if end.is_some() { Passing::No } else { Passing::Rest(Scan { offset: 0, ..scan }) };
+        if end.is_some() { Step::Done } else { Step::Waits }
+    }
+}
+
+impl Scan {
+    /// Finds the end of a value that begins where the offset was 0; remembers how far it looked.
+    fn end(&mut self, value: &[u8], is_last: bool) -> Option<usize> {
+        while let Some(byte) = value.get(self.offset).copied() {
+            if self.in_string {
+                let Some(place) = memchr2(b'"', b'\\', &value[self.offset..]).map(|place| self.offset + place) else {
+                    self.offset = value.len();
+                    break;
+                };
+                if value[place] == b'\\' {
+                    if place + 1 == value.len() {
+                        // What it escapes is not there yet.
+                        self.offset = place;
+                        return None;
+                    }
+                    self.offset = place + 2;
+                    continue;
+                }
+                self.in_string = false;
+                self.offset = place + 1;
+                if self.depth == 0 {
+                    return Some(self.offset);
+                }
+                continue;
+            }
+            if self.is_word {
+                if matches!(byte, b',' | b']' | b'}' | b'{' | b'[' | b'"' | b' ' | b'\t' | b'\r' | b'\n') {
+                    return Some(self.offset);
+                }
+                self.offset += 1;
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        self.offset += 1;
+                        return Some(self.offset);
+                    }
+                }
+                _ if self.depth == 0 => self.is_word = true,
+                _ => {}
+            }
+            self.offset += 1;
+        }
+        (is_last && self.is_word).then_some(self.offset)
+    }
+}
+
+fn wrong(reason: String) -> DecodeError {
+    DecodeError::NotThisFormat { format: FORMAT, reason }
+}
+
+fn line_feeds(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}

@@ -1,0 +1,107 @@
+//! Dates and times of day as seconds since 1970.
+
+/// A moment as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// Seconds since 1970-01-01T00:00:00 by the clocks of its zone.
+    pub(super) seconds: i64,
+    /// Nanoseconds after that; below a second.
+    pub(super) nanoseconds: u32,
+    /// Seconds that its clocks are ahead of UTC, if it says so.
+    pub(super) offset: Option<i32>,
+}
+
+/// Seconds of a date and time of day; None if no calendar or clock has them.
+#[inline]
+pub(super) fn seconds(year: u32, month: u32, day: u32, (hour, minute, second): (u32, u32, u32)) -> Option<i64> {
+    let is_valid = (1..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=days_of_month(year, month)).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    let of_day = i64::from(hour * 3600 + minute * 60 + second);
+    is_valid.then(|| days(year, month, day) * 86_400 + of_day)
+}
+
+/// Month and day of the day of a year, from 1; None if the year does not have it.
+pub(super) fn of_day_of_year(year: u32, day: u32) -> Option<(u32, u32)> {
+    let mut rest = day;
+    for month in 1..=12 {
+        let days = days_of_month(year, month);
+        if (1..=days).contains(&rest) {
+            return Some((month, rest));
+        }
+        rest = rest.checked_sub(days)?;
+    }
+    None
+}
+
+fn is_leap(year: u32) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+fn days_of_month(year: u32, month: u32) -> u32 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days since 1970-01-01; years begin in March, so that a leap day is the last of its year.
+fn days(year: u32, month: u32, day: u32) -> i64 {
+    let year = i64::from(year) - i64::from(month <= 2);
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((i64::from(month) + 9) % 12) + 2) / 5 + i64::from(day) - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// A number of digits at the beginning of a text, and what follows; None if there are not so many.
+#[inline]
+pub(super) fn digits(text: &[u8], count: usize) -> Option<(u32, &[u8])> {
+    let (number, rest) = text.split_at_checked(count)?;
+    let mut value = 0;
+    for byte in number {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u32::from(digit);
+    }
+    Some((value, rest))
+}
+
+/// Nanoseconds of the digits behind a decimal point, further ones rounded down, and what follows; None if there is no digit.
+#[inline]
+pub(super) fn fraction(text: &[u8]) -> Option<(u32, &[u8])> {
+    let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (places, rest) = text.split_at(count);
+    let nanoseconds = (0..9).fold(0, |sum, place| sum * 10 + places.get(place).map_or(0, |byte| u32::from(byte - b'0')));
+    (count > 0).then_some((nanoseconds, rest))
+}
+
+/// Seconds ahead of UTC: `Z`, `+02`, `+0200` or `+02:00`, and what follows; None if it is none of these.
+#[inline]
+pub(super) fn offset(text: &[u8]) -> Option<(i32, &[u8])> {
+    let (&sign, rest) = text.split_first()?;
+    match sign {
+        b'Z' | b'z' => Some((0, rest)),
+        b'+' | b'-' => {
+            let (hours, rest) = digits(rest, 2)?;
+            let minutes = rest.strip_prefix(b":").map_or_else(|| digits(rest, 2), |rest| digits(rest, 2));
+            let (minutes, rest) = match minutes {
+                Some(found) => found,
+                None if rest.first() == Some(&b':') => return None,
+                None => (0, rest),
+            };
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            let seconds = i32::try_from(hours * 3600 + minutes * 60).ok()?;
+            Some((if sign == b'-' { -seconds } else { seconds }, rest))
+        }
+        _ => None,
+    }
+}
