@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.decoders import Decoding, decoder_of
+from graphtide_native.unpacking import PackedBytes, unpack
 
 from graphtide_backfill.application.pieces import PieceFacts, explain_first
 
@@ -37,25 +38,23 @@ class TextPiece:
 
     def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
         """See `Piece.batches`."""
-        asked = Decoding(reading.symbols, reading.attributes, self.columns, self.delimiter, types=self.types)
+        asked = Decoding(
+            reading.symbols, reading.attributes, self.columns, self.delimiter, types=self.types, time_unit=reading.unit
+        )
         decoder = decoder_of(self.format, asked)
         decoder.start_at(reading.ordinal)
         rejected, example = 0, ""
         try:
-            with pa.input_stream(self.path, compression="detect") as blocks:
-                while True:
-                    block = blocks.read(_BLOCK)
+            with open(self.path, "rb") as file:
+                for block in chain(unpack(PackedBytes(file, self.path), _BLOCK, _BLOCK), [b""]):
                     batch = decoder.decode(block) if block else decoder.finish()
                     letters = decoder.take_dead_letters()
                     rejected += len(letters)
                     example = example or explain_first(letters, "line", self.path)
                     if len(batch):
                         yield batch
-                    if not block:
-                        break
-        except (pa.ArrowException, OSError, UnreadableStreamError) as error:
-            message = f"{self.path}: {error}"
-            raise UnreadableStreamError(message) from error
+        except (OSError, UnreadableStreamError) as error:
+            raise _unreadable(self.path, error) from error
         records = decoder.ordinal() - reading.ordinal
         self._facts = PieceFacts(records, rejected, decoder.has_ids(), decoder.has_operations(), example)
 
@@ -79,10 +78,16 @@ def beginning(path: str, format: StreamFormat, columns: Mapping[str, str], delim
     """
     decoder = decoder_of(format, Decoding(columns=columns, delimiter=delimiter, settle=True))
     try:
-        with pa.input_stream(path, compression="detect") as blocks:
-            while decoder.columns() is None and (block := blocks.read(_BEGINNING)):
+        with open(path, "rb") as file:
+            for block in unpack(PackedBytes(file, path), _BEGINNING, _BEGINNING):
                 decoder.decode(block)
-    except (pa.ArrowException, OSError, UnreadableStreamError) as error:
-        message = f"{path}: {error}"
-        raise UnreadableStreamError(message) from error
+                if decoder.columns() is not None:
+                    break
+    except (OSError, UnreadableStreamError) as error:
+        raise _unreadable(path, error) from error
     return Beginning(decoder.columns() or [], [column for column, _, _ in decoder.settled()])
+
+
+def _unreadable(path: str, error: Exception) -> UnreadableStreamError:
+    text = str(error)
+    return UnreadableStreamError(text if text.startswith(f"{path}: ") else f"{path}: {text}")
