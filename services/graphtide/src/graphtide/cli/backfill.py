@@ -249,7 +249,8 @@ def _finish(results: ResultFolder, totals: RunTotals, output: Path | None, *, is
         write_all(results, slices, output)
     if totals.duplicates:
         were = "record was dropped as a duplicate" if totals.duplicates == 1 else "records were dropped as duplicates"
-        say(f"{totals.duplicates:,} {were}: the id came before in the window; if it is not an id, --column id= reads without it")
+        again = "the id came before in the window"
+        say(f"{totals.duplicates:,} {were}: {again}; if it is not an id, --column id= reads without it")
     if not totals.is_exact:
         say("note: a pattern reached its limit: matches may be missing")
     for pattern, edges in totals.unmatched.items():
