@@ -17,8 +17,8 @@ NATIVE_PYTHON := $(shell find $(NATIVE)/python -name '*.py' -o -name '*.pyi' -o 
 PURE_SOURCES := $(shell find shared/*/src services/*/src -name '*.py' -o -name '*.lark') $(wildcard packaging/graphtide/*)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' packaging/graphtide/pyproject.toml)
 SOURCES := shared services e2e_tests
-# Tests use all cores; override with `make test WORKERS=1`.
-WORKERS ?= auto
+# Tests wait for servers for a third of their time, so there are three workers for two cores; override with `make test WORKERS=1`.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(-(-3 * (os.cpu_count() or 1) // 2))')
 
 .PHONY: help
 help:  ## list the targets

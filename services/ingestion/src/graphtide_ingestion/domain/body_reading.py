@@ -267,7 +267,7 @@ class BodyReader:
             self._line = 2
             settled = [name for name, _, _ in self._decoder.settled()]
             texts: dict[str, Kind] = {name: "string" for name in settled if not self._types.know([name])}
-            if len(texts) < len(settled):
+            if any(name not in texts and name not in self._types.of_csv for name in settled):
                 # The decoder read a known column as texts; in the stream each of its values has the type that it looks like.
                 self._least_batch = None
             self.seen |= texts
