@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from graphtide.cli.app import app
-from graphtide_core.match import result_id
+from graphtide_core.match import MatchKind, result_id
 from graphtide_core.stream_window import WindowKind
 from graphtide_query import print_pattern
 from graphtide_testing.oracles.graph_queries import GraphQueryOracle
@@ -42,14 +42,19 @@ def valid(folder: Path, at: object, *options: object) -> list[dict[str, Any]]:
 
 
 def find_expected(query: GraphQuery, edges: tuple[Edge, ...], at: int) -> set[tuple[tuple[str, ...], tuple[int, int]]]:
-    """Return the rows of the snapshot with their intervals, from the records up to the instant."""
+    """Return the rows of the snapshot with their intervals, from the records up to the instant.
+
+    A result that one record of an instant takes away and another brings back begins anew at that instant.
+    """
     oracle = GraphQueryOracle(query)
+    begun: dict[tuple[str, ...], int] = {}
     for edge in edges:
         if edge.ts <= at:
-            oracle.push(edge)
+            begun |= {each.row: each.valid[0] for each in oracle.push(edge) if each.kind is MatchKind.MATCH}
     rows = oracle.snapshot(at)[query.outputs[0].head]
     intervals = {key[1]: each for key, each in oracle.intervals().items()}
-    return {(row, next(span for span in intervals[row] if span[0] <= at < span[1])) for row in rows}
+    ends = {row: next(end for start, end in intervals[row] if start <= at < end) for row in rows}
+    return {(row, (begun[row], end)) for row, end in ends.items()}
 
 
 def test_what_is_valid_at_an_instant_is_the_snapshot(tmp_path: Path) -> None:
