@@ -31,7 +31,13 @@ demo: $(if $(wildcard $(STAMPS)/native),setup,prerequisites $(STAMPS)/demo)  ## 
 
 .PHONY: test
 test: servers-ready $(HELM)  ## run the tests
+	@$(MAKE) --no-print-directory --jobs=2 test-crates test-packages
+
+.PHONY: test-crates test-packages
+test-crates:
 	$(CARGO) test --quiet --workspace
+
+test-packages:
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
 
 .PHONY: test-slow
