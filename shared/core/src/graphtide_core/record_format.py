@@ -51,7 +51,7 @@ class RecordFormat:
         name: one of `RECORD_FORMATS`.
         pattern: the regular expression of a line; its named groups are the fields.
         delimiter: between fields; `whitespace` is any run of spaces and tabs.
-        header: whether the first line names the columns.
+        header: whether the first line names the columns; without it and without `columns`, they are called `1`, `2`, ….
         columns: names of the columns, in their order, in the place of those of a header.
         comment: how a line starts that is skipped.
         quote: the character around fields; empty for none.
@@ -89,9 +89,6 @@ class RecordFormat:
         for option in self.stated():
             check_option(self.name, option, getattr(self, option))
         self._refuse_equal_signs()
-        if self.header is False and self.columns is None:
-            message = "a file without a header needs COLUMNS"
-            raise InvalidPatternError(message, hint="name them in their order: HEADER none, COLUMNS (ts, src, dst)")
         if self.schema is not None and self.registry is not None:
             message = "SCHEMA and REGISTRY both say where the schema is"
             raise InvalidPatternError(message, hint="keep one of them")

@@ -20,17 +20,20 @@ if TYPE_CHECKING:
     from graphtide_core.edge import Value
     from graphtide_core.record_expression import RecordExpression
 
-LONGEST_FORMAT: Final = 200
-"""Characters of a format."""
+LONGEST_FORMAT: Final = 256
+"""Bytes of a format, in UTF-8."""
 
 NAMED_FORMATS: Final = ("iso", "rfc2822")
 """Formats that have a name."""
 
-DIRECTIVES: Final = "YymbBdHIpMSfzjaA"
-"""Letters after a percent sign, as in Python's `strptime`, in the C locale."""
+SHORT_FORMS: Final = {"F": "%Y-%m-%d", "D": "%m/%d/%y", "T": "%H:%M:%S", "R": "%H:%M", "h": "%b", "e": "%d"}
+"""Directives that stand for others."""
+
+DIRECTIVES: Final = "YymbBdjaAHIpMSfzZ" + "".join(SHORT_FORMS)
+"""Letters after a percent sign, as in `strptime`, in the C locale; `%Z` is UTC, GMT or Z."""
 
 _YEARS: Final = frozenset("Yy")
-_DAYS: Final = (frozenset("j"), frozenset("md"), frozenset("bd"), frozenset("Bd"))
+_MONTHS: Final = frozenset("mbB")
 _DIGIT: Final = re.compile("[0-9]")
 _DIRECTIVE: Final = re.compile(r"%(.?)", re.DOTALL)
 
@@ -66,7 +69,7 @@ class RecordTime:
     def __post_init__(self) -> None:
         """Refuse an unknown format or zone, parts that contradict each other, and a constant that is no time."""
         if isinstance(self.value, Literal) and not _may_be_a_time(self.value.value):
-            message = f"AT has a constant, {_shown(self.value.value)}, which is no time"
+            message = f"AT has a constant, {_show_constant(self.value.value)}, which is no time"
             raise InvalidPatternError(message, hint=WITHOUT_QUOTATION)
         if self.zone is not None:
             check_zone(self.zone)
@@ -76,12 +79,12 @@ class RecordTime:
             message = "IN is for times that are numbers, FORMAT for times that are texts"
             raise InvalidPatternError(message, hint="keep one of them")
         letters = frozenset[str]() if self.format in NAMED_FORMATS else _check_format(self.format)
-        if self.zone is not None and ("z" in letters or self.format == "rfc2822"):
+        if self.zone is not None and (letters & frozenset("zZ") or self.format == "rfc2822"):
             message = "the format states the zone itself"
             raise InvalidPatternError(message, hint="leave ZONE out")
 
 
-def _shown(value: Value) -> str:
+def _show_constant(value: Value) -> str:
     return show(value) if isinstance(value, str) else "NULL" if value is None else str(value).upper()
 
 
@@ -90,16 +93,21 @@ def _may_be_a_time(value: Value) -> bool:
     return isinstance(value, int | float | str) and value is not True and value is not False and bool(_DIGIT.search(str(value)))
 
 
+def expand_format(text: str) -> str:
+    """Return a format with what its short forms stand for: `%F` is `%Y-%m-%d`."""
+    return _DIRECTIVE.sub(lambda found: SHORT_FORMS.get(found[1], found[0]), text)
+
+
 def _check_format(text: str) -> frozenset[str]:
     """Return the letters of a format's directives."""
-    if len(text) > LONGEST_FORMAT:
-        message = f"a format has at most {LONGEST_FORMAT} characters"
+    if len(text.encode()) > LONGEST_FORMAT:
+        message = f"a format has at most {LONGEST_FORMAT} bytes"
         raise InvalidPatternError(message)
     if "%" not in text:
         message = f"{show(text)} is not a format of times"
         hint = did_you_mean(text, NAMED_FORMATS) or "write directives, '%d/%m/%Y %H:%M:%S', or one of 'iso', 'rfc2822'"
         raise InvalidPatternError(message, hint=hint)
-    letters = [found[1] for found in _DIRECTIVE.finditer(text) if found[1] != "%"]
+    letters = [found[1] for found in _DIRECTIVE.finditer(expand_format(text)) if found[1] != "%"]
     for letter in letters:
         if not letter or letter not in DIRECTIVES:
             message = f"the format has an unknown directive {show('%' + letter)}"
@@ -108,9 +116,13 @@ def _check_format(text: str) -> frozenset[str]:
             message = f"the format has %{letter} twice"
             raise InvalidPatternError(message)
     stated = frozenset(letters)
-    if not stated & _YEARS or not any(day <= stated for day in _DAYS):
+    has_day, has_month = "d" in stated, bool(stated & _MONTHS)
+    if not stated & _YEARS or not ("j" in stated or (has_day and has_month)):
         message = "the format has no full date"
         raise InvalidPatternError(message, hint="a time needs its year (%Y), month (%m or %b) and day (%d)")
+    if "j" in stated and (has_day or has_month):
+        message = "the format has a day of the year (%j) and a day of a month"
+        raise InvalidPatternError(message, hint="keep one of them")
     if "I" in stated and "p" not in stated:
         message = "the format has hours up to 12 (%I) and not which half of the day"
         raise InvalidPatternError(message, hint="add %p, or write %H for hours up to 24")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from graphtide_core.record_format import RecordFormat
     from graphtide_core.time import Duration
 
+DEFAULT_LABEL: Final = "edge"
+"""The label of edges that have none."""
+
 MOST_CLAUSES: Final = 64
 """Edges and events that a record gives."""
 
@@ -81,8 +84,8 @@ class LabelledEnd:
 class EdgeClause:
     """`EDGE (source:label)-[label]->(target:label)`: an edge that a record gives if `where` is true.
 
-    An edge without a label has the empty one. `sets` add to those of the stream and replace those of the same name. `id` is in
-    place of the stream's.
+    An edge whose label is not stated, or missing, has the `DEFAULT_LABEL`. `sets` add to those of the stream and replace those
+    of the same name. `id` is in place of the stream's.
     """
 
     source: LabelledEnd

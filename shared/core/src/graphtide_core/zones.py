@@ -12,7 +12,7 @@ from typing import Final
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.suggestion import show
 
-_OFFSET: Final = re.compile(r"([+-])([01][0-9]|2[0-3]):([0-5][0-9])")
+_OFFSET: Final = re.compile(r"([+-])([01][0-9]|2[0-3]):?([0-5][0-9])")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,3}")
 _LONGEST_NAME: Final = 64
 
@@ -30,7 +30,7 @@ def check_zone(zone: str) -> None:
 
 def offset_of(zone: str) -> timedelta | None:
     """Return the offset of a zone such as `+02:00`, or of UTC; None for other names."""
-    if zone in {"UTC", "Z"}:
+    if zone == "UTC":
         return timedelta(0)
     found = _OFFSET.fullmatch(zone)
     if found is None:

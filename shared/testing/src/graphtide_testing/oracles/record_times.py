@@ -1,4 +1,4 @@
-"""Times of records, the plain way, with exact fractions, `zoneinfo` and `strptime`: `graphtide_core.record_time` word by word.
+"""Times of records, the plain way, with exact fractions and `zoneinfo`: `graphtide_core.record_time` word by word.
 
 What that leaves open is decided here.
 
@@ -8,7 +8,8 @@ What that leaves open is decided here.
 * A text without FORMAT is a decimal number, in the unit of IN or of the stream, or a date (midnight) or date and time in
   ISO 8601. With IN it is a number. With FORMAT a number is read as its digits: `AT day FORMAT '%Y%m%d'`.
 * A local time that a clock shows twice, or skips, has the offset from before the change: `fold=0` of `zoneinfo`.
-* `%f` has one to six digits, `%y` is 1969 to 2068, and names of days and months are English.
+  The clocks of a zone with a name are known from 1900 to 2099; a local time outside is none.
+* `%y` is 1969 to 2068, and names of days and months are English (`time_formats`).
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_core.zones import offset_of
 
 from graphtide_testing.oracles.record_texts import write_text
+from graphtide_testing.oracles.time_formats import read_moment, read_offset
 
 if TYPE_CHECKING:
     from graphtide_core.edge import Value
     from graphtide_core.record_time import RecordTime
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LONGEST: Final = 100
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
-_ISO: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:[.,]([0-9]{1,18}))?(.*))?")
-_OF_ISO: Final = re.compile(r"Z|[+-][0-9]{2}:?[0-9]{2}")
+_LONGEST: Final = 400
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
+_ISO: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}:[0-9]{2})(:[0-9]{2}(?:[.,]([0-9]+))?)?(.*))?")
+_KNOWN: Final = (datetime(1900, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 _RFC: Final = re.compile(
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), )?([0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}(?::[0-9]{2})?) "
     r"([+-][0-9]{4}|GMT|UT|UTC|Z)"
@@ -122,36 +124,42 @@ def _by_format(text: str, form: str, zone: tzinfo) -> Fraction | None:
                 return None
             day, stated = found.groups()
             seconds = ":%S" if day.count(":") > 1 else ""
-            offset = stated if stated[0] in "+-" else "+0000"
-            return _since(f"{day} {offset}", f"%d %b %Y %H:%M{seconds} %z", zone)
+            return _since(f"{day} {stated if stated[0] in '+-' else 'Z'}", f"%d %b %Y %H:%M{seconds} %z", zone)
         case _:
             return _since(text, form, zone)
 
 
 def _since(text: str, form: str, zone: tzinfo) -> Fraction | None:
-    try:
-        return _of_moment(datetime.strptime(text, form), zone)  # noqa: DTZ007 - the zone of a format without %z comes after
-    except (ValueError, OverflowError):
+    found = read_moment(text, form)
+    if found is None:
         return None
+    moment, rest = found
+    return _of_moment(moment, rest, zone)
 
 
 def _of_iso(text: str, zone: tzinfo) -> Fraction | None:
     found = _ISO.fullmatch(text)
     if found is None:
         return None
-    day, clock, fraction, stated = found.groups()
-    if stated and _OF_ISO.fullmatch(stated) is None:
+    day, clock, seconds, fraction, stated = found.groups()
+    offset = read_offset(stated) if stated else None
+    if stated and offset is None:
         return None
     try:
-        whole = _of_moment(datetime.fromisoformat(f"{day}T{clock or '00:00'}{stated or ''}"), zone)
-    except (ValueError, OverflowError):
+        moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{(seconds or ':00')[:3]}")
+    except ValueError:
         return None
-    return whole + (Fraction(int(fraction), 10 ** len(fraction)) * 10**9 if fraction else 0)
+    rest = Fraction(int(fraction), 10 ** len(fraction)) if fraction else Fraction(0)
+    return _of_moment(moment if offset is None else moment.replace(tzinfo=timezone(offset)), rest, zone)
 
 
-def _of_moment(moment: datetime, zone: tzinfo) -> Fraction:
-    since = (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone, fold=0)) - _EPOCH
-    return Fraction((since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000)
+def _of_moment(moment: datetime, rest: Fraction, zone: tzinfo) -> Fraction | None:
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone, fold=0)
+        if isinstance(zone, ZoneInfo) and not _KNOWN[0] <= moment < _KNOWN[1]:
+            return None
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds + rest) * 10**9
 
 
 def _zone(name: str) -> tzinfo:

@@ -12,7 +12,7 @@ statement leaves open is decided here.
 * A condition holds if it is true; an unknown one does not. A record of which no EDGE and no EVENT applies is filtered, too.
 * A record is a dead letter as a whole: without a time, or where an EDGE that applies lacks an end, or an EVENT its type. So no
   part of it is in the stream. Ends, labels, types and ids that are numbers or truth values become texts; a label that is
-  missing is empty, and one of an end is absent.
+  missing is `edge`, and one of an end is absent.
 * An id of an insert that is missing is made: the 0-based ordinal of the record, where filtered and rejected ones count. Made
   ids have suffixes as given ones, `17#2`, and the number of a clause counts all clauses from 1.
 * A deletion gives one for each clause, whatever its WHERE, because a deleted record may lack what it asks. An update gives one
@@ -37,6 +37,7 @@ from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.predicate import Literal, map_operands
 from graphtide_core.record_expression import FieldPath, FunctionCall
 from graphtide_core.stream_definition import (
+    DEFAULT_LABEL,
     RESERVED_FOR_EDGES,
     RESERVED_FOR_EVENTS,
     EdgeClause,
@@ -269,12 +270,13 @@ class _Reading:
         if source is None or target is None:
             message = "no source" if source is None else "no target"
             raise _RefusedError(message)
+        label = self.text(clause.label)
         return Edge(
             named,
             ts,
             VertexId(source),
             VertexId(target),
-            self.text(clause.label) or "",
+            DEFAULT_LABEL if label is None else label,
             self.text(clause.source.label),
             self.text(clause.target.label),
             self.attributes(clause),

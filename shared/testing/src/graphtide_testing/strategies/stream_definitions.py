@@ -49,7 +49,7 @@ CONSTANTS: Final = (
 PATHS: Final = st.builds(
     lambda first, others: FieldPath((first, *others)), NAMES, st.lists(NAMES | st.integers(0, LARGEST_POSITION), max_size=3)
 )
-ZONES: Final = st.sampled_from(["UTC", "Z", "+02:00", "-11:30", "Europe/Berlin", "America/St_Johns"])
+ZONES: Final = st.sampled_from(["UTC", "+0530", "+02:00", "-11:30", "Europe/Berlin", "America/St_Johns"])
 REGEXES: Final = st.sampled_from(["a(b)c", r"(?P<h>\S+) [^\]\"]+", "x", r"(?i)^(\d{1,3})\.", "(?:a|b)*?$"])
 
 _DURATIONS: Final = st.builds(Duration, st.integers(0, 10**4), st.sampled_from([None, "s", "m", "h", "d", "w"]))
@@ -82,8 +82,6 @@ def record_formats(draw: DrawFn) -> RecordFormat:
         for option in sorted(RECORD_FORMATS[name])
         if option in _NEEDED or draw(st.integers(0, 2)) == 0
     }
-    if options.get("header") is False:
-        options.setdefault("columns", ("ts", "src"))
     if options.get("decimal") == ",":
         options.setdefault("delimiter", ";")
     if options.get("quote") == options.get("delimiter"):
@@ -142,7 +140,7 @@ RECORD_TIMES: Final = st.one_of(
         RecordTime,
         FIELD_EXPRESSIONS,
         st.none(),
-        st.sampled_from(["%d/%m/%Y %H:%M", "%b %d %y, %I %p 100%%", "iso", "%Y%j"]),
+        st.sampled_from(["%d/%m/%Y %H:%M", "%b %d %y, %I %p 100%%", "iso", "%Y%j", "%F %T"]),
         st.none() | ZONES,
     ),
     st.builds(RecordTime, FIELD_EXPRESSIONS, st.none(), st.sampled_from(["%Y-%m-%d%z", "rfc2822"])),
