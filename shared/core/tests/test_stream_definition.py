@@ -70,6 +70,8 @@ EDGE = EdgeClause(LabelledEnd(A), LabelledEnd(A))
         (lambda: RecordTime(A, format="%F %T %Z", zone="UTC"), "the format states the zone itself"),
         (lambda: RecordTime(A, format="%Y-%m-%dü" + "ü" * 124), "at most 256 bytes"),
         (lambda: RecordTime(A, zone=""), "'' is not a zone of time"),
+        (lambda: RecordFormat("xml", row=""), "ROW is a text of 1 to 2,000 characters"),
+        (lambda: RecordFormat("csv", columns=tuple(map(str, range(10_001)))), "at most 10,000 columns"),
         (lambda: RecordFormat("xlsx"), "there is no format 'xlsx'"),
         (lambda: RecordFormat("json", delimiter=";"), "the format json has no option DELIMITER"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError
+from graphtide_query.language import known_zones
 
 ERRORS = sorted((Path(__file__).parent / "fixtures" / "stream_errors").glob("*.gts"))
 STATEMENT = "STREAM flows EDGE (a)-[k]->(b) AT ts\n"
@@ -39,6 +40,15 @@ def test_a_statement_where_patterns_are_read_says_who_reads_it(text: str, line: 
         graphtide_query.parse(text)
     assert (caught.value.line, caught.value.column) == (line, column)
     assert "parse_streams" in caught.value.hint
+
+
+def test_without_a_database_every_name_of_a_zone_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "STREAM s AT ts ZONE 'Mars/Base'"
+    with pytest.raises(InvalidPatternError, match="there is no zone 'Mars/Base'"):
+        graphtide_query.parse_streams(text)
+    monkeypatch.setattr(known_zones, "available_timezones", set)
+    (stream,) = graphtide_query.parse_streams(text)
+    assert stream.time.zone == "Mars/Base"
 
 
 def test_a_rule_may_have_a_head_named_stream() -> None:

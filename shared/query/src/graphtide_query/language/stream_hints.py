@@ -74,7 +74,7 @@ def _hint_for_clause(kind: str, found: str, names: set[str]) -> str:
         return f"{word} is for patterns, PATTERN name MATCH …; a STREAM statement says what records mean"
     if word in _OPTION_NAMES and "OPTION" not in names:
         return f"{word} is an option of a format: FORMAT csv ({word} …)"
-    if found == "," and "PERCENT" in names and "COMPARISON" not in names:
+    if found == "," and "PLUS" in names and "COMPARISON" not in names:
         return "make one value of several fields: concat(a, '-', b), or the first that is there: coalesce(a, b)"
     if found == "." and "DOT" not in names:
         return "a function returns a value without fields: write the path inside, lower(a.b)"
