@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from graphtide import match_files
+from graphtide import MatchOptions, match_files
 from graphtide.cli.app import app
 from graphtide_query import parse, print_pattern
 from graphtide_testing.records import to_json_lines
@@ -58,12 +58,13 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def check(folder: Path, text: str, ending: str) -> pa.Table:
+def check(folder: Path, text: str, ending: str, *more: object, options: MatchOptions | None = None) -> pa.Table:
     """Compare a file with the table of the same matches; return it."""
     (folder / "patterns.gtp").write_text(text)
     stream, output = folder / "stream.jsonl", folder / f"matches{ending}"
-    assert run("match", folder / "patterns.gtp", stream, "--output", output).exit_code == 0
-    expected = graphtide.match(text, stream).to_arrow()
+    engine = () if options is None else ("--engine", options.engine)
+    assert run("match", folder / "patterns.gtp", stream, "--output", output, *engine, *more).exit_code == 0
+    expected = graphtide.match(text, stream, options).to_arrow()
     found = read(output)
     assert found.schema.names == expected.schema.names
     # A column without a value has no type in memory, and is one of texts in a file.
@@ -87,6 +88,37 @@ def test_results_of_graph_queries_are_the_rows_of_their_table(files: Path, endin
 def test_matches_of_all_families_together_are_too(files: Path, ending: str) -> None:
     found = check(files, OTHERS + QUERIES, ending)
     assert {*pc.unique(found["query"].cast(pa.string())).to_pylist()} == {"reach", "wide", "edges", "component"}
+
+
+EDGES = """
+PATTERN edges MATCH (x)-[e:a]->(y)-[f:b]->(z) ON s WINDOW 50 RETURN e.n AS n, f.s AS s
+PATTERN `two, "edges"` MATCH (x)-[e:a]->(y), (y)-[f:c]->(`q.r`) ON s WINDOW 50
+"""
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+@pytest.mark.parametrize("text", [EDGES, EDGES.replace("RETURN e.n AS n, f.s AS s", "")], ids=["fields", "no fields"])
+def test_matches_of_subgraphs_alone_are_the_rows_of_their_table(files: Path, ending: str, text: str) -> None:
+    records: list[dict[str, object]] = [
+        {"ts": 1, "src": "p", "dst": "q", "label": "a", "id": "2024-01-31", "n": 1},
+        {"ts": 2, "src": "q", "dst": 'r "ü"', "label": "b", "id": "12", "s": "2024-01-31T12:00:00Z"},
+        {"ts": 3, "src": "q", "dst": "true", "label": "c"},
+        {"ts": 4, "op": "delete", "id": "2024-01-31"},
+    ]
+    (files / "stream.jsonl").write_text("".join(json.dumps(each) + "\n" for each in records))
+    found = check(files, text, ending)
+    assert found["query"].cast(pa.string()).to_pylist() == ["edges", 'two, "edges"'] * 2
+    assert found["kind"].cast(pa.string()).to_pylist() == ["match", "match", "retract", "retract"]
+    assert found["edges.e"].to_pylist() == ["2024-01-31"] * 4
+    assert (found["vertices.z"].null_count, found["vertices.q.r"].null_count) == (2, 2)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_matches_that_are_not_exact_say_so(files: Path, ending: str) -> None:
+    options = MatchOptions(engine="timing", limit_partial_matches=2, on_limit="shed")
+    with pytest.warns(graphtide.StreamWarning, match="gave up"):
+        found = check(files, EDGES, ending, "--limit-partial-matches", 2, "--on-limit", "shed", options=options)
+    assert "SHED" in found["completeness"].cast(pa.string()).to_pylist()
 
 
 def test_random_queries(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

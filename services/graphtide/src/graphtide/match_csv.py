@@ -30,8 +30,7 @@ class CsvRows:
         for batch in table.combine_chunks().to_batches():
             columns = [_quote(_as_text(column)) for column in batch.columns]
             columns[-1] = pc.binary_join_element_wise(columns[-1], "", "\n")
-            rows = pc.binary_join_element_wise(*columns, ",")
-            self._file.write("".join(rows.to_pylist()).encode())
+            self._file.write(_join_texts(pc.binary_join_element_wise(*columns, ",")))
 
     def close(self) -> None:
         """Do nothing: the file is its owner's."""
@@ -40,6 +39,14 @@ class CsvRows:
 def csv_rows(file: pa.NativeFile, schema: pa.Schema, _: Sequence[str]) -> CsvRows:
     """Return a writer of CSV."""
     return CsvRows(file, schema)
+
+
+def _join_texts(rows: pa.StringArray) -> pa.Buffer:
+    """Return texts one after the other, as they lie in memory."""
+    _, offsets, texts = rows.buffers()
+    ends = memoryview(offsets).cast("i")
+    start = ends[rows.offset]
+    return texts.slice(start, ends[rows.offset + len(rows)] - start)
 
 
 def _as_text(column: pa.Array) -> pa.Array:

@@ -22,6 +22,7 @@ from graphtide_core.match import Completeness, MatchKind
 from graphtide_query.families import family_of
 
 from graphtide.field_types import FieldTypes
+from graphtide.match_columns import SubgraphColumns
 from graphtide.matches import columns_of_patterns, schema_of, to_arrow, write_as_texts
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ _BYTES: Final = 1 << 26
 
 _WORDS: Final = ("query", "kind", "completeness", "label")
 """Columns of few words."""
+
+
+_RowsAndValues = tuple["Iterable[pa.RecordBatch]", "dict[str, list[FieldValue]]"]
 
 
 class _Writer(Protocol):
@@ -97,7 +101,7 @@ class MatchTableFile:
             self._bytes += batch.nbytes
         for name, own in values.items():
             self._values[name] += own
-            self._bytes += sum(len(value) if isinstance(value, str | tuple) else 8 for value in own)
+            self._bytes += sum(len(value) if isinstance(value, str | tuple | list) else 8 for value in own)
         if self._count >= ROWS or self._bytes >= _BYTES:
             self._write()
 
@@ -218,6 +222,8 @@ class _Rows:
             "completeness": _distinct(each.value for each in Completeness),
             "label": _distinct(output.label for each in outputs.values() for output in each),
         }
+        self._names = pa.array([str(each.name) for each in patterns], pa.string())
+        self._records = SubgraphColumns.of(columns)
         self._versions = pa.array([each.version for each in patterns], pa.int32())
         is_fast = len(outputs) == len(patterns) and not self.fields
         self._numbered = _number_words(outputs, self._columns, self._words) if is_fast else None
@@ -229,11 +235,13 @@ class _Rows:
             [*self.schema, *(pa.field(f"fields.{name}", type) for name, type in zip(self.fields, own, strict=True))]
         )
 
-    def of(self, matches: MatchBatch) -> tuple[Iterable[pa.RecordBatch], dict[str, list[FieldValue]]]:
+    def of(self, matches: MatchBatch) -> _RowsAndValues:
         """Return matches as rows, and beside them what they return, by fields."""
         found: Any = None if self._numbered is None else matches.interval_columns(self._numbered)
         if found is not None:
             return [pa.record_batch([self._of_results(found, field) for field in self.schema], schema=self.schema)], {}
+        if self._records is not None:
+            return self._of_records(self._records, matches)
         each = list(matches)
         table = to_arrow(each, self._columns, self._unit)
         columns = [
@@ -242,6 +250,29 @@ class _Rows:
         ]
         batches: list[pa.RecordBatch] = pa.Table.from_arrays(columns, schema=self.schema).to_batches()
         return batches, {name: [match.fields.get(name) for match in each] for name in self.fields}
+
+    def _of_records(self, records: SubgraphColumns, matches: MatchBatch) -> _RowsAndValues:
+        """Return matches of subgraphs as rows by their records, without an object for each."""
+        batches: list[pa.RecordBatch] = []
+        values: dict[str, list[FieldValue]] = {name: [] for name in self.fields}
+        for lines, _ in matches.json_lines():
+            found = records.read(lines)
+            columns = [self._of_record(found, field) for field in self.schema]
+            batches.append(pa.record_batch(columns, schema=self.schema))
+            for name, own in records.read_fields(lines).items():
+                values[name] += own
+        return batches, values
+
+    def _of_record(self, found: Mapping[str, pa.Array], field: pa.Field) -> pa.Array:
+        """Return a column of the table from those of records."""
+        if field.name == "version":
+            return self._versions.take(pc.index_in(found["query"], value_set=self._names))
+        column = found[field.name]
+        if field.name in self._words:
+            return pa.DictionaryArray.from_arrays(
+                pc.index_in(column, value_set=self._words[field.name]), self._words[field.name]
+            )
+        return column if column.type == field.type else column.cast(field.type)
 
     def _of_results(self, found: pa.RecordBatch, field: pa.Field) -> pa.Array:
         """Return a column of the table from those of results of graph queries."""
