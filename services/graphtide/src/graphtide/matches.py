@@ -237,7 +237,10 @@ def write_as_texts(values: Sequence[FieldValue]) -> pa.Array:
 
 def list_texts(values: Iterable[FieldValue]) -> list[str | None]:
     """Return the values of a field as texts, numbers and lists as JSON."""
-    return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    return [
+        value if value is None or isinstance(value, str) else str(value) if type(value) is int else json.dumps(value)
+        for value in values
+    ]
 
 
 def build_column(values: Sequence[FieldValue]) -> pa.Array:
