@@ -15,7 +15,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from graphtide import LimitExceededError, MatchOptions, PatternWarning, RejectedRecordsError, Session, StreamWarning
+from graphtide import (
+    LimitExceededError,
+    MatchOptions,
+    PatternWarning,
+    RejectedRecordsError,
+    Session,
+    StreamWarning,
+    UnreadableStreamError,
+)
 from graphtide import session as session_module
 
 if TYPE_CHECKING:
@@ -232,6 +240,32 @@ def test_explaining_a_run_is_one_warning() -> None:
         graphtide.explain(PATTERN, analyze=records())
     assert len(caught) == 1
     assert "dropped as a duplicate" in str(caught[0].message)
+
+
+def test_records_that_were_held_back_are_in_the_same_warning() -> None:
+    with pytest.warns(StreamWarning) as caught, Session(PATTERN, MatchOptions(lateness=10)) as session:
+        session.push([edge(1), edge("soon"), edge(2)])
+    (warning,) = caught
+    first, last = str(warning.message).splitlines()
+    assert first.startswith("1 of 3 records was rejected")
+    assert last.startswith("2 records were held back to be put in order, and not matched: call finish()")
+
+
+@pytest.mark.parametrize("table", [pl.DataFrame, pd.DataFrame, pa.Table.from_pylist])
+def test_a_column_that_a_table_does_not_have_is_an_error(table: Callable[[list[Record]], object]) -> None:
+    given = table([edge(1, uid="x")])
+    with pytest.raises(UnreadableStreamError, match=r"no column 'uidd' \(for id\); the columns are .*; did you mean 'uid'\?"):
+        list(graphtide.match(PATTERN, given, MatchOptions(columns={"id": "uidd"})))
+
+
+def test_a_key_that_no_record_has_is_in_the_warning() -> None:
+    with pytest.warns(StreamWarning, match="^no record had 'uidd', which should be its 'id'$"):
+        list(graphtide.match(PATTERN, [edge(1, uid="x")], MatchOptions(columns={"id": "uidd"})))
+
+
+def test_a_record_too_far_ahead_is_rejected_with_the_option_that_sets_it() -> None:
+    with pytest.warns(StreamWarning, match="MatchOptions.max_ahead=…. sets how far ahead a record may be"):
+        list(graphtide.match(PATTERN, [edge(1), edge(2**50)], MatchOptions(max_ahead="1h")))
 
 
 def test_nothing_lost_is_nothing_said() -> None:

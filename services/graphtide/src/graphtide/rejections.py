@@ -191,7 +191,7 @@ class Rejections:
             return ""
         if reason == LATE and self.missing_lateness:
             return f"; {remedies.lateness(self.missing_lateness)} puts them back in order"
-        return f"; {remedies.ahead} decides" if reason == AHEAD else ""
+        return f"; {remedies.ahead} sets how far ahead a record may be" if reason == AHEAD else ""
 
 
 def share_of(text: str) -> Fraction:

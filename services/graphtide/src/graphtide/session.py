@@ -139,12 +139,13 @@ class Session:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        """Close; without an error, warn of records that were held back."""
-        held = self._pipeline.held_back if not self._over else 0
-        self.close()
-        if held and value is None:
+        """Close, and warn of what was lost; without an error also of records that were held back."""
+        held = self._pipeline.held_back if not self._over and value is None else 0
+        if held:
             were = "record was" if held == 1 else "records were"
-            warn(f"{held:,} {were} held back to be put in order, and not matched: call finish() before the session is closed")
+            note = f"{held:,} {were} held back to be put in order, and not matched: call finish() before the session is closed"
+            self._pipeline.notes.append(note)
+        self.close()
 
     def push(self, records: Iterable[Edge | Mapping[str, object]] | Records) -> MatchList:
         """Take records, or one; return the matches they complete. Raises as `match`, and ValueError after the end.
