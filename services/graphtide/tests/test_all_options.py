@@ -170,6 +170,14 @@ def test_a_file_is_read_as_the_options_say(tmp_path: Path) -> None:
         assert len(list(graphtide.match(pattern, path, options))) == 1
 
 
+def test_the_stream_of_statistics_may_be_written_otherwise(tmp_path: Path) -> None:
+    other = tmp_path / "sample.jsonl"
+    other.write_text('{"ts": 1, "src": "a", "dst": "b", "label": "pays"}\n')
+    options = MatchOptions(format="csv", delimiter=";", statistics_from=other)
+    assert options.statistics is not None
+    assert options.statistics.edges == 1
+
+
 def test_results_that_are_valid_at_a_time(tmp_path: Path) -> None:
     query = "CONSTRUCT (x)-[:near]->(y) MATCH (x)-/:pays+/->(y) ON s WINDOW(10)"
     stream = [{"ts": ts, "src": s, "dst": d, "label": "pays"} for ts, s, d in ((1, "a", "b"), (5, "b", "c"), (30, "c", "d"))]

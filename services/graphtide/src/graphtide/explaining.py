@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, overload
 
@@ -19,6 +20,7 @@ from graphtide.notes import PatternWarning
 from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions
+from graphtide.readers.opening import format_by_name
 from graphtide.record import columns_to_read
 from graphtide.rejections import Rejections, warn
 from graphtide.remedies import by_python
@@ -238,10 +240,12 @@ def statistics_of(
     Raises:
         UnreadableStreamError: the stream cannot be read.
     """
+    is_named = isinstance(stream, str | os.PathLike) and format_by_name(os.fspath(stream)) is not None
     reading = reading or ReaderOptions(
         time_unit=options.time_unit,
         columns=columns_to_read(options.columns),
-        format=options.format,
+        # It may be written otherwise than the stream that the options are for.
+        format=None if is_named else options.format,
         delimiter=options.delimiter,
         latest=options.latest,
     )
