@@ -118,6 +118,17 @@ def test_rejected_records_are_reported_and_where_all_were_it_is_not_a_success(pa
     assert (pattern.parent / "some.jsonl").read_text().count("\n") == 1
 
 
+@pytest.mark.usefixtures("in_one_process")
+def test_duplicates_are_reported_and_history_is_read_without_ids(pattern: Path) -> None:
+    (pattern.parent / "h.csv").write_text("ts,src,dst,label,id\n1,a,b,pays,x\n2,b,c,pays,x\n")
+    some = run(pattern, "h.csv", "--source", "csv", "--output", "some.jsonl")
+    assert some.exit_code == 0
+    assert "graphtide: 1 record was dropped as a duplicate: the id came before in the window" in some.stderr
+    whole = run(pattern, "h.csv", "--source", "csv", "--output", "whole.jsonl", "--column", "id=")
+    assert (whole.exit_code, "duplicate" in whole.stderr) == (0, False)
+    assert [(pattern.parent / f"{name}.jsonl").read_text().count("\n") for name in ("some", "whole")] == [0, 1]
+
+
 @pytest.fixture
 def without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail where Spark is started."""
@@ -126,6 +137,17 @@ def without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("Spark was started")
 
     monkeypatch.setattr(bootstrap, "spark_cluster", refuse)
+
+
+@pytest.mark.usefixtures("without_a_cluster")
+def test_columns_and_endings_are_checked_before_spark_starts(pattern: Path) -> None:
+    (pattern.parent / "h.csv").write_text("ts,src,dst,label,uid\n1,a,b,pays,x\n")
+    with pytest.raises(UnreadableStreamError, match=r"no column 'uidd' \(for id\); the columns are 'ts', .*did you mean uid"):
+        run(pattern, "h.csv", "--source", "csv", "--column", "id=uidd")
+    refused = run(pattern, "h.csv", "--source", "csv", "--output", "m.csv")
+    assert refused.exit_code == 2
+    said = " ".join(refused.stderr.replace("│", " ").split())
+    assert "end the name in .jsonl, .ndjson, .parquet or .arrow" in said
 
 
 @pytest.mark.usefixtures("without_a_cluster")
