@@ -174,6 +174,16 @@ def test_what_a_limit_gave_up_is_in_the_warning(policy: str) -> None:
         list(graphtide.match(PATTERN, fans, options))
 
 
+def test_limits_of_many_patterns_are_a_few_lines() -> None:
+    patterns = "\n".join(PATTERN.replace("PATTERN p", f"PATTERN p{number}") for number in range(30))
+    options = MatchOptions(engine="timing", limit_partial_matches=5, on_limit="shed")
+    fans = [edge(ts, f"a{ts}") for ts in range(1, 9)]
+    with pytest.warns(StreamWarning, match="pattern 'p0' gave up 3 partial matches or searches") as caught:
+        list(graphtide.match(patterns, fans, options))
+    lines = str(caught[0].message).splitlines()
+    assert (len(lines), lines[-1]) == (21, "10 more patterns reached a limit; the summary has them")
+
+
 def test_letters_that_were_taken_are_left_out_and_duplicates_stay() -> None:
     matches = graphtide.match(PATTERN, records())
     next(matches)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphtide_core.suggestion import show
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from graphtide.readers import Reader
     from graphtide.remedies import Remedies
     from graphtide.repeated_ids import FirstDuplicate
+
+
+MOST_PATTERNS: Final = 20
+"""Patterns whose limits have a sentence each."""
 
 
 class Losses(NamedTuple):
@@ -58,18 +62,22 @@ def notes_on_duplicates(dropped: int, first: FirstDuplicate | None, records: int
 
 
 def notes_on_limits(reports: Iterable[PatternReport], remedies: Remedies) -> list[str]:
-    """Return a sentence for each pattern that gave up work at a limit, or was paused by it."""
-    return [_explain_limit(each, remedies) for each in reports if each.limited or each.paused]
+    """Return a sentence for each pattern that gave up work at a limit, or was paused by it; one for all past the first."""
+    limited = [each for each in reports if each.limited or each.paused]
+    rest = len(limited) - MOST_PATTERNS
+    further = [f"{rest:,} more pattern{'s' * (rest != 1)} reached a limit; the summary has them"] if rest > 0 else []
+    return [*(_explain_limit(each, remedies) for each in limited[:MOST_PATTERNS]), *further]
 
 
 def _explain_limit(report: PatternReport, remedies: Remedies) -> str:
     at = "" if report.limited_at is None else f" at time {report.limited_at}"
-    limit = report.limit or "its limit"
-    raised = f"{remedies.limit(limit)} raises it"
+    raised = f"{remedies.limit(report.limit)} raises it"
     if report.paused:
-        return f"pattern {report.name!r} was paused by its limit of {limit}{at}: its matches since then are missing; {raised}"
+        missing = "its matches since then are missing"
+        return f"pattern {report.name!r} was paused by its limit of {report.limit}{at}: {missing}; {raised}"
+    what = "partial match or search" if report.limited == 1 else "partial matches or searches"
     return (
-        f"pattern {report.name!r} gave up {report.limited:,} partial matches or searches at its limit of {limit}, last{at}: "
+        f"pattern {report.name!r} gave up {report.limited:,} {what} at its limit of {report.limit}, last{at}: "
         f"matches may be missing; {raised}"
     )
 
