@@ -23,6 +23,7 @@ class NamesSeen:
 
     Attributes:
         numbers: attributes whose values were numbers alone in the batch that had the first of them.
+        first_time: time of the first record; None before it.
     """
 
     def __init__(self, patterns: Iterable[AnyPattern]) -> None:
@@ -34,9 +35,12 @@ class NamesSeen:
         self._asked = AskedNames(tuple(self._edges), tuple(self._vertices), tuple(self._attributes))
         self._records = 0
         self.numbers: set[str] = set()
+        self.first_time: int | None = None
 
     def take(self, batch: EdgeBatch) -> None:
         """Look at the next records of the stream, each batch once."""
+        if self.first_time is None and len(batch):
+            self.first_time = batch.part(0, 1).last_ts
         if not (self._edges or self._vertices or self._attributes):
             return
         records, edges, vertices = batch.labels_among([*self._edges], [*self._vertices])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from graphtide_core.attribute_type import AttributeType
+from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query.bursts import burst_of
 from graphtide_query.families import family_of
 from graphtide_query.known_names import AskedNames, notes
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
-    from graphtide_core.time import TimeUnit
     from graphtide_native.reports import PatternReport
 
     from graphtide.names_seen import NamesSeen
+
+
+_NEAR_SECONDS: Final = (31_536_000, 4_133_980_800)
+"""1971 and 2101."""
 
 
 class PatternWarning(UserWarning):
@@ -33,6 +37,7 @@ def notes_on(
     first: StatisticsSnapshot | None,
     declared: Mapping[str, AttributeType],
     matched: Container[str] = (),
+    unit: TimeUnit,
 ) -> list[str]:
     """Return sentences about what does not fit the stream, each with its pattern; one sentence for a stream without records.
 
@@ -43,6 +48,7 @@ def notes_on(
         first: statistics of the first of them.
         declared: types of attributes that were declared.
         matched: patterns with matches; their notes are about attributes that no record had, and about nothing else.
+        unit: what times of the stream count.
     """
     if not records:
         return ["the stream has no records: nothing is matched"]
@@ -50,7 +56,26 @@ def notes_on(
     own = {name for name, kind in declared.items() if kind in {AttributeType.INTEGER, AttributeType.NUMBER}}
     numbers = own | (seen.numbers - declared.keys())
     asked = ((each.name, _ask(each, matched)) for each in patterns)
-    return [f"pattern {name!r}: {text}" for name, each in asked for text in notes(each, names, numbers, "first")]
+    found = [f"pattern {name!r}: {text}" for name, each in asked for text in notes(each, names, numbers, "first")]
+    return [*notes_on_unit(seen.first_time, unit), *found]
+
+
+def notes_on_unit(ts: int | None, unit: TimeUnit) -> list[str]:
+    """Return a sentence if a time is far from today in its unit and near in another, nothing otherwise."""
+    other = None if ts is None or _is_near(ts, unit) else likely_unit(ts)
+    if ts is None or other is None:
+        return []
+    own, likely = (iso_time(ts, each).partition("T")[0] for each in (unit, other))
+    return [f"the first time, {ts}, is {own} in {unit.value} and {likely} in {other.value}: does ts count {other.value}?"]
+
+
+def likely_unit(ts: int) -> TimeUnit | None:
+    """Return the unit in which a time lies in the years 1971 to 2100; None if it does in none."""
+    return next((each for each in TimeUnit if _is_near(ts, each)), None)
+
+
+def _is_near(ts: int, unit: TimeUnit) -> bool:
+    return _NEAR_SECONDS[0] <= ts * unit.nanoseconds // 10**9 < _NEAR_SECONDS[1]
 
 
 def notes_on_unmatched(patterns: Iterable[AnyPattern], reports: Iterable[PatternReport]) -> list[str]:

@@ -32,6 +32,6 @@ def is_nowhere(column: str) -> bool:
 
 def flaw_of_delimiter(text: str) -> str:
     """Return why a text cannot separate the fields of CSV; empty if it can."""
-    if len(text) == 1 and text.isascii() and text not in '"\n\r\0':
+    if text and not any(each in text for each in '"\n\r\0'):
         return ""
-    return f"{text[:40]!r} cannot separate fields: it takes one ASCII character that is neither a quote nor a line end"
+    return f"{text[:40]!r} cannot separate fields: give a character or several that are neither quotes nor line ends"

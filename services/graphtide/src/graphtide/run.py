@@ -9,9 +9,10 @@ import contextlib
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from graphtide_core.errors import LimitExceededError, UnreadableStreamError
+from graphtide_query.families import family_of
 
 from graphtide.inputs import Inputs
 from graphtide.losses import Losses, note_on_first_limit, notes_on_columns, notes_on_duplicates, notes_on_limits
@@ -239,7 +240,13 @@ def describe_names(pipeline: Pipeline, records: int) -> list[str]:
     """Return sentences about names that patterns ask and that a stream, at its end after so many records, never had."""
     matched = {report.name for report in pipeline.matcher.patterns() if report.matches}
     return notes_on(
-        pipeline.patterns, records, pipeline.seen, first=pipeline.first, declared=pipeline.declared, matched=matched
+        pipeline.patterns,
+        records,
+        pipeline.seen,
+        first=pipeline.first,
+        declared=pipeline.declared,
+        matched=matched,
+        unit=pipeline.time_unit,
     )
 
 
@@ -276,6 +283,10 @@ def describe_losses(
             *notes_on_columns(reader, columns),
         ],
     )
+
+
+UNLABELLED: Final = "edge"
+"""Label of edges that have none, where no pattern names one."""
 
 
 def prepare(
@@ -319,7 +330,8 @@ def merge(inputs: Inputs, pipeline: Pipeline, opened: Callable[[object], Reader]
 def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOptions) -> ReaderOptions:
     """Return the reader options with what the pipeline needs: labels, attributes and their types, unit, columns.
 
-    How a stream is written, and which times are taken, is as `reading` says, or else the options.
+    How a stream is written, and which times are taken, is as `reading` says, or else the options. Edges need no label if no
+    pattern names one.
     """
     return replace(
         reading,
@@ -331,4 +343,10 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
         delimiter=reading.delimiter if reading.delimiter != DELIMITER else options.delimiter,
         latest=min(reading.latest, options.latest),
         types={**reading.types, **options.declared},
+        label=reading.label or (None if _asks_labels(pipeline.patterns) else UNLABELLED),
     )
+
+
+def _asks_labels(patterns: Iterable[AnyPattern]) -> bool:
+    """Return whether one of them names a label of an edge, or a type of events."""
+    return any(label is not None for each in patterns for label in family_of(each).edge_labels(each))

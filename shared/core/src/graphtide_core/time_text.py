@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, EventTime
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from graphtide_core.time import TimeUnit
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -27,17 +29,20 @@ def ticks_alone(text: str) -> EventTime | None:
     return EventTime(ts) if ts is not None and MIN_EVENT_TIME <= ts <= MAX_EVENT_TIME else None
 
 
-def nanoseconds_of(text: str) -> Fraction | None:
-    """Return the nanoseconds since 1970 of a date and time in ISO 8601; None for other texts."""
+def nanoseconds_of(text: str, zone: tzinfo = UTC) -> Fraction | None:
+    """Return the nanoseconds since 1970 of a date and time in ISO 8601; None for other texts.
+
+    `zone` is that of a text that names none.
+    """
     found = _ISO.fullmatch(text)
     if found is None:
         return None
-    whole, fraction, zone = found.groups()
+    whole, fraction, own = found.groups()
     try:
-        moment = datetime.fromisoformat(whole + (zone or ""))
+        moment = datetime.fromisoformat(whole + (own or ""))
     except ValueError:
         return None
-    since = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH
+    since = (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)) - _EPOCH
     rest = Fraction(int(fraction), 10 ** len(fraction)) if fraction else Fraction(0)
     return (since.days * 86_400 + since.seconds + rest) * 10**9
 

@@ -54,6 +54,9 @@ StatisticsFrom = Annotated[
 ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
 Token = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_TOKEN", help="Token of the OpenID provider.", show_default=False)]
 
+AUTO_UNIT: Final = "auto"
+"""The unit of time that is guessed."""
+
 STANDARD: Final = "-"
 """What stands for standard input or output in place of a path."""
 
@@ -183,7 +186,7 @@ def attribute_types(pairs: list[str] | None, schema: Path | None) -> dict[str, A
 
 
 def delimiter_of(text: str) -> str:
-    """Read what separates the fields of CSV."""
+    """Read what separates the fields of CSV: a character or several, or `whitespace`."""
     if flaw := flaw_of_delimiter(text):
         raise typer.BadParameter(flaw, param_hint="--delimiter")
     return text

@@ -18,16 +18,15 @@ from graphtide.cli.arguments import (
     Plan,
     SchemaFile,
     StatisticsFrom,
-    TimeUnitOption,
     Token,
     Type,
     choice,
     planner_options,
     read_any_patterns,
     refuse_shared_files,
-    time_unit,
     with_source,
 )
+from graphtide.cli.record_forms import FormOptions, takes_form
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
@@ -39,12 +38,14 @@ from graphtide.cli.streams import (
     Lateness,
     MaxAhead,
     MaxRejected,
+    UnitOfStream,
     files_of,
     max_rejected_of,
     of_another,
     of_stream,
     reading_of,
     stream_of,
+    unit_of,
 )
 from graphtide.explaining import NEAR_MISSES, analyze_run, plan_each, refuse_vain_questions, run_explain, statistics_of
 from graphtide.explanations import FORMATS
@@ -56,6 +57,7 @@ _OF_SERVERS: Final = ("text", "json", "dot")
 """Formats that a server writes."""
 
 
+@takes_form
 def explain(
     patterns: Annotated[
         Path, typer.Argument(help="File with one or several patterns; with --server the name of one.", show_default=False)
@@ -90,13 +92,14 @@ def explain(
         Path | None, typer.Option(help="With --analyze: where bad and late records go, as JSON Lines.", show_default=False)
     ] = None,
     format: Annotated[str, typer.Option(help="text, json, dot, mermaid, svg or html; of a server text, json or dot.")] = "text",
-    unit: TimeUnitOption = "ms",
+    unit: UnitOfStream = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     stream_format: FormatOfStream = None,
     delimiter: Delimiter = ",",
+    record_form: FormOptions,
     type: Type = None,
     schema: SchemaFile = None,
     server: Annotated[str | None, typer.Option(help="URL of a server whose running plan to show.", show_default=False)] = None,
@@ -116,9 +119,17 @@ def explain(
         typer.echo(_running(str(patterns), form, server, api_key, token).rstrip())
         return
     chosen_options = planner_options(engine, plan)
-    options = of_stream(lateness, column, time_unit(unit), type, schema).with_planner_options(chosen_options)
+    sampled_file = analyze or (None if statistics_from is None else str(statistics_from))
+    counted = unit_of(unit, sampled_file, column=column, format=stream_format, delimiter=delimiter, form=record_form)
+    options = of_stream(lateness, column, counted, type, schema).with_planner_options(chosen_options)
     reading = reading_of(
-        options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
+        options,
+        stream_format,
+        delimiter,
+        max_ahead,
+        form=record_form,
+        keep_raw=dead_letters is not None,
+        option="--stream-format",
     )
     most = max_rejected_of(max_rejected)
     if dead_letters is not None and analyze is None and input is None:

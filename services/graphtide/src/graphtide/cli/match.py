@@ -24,17 +24,16 @@ from graphtide.cli.arguments import (
     Plan,
     SchemaFile,
     StatisticsFrom,
-    TimeUnitOption,
     Type,
     choice,
     planner_options,
     read_any_patterns,
     refuse_shared_files,
-    time_unit,
     with_source,
 )
 from graphtide.cli.output import edge_lines, match_file, refuse_unwritable, valid_results, write_text
 from graphtide.cli.progress import ProgressBar
+from graphtide.cli.record_forms import FormOptions, takes_form
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of, status_of_share
 from graphtide.cli.streams import (
@@ -46,12 +45,14 @@ from graphtide.cli.streams import (
     Lateness,
     MaxAhead,
     MaxRejected,
+    UnitOfStream,
     files_of,
     max_rejected_of,
     of_another,
     of_stream,
     reading_of,
     stream_of,
+    unit_of,
 )
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
@@ -65,6 +66,7 @@ _WRITTEN = one_of(match_suffixes())
 _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 
+@takes_form
 def match(
     pattern_file: PatternFile,
     stream_file: OptionalStreamFile = None,
@@ -86,13 +88,14 @@ def match(
     summary: Annotated[Path | None, typer.Option(help="Where the counts of the run go, as JSON; - is standard output.")] = None,
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
     explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual counts, as text.")] = None,
-    unit: TimeUnitOption = "ms",
+    unit: UnitOfStream = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     format: Format = None,
     delimiter: Delimiter = ",",
+    record_form: FormOptions,
     type: Type = None,
     schema: SchemaFile = None,
     statistics_from: StatisticsFrom = None,
@@ -128,8 +131,9 @@ def match(
     patterns = read_any_patterns(pattern_file)
     stream = stream_of(patterns, stream_file, input)
     chosen_options = planner_options(engine, plan)
+    counted = unit_of(unit, stream_file, column=column, format=format, delimiter=delimiter, form=record_form)
     options = replace(
-        of_stream(lateness, column, time_unit(unit), type, schema).with_planner_options(chosen_options),
+        of_stream(lateness, column, counted, type, schema).with_planner_options(chosen_options),
         limits=Limits(
             limit_partial_matches,
             limit_state_bytes,
@@ -138,7 +142,7 @@ def match(
         ),
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
-    reading = reading_of(options, format, delimiter, max_ahead, keep_raw=dead_letters is not None)
+    reading = reading_of(options, format, delimiter, max_ahead, form=record_form, keep_raw=dead_letters is not None)
     if statistics_from is not None:
         from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
 

@@ -16,13 +16,12 @@ from graphtide.cli.arguments import (
     MOST,
     STANDARD,
     StreamFile,
-    TimeUnitOption,
     choice,
     duration,
     refuse_shared_files,
-    time_unit,
 )
 from graphtide.cli.output import refuse_unwritable, write_text
+from graphtide.cli.record_forms import FormOptions, takes_form
 from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
@@ -32,9 +31,11 @@ from graphtide.cli.streams import (
     Lateness,
     MaxAhead,
     MaxRejected,
+    UnitOfStream,
     max_rejected_of,
     of_stream,
     reading_of,
+    unit_of,
 )
 from graphtide.counting import Counting
 from graphtide.plot import to_svg
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@takes_form
 def statistics(
     stream_file: StreamFile,
     *,
@@ -65,13 +67,14 @@ def statistics(
         list[str] | None,
         typer.Option(help="With --format plot, as often as wanted: a label, or an edge type as it is drawn, to show."),
     ] = None,
-    unit: TimeUnitOption = "ms",
+    unit: UnitOfStream = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     stream_format: FormatOfStream = None,
     delimiter: Delimiter = ",",
+    record_form: FormOptions,
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
 ) -> None:
     """Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time.
@@ -82,16 +85,23 @@ def statistics(
     refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
     refuse_unwritable([output])
     form = choice(format, {name: name for name in ("table", "json", "plot")}, "--format")
-    ticks = None if window is None else duration(window, "--window").ticks_at_least(time_unit(unit))
+    counted = unit_of(unit, stream_file, column=column, format=stream_format, delimiter=delimiter, form=record_form)
+    ticks = None if window is None else duration(window, "--window").ticks_at_least(counted)
     if ticks is None and (tumbling or form == "plot"):
         message = "windows side by side need a length: add --window"
         raise typer.BadParameter(message, param_hint="--window")
     if ticks == 0:
         message = "a window is at least one tick long"
         raise typer.BadParameter(message, param_hint="--window")
-    options = of_stream(lateness, column, time_unit(unit))
+    options = of_stream(lateness, column, counted)
     reading = reading_of(
-        options, stream_format, delimiter, max_ahead, keep_raw=dead_letters is not None, option="--stream-format"
+        options,
+        stream_format,
+        delimiter,
+        max_ahead,
+        form=record_form,
+        keep_raw=dead_letters is not None,
+        option="--stream-format",
     )
     most = max_rejected_of(max_rejected)
     late = int(options.lateness.ticks(options.time_unit))

@@ -12,9 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from graphtide_core.formats import FORMATS, one_of
-from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
+from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit, iso_time
 
-from graphtide.cli.arguments import attribute_types, bounded_duration, choice, columns, delimiter_of, duration
+from graphtide.cli.arguments import (
+    AUTO_UNIT,
+    attribute_types,
+    bounded_duration,
+    choice,
+    columns,
+    delimiter_of,
+    duration,
+    time_unit,
+)
+from graphtide.cli.record_forms import FormOptions
+from graphtide.cli.status import say
 from graphtide.record import columns_to_read
 
 if TYPE_CHECKING:
@@ -40,13 +51,18 @@ MaxRejected = Annotated[
 ]
 MAX_REJECTED: Final = "1%"
 """The share of rejected records from which on a run is not a success, by default."""
+
+UnitOfStream = Annotated[
+    str,
+    typer.Option("--time-unit", help=f"What ts counts: s, ms, us or ns; {AUTO_UNIT} guesses by the first ts of a file."),
+]
 Format = Annotated[str | None, typer.Option("--format", "--stream-format", help=_FORMATS)]
 FormatOfStream = Annotated[str | None, typer.Option("--stream-format", help=f"The stream's: {_FORMATS}")]
 Input = Annotated[
     list[str] | None,
     typer.Option("--input", help="NAME=FILE: a stream by name, for streaming graph queries over several.", show_default=False),
 ]
-Delimiter = Annotated[str, typer.Option(help="What separates the fields of a CSV file.")]
+Delimiter = Annotated[str, typer.Option(help="What separates the fields of a CSV file: a character or several, or whitespace.")]
 
 
 def of_stream(
@@ -69,13 +85,14 @@ def reading_of(
     delimiter: str,
     max_ahead: str | None,
     *,
+    form: FormOptions,
     keep_raw: bool = False,
     option: str = "--format",
 ) -> ReaderOptions:
     """Return how to read a stream for a run with these options; `option` is what the verb calls the stream's format."""
     from graphtide.readers import ReaderOptions  # noqa: PLC0415 - as above
 
-    return ReaderOptions(
+    reading = ReaderOptions(
         columns=columns_to_read(options.columns),
         format=None if format is None else choice(format, FORMATS, option),
         delimiter=delimiter_of(delimiter),
@@ -83,6 +100,42 @@ def reading_of(
         keep_raw=keep_raw,
         latest=MAX_EVENT_TIME if max_ahead is None else _latest(duration(max_ahead, "--max-ahead"), options.time_unit),
     )
+    return form.add_to(reading)
+
+
+def unit_of(
+    text: str, stream: str | None, *, column: list[str] | None, format: str | None, delimiter: str, form: FormOptions
+) -> TimeUnit:
+    """Return what times count: as it is said, or by the size of the first time of a file if it is to be guessed.
+
+    Raises:
+        BadParameter: there is no such unit, or it cannot be guessed.
+        UnreadableStreamError: the file cannot be read.
+    """
+    if text != AUTO_UNIT:
+        return time_unit(text)
+    if stream is None or stream == "-":
+        message = f"{AUTO_UNIT} looks at the beginning of a file: of other streams say what ts counts"
+        raise typer.BadParameter(message, param_hint="--time-unit")
+    if form.time_format != FormOptions().time_format:
+        message = f"{AUTO_UNIT} guesses what integers count; for other times say the unit that they become"
+        raise typer.BadParameter(message, param_hint="--time-unit")
+    from graphtide.notes import likely_unit  # noqa: PLC0415 - as above
+    from graphtide.readers import open_stream  # noqa: PLC0415 - as above
+
+    reading = reading_of(of_stream("0", column, TimeUnit.MILLISECOND), format, delimiter, None, form=form)
+    reader = open_stream(stream, replace(reading, label=reading.label or "any"))
+    try:
+        first = next((batch.part(0, 1).last_ts for batch in reader.batches() if len(batch)), None)
+    finally:
+        reader.close()
+    found = None if first is None else likely_unit(first)
+    if found is None:
+        shown = "it has no good record" if first is None else f"its first time, {first}, is near today in none"
+        message = f"the unit of {stream} cannot be guessed: {shown}; say s, ms, us or ns"
+        raise typer.BadParameter(message, param_hint="--time-unit")
+    say(f"note: ts is taken to count {found.value}: the first, {first}, is of {iso_time(first or 0, found)} then")
+    return found
 
 
 def max_rejected_of(text: str) -> Fraction:

@@ -8,9 +8,10 @@ import typer
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query import print_pattern
 
-from graphtide.cli.arguments import PatternFile, SchemaFile, TimeUnitOption, Type, read_any_patterns, time_unit, with_source
+from graphtide.cli.arguments import PatternFile, SchemaFile, Type, read_any_patterns, with_source
+from graphtide.cli.record_forms import FormOptions, takes_form
 from graphtide.cli.status import say
-from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, of_stream, reading_of
+from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, UnitOfStream, of_stream, reading_of, unit_of
 from graphtide.notes import notes_on, notes_on_bursts
 
 if TYPE_CHECKING:
@@ -27,18 +28,20 @@ _AS_THEY_ARE: Final = ("ms", "0", ",")
 """Unit, lateness and delimiter by default."""
 
 
+@takes_form
 def validate(
     pattern_file: PatternFile,
     *,
     stream: Annotated[
         str | None, typer.Option(help="Check too that this stream has the attributes that the patterns read.")
     ] = None,
-    unit: TimeUnitOption = "ms",
+    unit: UnitOfStream = "ms",
     lateness: Lateness = "0",
     max_ahead: MaxAhead = None,
     column: Columns = None,
     format: Format = None,
     delimiter: Delimiter = ",",
+    record_form: FormOptions,
     type: Type = None,
     schema: SchemaFile = None,
     show: Annotated[bool, typer.Option("--print", help="Print the patterns in canonical form.")] = False,
@@ -48,17 +51,20 @@ def validate(
     With --stream, which is read as `match` reads it, also that the stream's first records have what the patterns read.
     """
     patterns = read_any_patterns(pattern_file)
-    said = (unit, lateness, delimiter) != _AS_THEY_ARE or any(
-        each not in (None, []) for each in (max_ahead, column, format, type, schema)
+    said = (
+        record_form.is_given
+        or (unit, lateness, delimiter) != _AS_THEY_ARE
+        or any(each not in (None, []) for each in (max_ahead, column, format, type, schema))
     )
+    counts = unit_of(unit, stream, column=column, format=format, delimiter=delimiter, form=record_form)
     counted = None
     if stream is not None or said:
         # Options of a stream must make sense, even if the stream is not read.
-        options = of_stream(lateness, column, time_unit(unit), type, schema)
-        reading = reading_of(options, format, delimiter, max_ahead)
+        options = of_stream(lateness, column, counts, type, schema)
+        reading = reading_of(options, format, delimiter, max_ahead, form=record_form)
         if stream is not None:
             counted = _check(patterns, pattern_file, stream, options, reading)
-    for text in notes_on_bursts(patterns, counted, time_unit(unit)):
+    for text in notes_on_bursts(patterns, counted, counts):
         say(f"note: {text}")
     if show:
         typer.echo("\n".join(print_pattern(pattern) for pattern in patterns))
@@ -126,6 +132,8 @@ def _refuse_unusable(
     counted = sample(batch, pipeline.symbols) if batch is not None else None
     if batch is not None:
         pipeline.seen.take(batch)
-    for text in notes_on(patterns, reader.records, pipeline.seen, first=counted, declared=options.declared):
+    for text in notes_on(
+        patterns, reader.records, pipeline.seen, first=counted, declared=options.declared, unit=options.time_unit
+    ):
         say(f"note: {text}")
     return counted

@@ -106,7 +106,9 @@ def _reader(
     to_order: int | None = None,
 ) -> DecodingReader:
     columns = dict(options.columns)
-    decoder = ArrowDecoder(options.symbols, options.attributes, columns, options.ticks_per_second, types=options.declared)
+    decoder = ArrowDecoder(
+        options.symbols, options.attributes, columns, options.ticks_per_second, types=options.declared, form=options.form
+    )
     decoder.accept_until(options.latest)
 
     def blocks() -> Iterator[pa.RecordBatch]:

@@ -7,6 +7,7 @@ whole, so none of its records is late: one that is not in order of time is put i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from graphtide_core.edge import Edge
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.ports.dead_letter_sink import DeadLetter
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
+from graphtide_native.record_form import TICKS
 from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder
 
 from graphtide.readers.decoding import DecodingReader
 from graphtide.readers.pacing import read_in_chunks, whole
 from graphtide.readers.reader import Reader, ReaderOptions
-from graphtide.readers.times import ticks
+from graphtide.readers.times import Clock, ticks
 from graphtide.record import RECORD_COLUMNS, is_nowhere
 
 if TYPE_CHECKING:
@@ -83,8 +85,8 @@ def _is_ordered(table: pa.Table, name: str) -> bool:
 def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOptions | None = None) -> Reader:
     """Read edges, or dictionaries with the keys of a record (`ts src dst label …`; every other key is an attribute).
 
-    A `ts` is an integer, or a datetime or ISO text that is a whole number of ticks; see `graphtide.readers.times`. An item
-    that is not a record is rejected like any bad record. What iterating raises is raised.
+    A `ts` is an integer, or a datetime or ISO text that is a whole number of ticks, or what the options say; see
+    `graphtide.readers.times`. An item that is not a record is rejected like any bad record. What iterating raises is raised.
     """
     options = options or ReaderOptions()
     decoder = JsonLinesDecoder(
@@ -94,6 +96,7 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
         types=options.declared,
         keep_raw=options.keep_raw,
         substitutes=True,
+        form=replace(options.form, times=None, path=None, comment=""),
     )
     lines = Lines(options)
 
@@ -123,6 +126,9 @@ class Lines:
         self._ts = self._names["ts"]
         self._left_out = [name for name in self._names.values() if is_nowhere(name)]
         self._unit = options.time_unit
+        self._clock = (
+            Clock(options.time_format, options.time_zone) if options.time_format != TICKS or options.time_zone else None
+        )
         self._written = 0
 
     def block(self, items: Sequence[object]) -> bytes:
@@ -136,7 +142,7 @@ class Lines:
         try:
             record = item if type(item) is dict else self._record(item)
             ts = record.get(self._ts)
-            if type(ts) is not int and (known := ticks(ts, self._unit)) is not ts:
+            if (type(ts) is not int or self._clock is not None) and (known := ticks(ts, self._unit, self._clock)) is not ts:
                 record = {**record, self._ts: known}
             return _ENCODER.encode(record)
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
@@ -147,7 +153,7 @@ class Lines:
         try:
             record = dict(self._record(item))
             if self._ts in record:
-                record[self._ts] = ticks(record[self._ts], self._unit)
+                record[self._ts] = ticks(record[self._ts], self._unit, self._clock)
             return b"{%s}" % b",".join(self._member(name, value) for name, value in record.items())
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
             raw = repr(item).encode(errors="backslashreplace")

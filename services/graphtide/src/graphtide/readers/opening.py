@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import COMPRESSED_SUFFIXES, DEFAULT, FORMATS, by_magic, by_suffix, one_of, suffixes
 from graphtide_native.decoders import Decoding, decoder_of
+from graphtide_native.record_form import EPOCHS, ISO, TICKS
 
 from graphtide.readers.decoding import DecodingReader
 from graphtide.readers.reader import ReaderOptions
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from graphtide_core.formats import StreamFormat
 
     from graphtide.readers.reader import Reader
+
+_HEAD = 64
+"""Bytes of what a compressed file has in it that show its format."""
 
 
 def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = None) -> Reader:
@@ -70,6 +74,9 @@ def format_of(name: str) -> StreamFormat:
 
 
 def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -> DecodingReader:
+    if options.time_zone is not None and options.time_format in {TICKS, *EPOCHS}:
+        message = f"{source.name}: a time zone means nothing for times that are numbers; say the format of times, such as {ISO}"
+        raise UnreadableStreamError(message)
     decoder = decoder_of(
         kind,
         Decoding(
@@ -80,6 +87,8 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
             types=options.declared,
             settle=True,
             keep_raw=options.keep_raw,
+            form=options.form,
+            time_unit=options.time_unit,
         ),
     )
     decoder.accept_until(options.latest)
@@ -96,11 +105,27 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
 def _notify(source: ByteSource, name: str) -> StreamFormat:
     if name == STANDARD_INPUT:
         return DEFAULT
-    found = format_by_name(name) or by_magic(source.head)
+    found = format_by_name(name) or by_magic(source.head) or _by_content(source, name)
     if found is None:
         message = f"{name}: its name does not show its format; end it in one of {', '.join(suffixes())}, or say the format"
         raise UnreadableStreamError(message)
     return found
+
+
+def _by_content(source: ByteSource, name: str) -> StreamFormat | None:
+    """Return the format of what a compressed file has in it: by the name of the one file of an archive, or by first bytes."""
+    if not source.is_compressed or source.total is None:
+        return None
+    member = source.member
+    if member is not None and (found := by_suffix(PurePath(member).suffix.lower())) is not None:
+        return found
+    another = open_source(name)
+    try:
+        return by_magic(next(another.blocks(_HEAD), b""))
+    except UnreadableStreamError:
+        return None
+    finally:
+        another.close()
 
 
 def _check(source: ByteSource, kind: StreamFormat, *, explicit: bool) -> None:
@@ -112,7 +137,7 @@ def _check(source: ByteSource, kind: StreamFormat, *, explicit: bool) -> None:
         reason = f"{kind.value} cannot be read from a pipe; use {texts}"
     elif not kind.is_text and source.is_compressed:
         reason = f"a compressed {kind.value} file cannot be read; unpack it, the format compresses by itself"
-    elif found is not None and found is not kind:
+    elif found is not None and found is not kind and not (explicit and kind.is_text and found.is_text):
         reported = "was said" if explicit else "its name says"
         reason = f"{reported} to be {kind.value}, but it is {found.value}"
     if reason:

@@ -1,0 +1,128 @@
+"""How the records of a stream are written: options that a decorator adds to every verb that reads a stream."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from graphtide.cli.arguments import choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphtide.readers import ReaderOptions
+
+
+@dataclass(frozen=True, slots=True)
+class FormOptions:
+    """What the command line says of how records are written; see `ReaderOptions`."""
+
+    time_format: Annotated[
+        str,
+        typer.Option(
+            help="How ts is written: ticks of the unit; numbers with decimals in s, ms, us or ns; iso; "
+            "or a format of strptime such as '%d/%m/%Y %H:%M'.",
+        ),
+    ] = "ticks"
+    time_zone: Annotated[
+        str | None,
+        typer.Option(help="Zone of times that name none: Europe/Berlin, +02:00; UTC if not given.", show_default=False),
+    ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(help="NAME,NAME…: the columns of a CSV file that has no header line.", show_default=False),
+    ] = None
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The CSV file has no header line; without --columns they are called 1, 2, ….")
+    ] = False
+    comment: Annotated[
+        str | None, typer.Option(help="Lines of a text file that begin so are no records, such as '#'.", show_default=False)
+    ] = None
+    null: Annotated[
+        list[str] | None,
+        typer.Option(help="A text that stands for a missing value, such as '-'; may be repeated.", show_default=False),
+    ] = None
+    decimal: Annotated[str, typer.Option(help="The decimal point of numbers in CSV: . or , (as in 1.234,50).")] = "."
+    unnest: Annotated[
+        str | None,
+        typer.Option(help="Keys, joined by points, that lead to the records of JSON, such as Records.", show_default=False),
+    ] = None
+    label: Annotated[str | None, typer.Option(help="Label of edges that have none.", show_default=False)] = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any was said."""
+        return self != FormOptions()
+
+    def add_to(self, reading: ReaderOptions) -> ReaderOptions:
+        """Return options of a reader with these.
+
+        Raises:
+            BadParameter: one makes no sense.
+        """
+        from graphtide_native.record_form import refuse_unknown_time_format, zone_of  # noqa: PLC0415 - help does without
+
+        _check("--time-format", refuse_unknown_time_format, self.time_format)
+        if self.time_zone is not None:
+            _check("--time-zone", zone_of, self.time_zone)
+        return replace(
+            reading,
+            time_format=self.time_format,
+            time_zone=self.time_zone,
+            header=_names(self.columns, "--columns", ","),
+            has_header=not self.no_header,
+            comment=_text(self.comment, "--comment") or "",
+            nulls=tuple(self.null or ()),
+            decimal=choice(self.decimal, {each: each for each in (".", ",")}, "--decimal"),
+            unnest=_names(self.unnest, "--unnest", "."),
+            label=_text(self.label, "--label"),
+        )
+
+
+def takes_form(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `FormOptions` behind its own; it gets their values as `record_form`."""
+    signature = inspect.signature(command, eval_str=True)
+    hints = get_type_hints(FormOptions, include_extras=True)
+    added = [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
+        for each in fields(FormOptions)
+    ]
+    own = [each for each in signature.parameters.values() if each.name != "record_form"]
+
+    @wraps(command)
+    def taking(**given: Any) -> None:
+        values = {each.name: given.pop(each.name) for each in added}
+        command(**given, record_form=FormOptions(**values))
+
+    parameters = [*own, *added]
+    # Where the wrapper is asked for its own, not for what it wraps.
+    del taking.__wrapped__
+    taking.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    taking.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": None}
+    return taking
+
+
+def _check(option: str, refuse: Callable[[str], object], text: str) -> None:
+    try:
+        refuse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def _text(text: str | None, option: str) -> str | None:
+    if text is not None and (not text or "\n" in text):
+        message = f"{text!r} is empty or more than a line"
+        raise typer.BadParameter(message, param_hint=option)
+    return text
+
+
+def _names(text: str | None, option: str, between: str) -> tuple[str, ...]:
+    names = () if text is None else tuple(text.split(between))
+    if any(not name for name in names):
+        message = f"{text!r} has an empty name in it"
+        raise typer.BadParameter(message, param_hint=option)
+    return names
