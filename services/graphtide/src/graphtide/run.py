@@ -210,8 +210,10 @@ class Run:
 
     def notes(self) -> list[str]:
         """Return what could not be done as it was meant and, once the stream ended by itself, what fits nothing."""
-        fit = describe_fit(self.pipeline, self.reader.records) if self._outcome == "done" else ()
-        return [*self.pipeline.notes, *fit]
+        if self._outcome != "done":
+            return list(self.pipeline.notes)
+        zoneless = [ZONELESS] if self.reader.has_zoneless_times else []
+        return [*self.pipeline.notes, *zoneless, *describe_fit(self.pipeline, self.reader.records)]
 
     def missing_names(self) -> list[str]:
         """Return what patterns ask and no record had, once the stream ended by itself; nothing where something cut it off."""
@@ -285,6 +287,8 @@ def describe_losses(
     )
 
 
+ZONELESS: Final = "times that name no zone were read as those of UTC; --time-zone says another"
+
 UNLABELLED: Final = "edge"
 """Label of edges that have none, where no pattern names one."""
 
@@ -334,7 +338,7 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
     pattern names one.
     """
     return replace(
-        reading,
+        let_be_unlabelled(reading, pipeline.patterns),
         symbols=pipeline.symbols,
         attributes=pipeline.projected,
         time_unit=options.time_unit,
@@ -343,10 +347,10 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
         delimiter=reading.delimiter if reading.delimiter != DELIMITER else options.delimiter,
         latest=min(reading.latest, options.latest),
         types={**reading.types, **options.declared},
-        label=reading.label or (None if _asks_labels(pipeline.patterns) else UNLABELLED),
     )
 
 
-def _asks_labels(patterns: Iterable[AnyPattern]) -> bool:
-    """Return whether one of them names a label of an edge, or a type of events."""
-    return any(label is not None for each in patterns for label in family_of(each).edge_labels(each))
+def let_be_unlabelled(reading: ReaderOptions, patterns: Iterable[AnyPattern]) -> ReaderOptions:
+    """Return the reader options for edges that need no label, if no pattern names one, or a type of events."""
+    asks = any(label is not None for each in patterns for label in family_of(each).edge_labels(each))
+    return reading if asks or reading.label is not None else replace(reading, label=UNLABELLED)

@@ -273,3 +273,26 @@ def test_a_backfill_reads_packed_logs_and_lists(name: str, format: str, columns:
     batches = piece.batches(Reading(Symbols(), (), TimeUnit.MILLISECOND))
     found = [(each["ts"] // 1000, each["src"]) for batch in batches for each in batch.to_records()]
     assert found == [(FIRST, "ann"), (LAST, "bob")]
+
+
+def test_dates_without_a_zone_are_said_to_be_of_utc(tmp_path: Path) -> None:
+    name, text, options = FORMS["iso"]
+    (tmp_path / name).write_text(text, "utf-8")
+    note = "note: times that name no zone were read as those of UTC; --time-zone says another"
+    assert note in match(tmp_path, PATTERN, tmp_path / name, *options).stderr
+    assert note not in match(tmp_path, PATTERN, tmp_path / name, *options, "--time-zone", "UTC").stderr
+    (tmp_path / name).write_text(text.replace("41,", "41Z,"), "utf-8")
+    assert note not in match(tmp_path, PATTERN, tmp_path / name, *options).stderr
+
+
+def test_statistics_of_an_edge_list_are_made_without_a_label(tmp_path: Path) -> None:
+    name, text, options = FORMS["an edge list"]
+    (tmp_path / name).write_text(text, "utf-8")
+    assert is_found(match(tmp_path, PATTERN, tmp_path / name, "--statistics-from", str(tmp_path / name), *options))
+    counted = CliRunner().invoke(app, ["statistics", str(tmp_path / name), "--stream-format", *options[3:], "--label", "mail"])
+    assert counted.exit_code == 0, counted.output
+    assert "mail" in counted.stdout
+    explained = CliRunner().invoke(
+        app, ["explain", str(tmp_path / "p.gtp"), "--analyze", str(tmp_path / name), "--stream-format", *options[3:], *SECONDS]
+    )
+    assert explained.exit_code == 0, explained.output

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use graphtide_decode::{CsvDecoder, Options};
+use graphtide_decode::{CsvDecoder, Delimiter, Dialect, Options};
 use graphtide_fuzz::{ATTRIBUTES, answer, emitted};
 use graphtide_graph::symbol::SharedSymbols;
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ fuzz_target!(|input: &[u8]| {
         let symbols = SharedSymbols::default();
         let attributes = ATTRIBUTES.map(str::to_owned).to_vec();
         let options = Options { attributes, declared: declared.clone(), keep_raw: true, ..Options::default() };
-        let decoder = CsvDecoder::new(options, b',', symbols.clone()).expect("the delimiter is one");
+        let decoder = CsvDecoder::new(options, Dialect::new(Delimiter::Byte(b',')), symbols.clone());
         answer(decoder, &symbols, stream, sizes)
     };
     let whole = decoded(&[usize::MAX]);

@@ -131,6 +131,9 @@ class Decoder:
     def has_operations(self) -> bool:
         """Return whether the stream gives operations, as `has_ids` does."""
 
+    def has_zoneless_times(self) -> bool:
+        """Return whether a date so far named no zone, where a `form` says how times are written."""
+
     def discovered(self) -> list[str]:
         """Return the attributes that good records had and nobody asked for, at most 256.
 

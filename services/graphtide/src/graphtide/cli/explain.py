@@ -52,6 +52,7 @@ from graphtide.explanations import FORMATS
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.remedies import by_command_line
+from graphtide.run import let_be_unlabelled
 
 _OF_SERVERS: Final = ("text", "json", "dot")
 """Formats that a server writes."""
@@ -152,7 +153,7 @@ def explain(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--why-not") from error
     if statistics_from is not None:
-        sampled = of_another(reading, is_same=analyze in {None, str(statistics_from)})
+        sampled = of_another(let_be_unlabelled(reading, parsed), is_same=analyze in {None, str(statistics_from)})
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     for text in notes_on_bursts(parsed, options.statistics, options.time_unit):
         say(f"note: {text}")

@@ -57,7 +57,7 @@ from graphtide.cli.streams import (
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.remedies import by_command_line
-from graphtide.run import Run, prepare
+from graphtide.run import Run, let_be_unlabelled, prepare
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -146,7 +146,7 @@ def match(
     if statistics_from is not None:
         from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
 
-        sampled = of_another(reading, is_same=str(statistics_from) == stream_file)
+        sampled = of_another(let_be_unlabelled(reading, patterns), is_same=str(statistics_from) == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     for text in notes_on_bursts(patterns, options.statistics, options.time_unit):
         say(f"note: {text}")

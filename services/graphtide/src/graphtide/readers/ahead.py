@@ -33,6 +33,7 @@ class _ReaderReport(NamedTuple):
     columns: list[str] | None
     has_ids: bool
     has_operations: bool
+    has_zoneless_times: bool
     unusable_values: list[UnusableValues]
     settled: list[Settled]
     bytes_read: int
@@ -149,6 +150,11 @@ class AheadReader:
         return self._now.has_operations
 
     @property
+    def has_zoneless_times(self) -> bool:
+        """Whether dates were read as those of UTC."""
+        return self._now.has_zoneless_times
+
+    @property
     def is_live(self) -> bool:
         """Whether records are handed on as they come; see `Reader.is_live`."""
         return self._reader.is_live
@@ -189,6 +195,7 @@ def _report_of(reader: Reader) -> _ReaderReport:
         reader.columns,
         reader.has_ids,
         reader.has_operations,
+        reader.has_zoneless_times,
         reader.unusable_values,
         reader.settled,
         reader.bytes_read,

@@ -54,6 +54,7 @@ class DecodingReader:
         is_live: bool = False,
         typed: Collection[str] = (),
         mapped: Mapping[str, str] | None = None,
+        zone: str | None = None,
     ) -> None:
         """Join a decoder and its blocks.
 
@@ -70,6 +71,7 @@ class DecodingReader:
             to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
             typed: columns with a declared type; they must be there.
             mapped: columns that fields of a record are read from; they must be there.
+            zone: that of times that name none, as it was said; None for UTC.
         """
         self._decoder = decoder
         self._blocks = blocks
@@ -85,6 +87,7 @@ class DecodingReader:
         self._typed = frozenset(typed)
         self._mapped = {name: actual for name, actual in (mapped or {}).items() if not is_nowhere(actual)}
         self._is_to_check = bool(typed) or bool(self._mapped)
+        self._zone = zone
 
     def batches(self) -> Iterator[EdgeBatch]:
         """Yield batches; see `Reader.batches`."""
@@ -178,6 +181,11 @@ class DecodingReader:
     def has_operations(self) -> bool:
         """Whether the stream gives operations."""
         return self._decoder.has_operations()
+
+    @property
+    def has_zoneless_times(self) -> bool:
+        """Whether dates were read as those of UTC; see `Reader.has_zoneless_times`."""
+        return self._zone is None and self._decoder.has_zoneless_times()
 
     @property
     def is_live(self) -> bool:

@@ -206,6 +206,11 @@ class MergedReader:
         return any(stream.reader.columns is None or stream.reader.has_operations for stream in self._streams)
 
     @property
+    def has_zoneless_times(self) -> bool:
+        """Whether dates of one were read as those of UTC."""
+        return any(stream.reader.has_zoneless_times for stream in self._streams)
+
+    @property
     def is_live(self) -> bool:
         """Whether records of one are handed on as they come."""
         return any(stream.reader.is_live for stream in self._streams)

@@ -99,6 +99,7 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
         source=source,
         typed=options.types,
         mapped=options.columns,
+        zone=options.time_zone,
     )
 
 

@@ -168,6 +168,11 @@ class Reader(Protocol):
         ...
 
     @property
+    def has_zoneless_times(self) -> bool:
+        """Whether a date so far named no zone, and the options name none: it was read as one of UTC."""
+        ...
+
+    @property
     def is_live(self) -> bool:
         """Whether records are handed on as they come, so that the first batch says little about the stream."""
         ...

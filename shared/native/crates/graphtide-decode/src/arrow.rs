@@ -268,6 +268,10 @@ impl Decoder for ArrowDecoder {
         self.columns.as_deref()
     }
 
+    fn has_zoneless_times(&self) -> bool {
+        self.times.as_ref().is_some_and(Times::had_zoneless)
+    }
+
     fn has_ids(&self) -> bool {
         self.layout.get(Column::Id).is_some()
     }

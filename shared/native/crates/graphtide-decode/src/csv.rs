@@ -263,6 +263,10 @@ impl Decoder for CsvDecoder {
         self.header.as_ref().map(|header| header.columns.as_slice())
     }
 
+    fn has_zoneless_times(&self) -> bool {
+        self.times.as_ref().is_some_and(Times::had_zoneless)
+    }
+
     fn has_ids(&self) -> bool {
         self.has(Column::Id)
     }

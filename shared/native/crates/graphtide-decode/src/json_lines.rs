@@ -147,7 +147,7 @@ impl JsonLinesDecoder {
                             let ts = parse_ts(fields.get(Column::Ts), times.as_ref())?;
                             write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), (line, ts), &fields, bytes)
                         })
-                        .map_err(|error| as_written(error, ts, bytes));
+                        .map_err(|error| if times.is_some() { error } else { as_written(error, ts, bytes) });
                     (line, bytes, result)
                 }
                 Piece::TooLong { line, head } => {
@@ -209,6 +209,10 @@ impl Decoder for JsonLinesDecoder {
 
     fn columns(&self) -> Option<&[String]> {
         None
+    }
+
+    fn has_zoneless_times(&self) -> bool {
+        self.options.times.as_ref().is_some_and(Times::had_zoneless)
     }
 
     fn has_ids(&self) -> bool {

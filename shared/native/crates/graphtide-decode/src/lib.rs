@@ -109,6 +109,11 @@ pub trait Decoder {
         &[]
     }
 
+    /// Whether a date so far named no zone, and was one of the stream's: only where the options say how times are written.
+    fn has_zoneless_times(&self) -> bool {
+        false
+    }
+
     /// Ordinal that the next record will have: how many came before.
     fn ordinal(&self) -> u64;
 

@@ -11,6 +11,9 @@ mod zone;
 
 pub use zone::Zone;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::column::Column;
 use crate::error::{DecodeError, RowError, shorten};
 use calendar::Moment;
@@ -23,6 +26,8 @@ pub struct Times {
     zone: Zone,
     /// How many ticks make a second; a power of ten.
     ticks_per_second: i64,
+    /// Whether a time was of no zone of its own.
+    zoneless: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Debug)]
@@ -65,12 +70,17 @@ impl Times {
                 Pattern::new(format).map_err(|reason| DecodeError::TimeFormat { format: format.to_owned(), reason })?,
             ),
         };
-        Ok(Self { form, zone, ticks_per_second })
+        Ok(Self { form, zone, ticks_per_second, zoneless: Arc::default() })
     }
 
     /// How many units of a number make a second; None where times are dates.
     pub(crate) fn units_per_second(&self) -> Option<i64> {
         if let Form::Number { per_second } = self.form { Some(per_second) } else { None }
+    }
+
+    /// Whether a date so far named no zone, and was one of the stream's.
+    pub(crate) fn had_zoneless(&self) -> bool {
+        self.zoneless.load(Ordering::Relaxed)
     }
 
     /// The zone of times that have none; None if it is UTC.
@@ -94,7 +104,10 @@ impl Times {
     fn ticks(&self, moment: &Moment) -> Result<i64, Flaw> {
         let offset = match moment.offset {
             Some(offset) => i64::from(offset),
-            None => self.zone.offset(moment.seconds).ok_or(Flaw::Zone)?,
+            None => {
+                self.zoneless.store(true, Ordering::Relaxed);
+                self.zone.offset(moment.seconds).ok_or(Flaw::Zone)?
+            }
         };
         let nanoseconds = i128::from(moment.seconds - offset) * NANOSECONDS + i128::from(moment.nanoseconds);
         let ticks = (nanoseconds * i128::from(self.ticks_per_second)).div_euclid(NANOSECONDS);

@@ -118,6 +118,10 @@ impl PyDecoder {
         self.inner.has_operations()
     }
 
+    fn has_zoneless_times(&self) -> bool {
+        self.inner.has_zoneless_times()
+    }
+
     fn discovered(&self) -> Vec<String> {
         self.inner.discovered().to_vec()
     }
