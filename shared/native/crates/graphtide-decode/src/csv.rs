@@ -153,6 +153,8 @@ impl CsvDecoder {
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
+        // Most streams have neither lines that say how they are written nor lines of blanks.
+        let has_other_lines = zeek.is_some() || matches!(dialect.delimiter, Delimiter::Blanks);
         while !ended {
             // Pieces borrow the splitter, so the two ways to get one cannot be one expression that tries the other.
             let piece = if let Some(piece) = splitter.next() {
@@ -163,24 +165,26 @@ impl CsvDecoder {
             } else {
                 break;
             };
-            if let Some(zeek) = zeek
-                && let Piece::Record { bytes, .. } = piece
-                && bytes.starts_with(b"#")
-            {
-                if zeek.take(bytes)? {
-                    *header = Some(Header::of_columns(zeek.columns().to_vec(), names, &attributes.names)?);
-                    zeek.settle(&types.declared, attributes);
-                    types.can_refuse = can_refuse(&attributes.types);
+            if has_other_lines {
+                if is_blank(&piece, &dialect.delimiter) {
+                    continue;
                 }
-                dialect.delimiter = zeek.delimiter();
-                nulls.truncate(nulls.len() - types.nulls_of_zeek);
-                let own = zeek.nulls();
-                types.nulls_of_zeek = own.len();
-                nulls.extend(own);
-                continue;
-            }
-            if is_blank(&piece, &dialect.delimiter) {
-                continue;
+                if let Some(zeek) = zeek
+                    && let Piece::Record { bytes, .. } = piece
+                    && bytes.starts_with(b"#")
+                {
+                    if zeek.take(bytes)? {
+                        *header = Some(Header::of_columns(zeek.columns().to_vec(), names, &attributes.names)?);
+                        zeek.settle(&types.declared, attributes);
+                        types.can_refuse = can_refuse(&attributes.types);
+                    }
+                    dialect.delimiter = zeek.delimiter();
+                    nulls.truncate(nulls.len() - types.nulls_of_zeek);
+                    let own = zeek.nulls();
+                    types.nulls_of_zeek = own.len();
+                    nulls.extend(own);
+                    continue;
+                }
             }
             if header.is_none() {
                 *header = Some(Header::read(&piece, dialect, fields, names, &attributes.names)?);
@@ -383,14 +387,18 @@ impl Reading<'_> {
         // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
         const { assert!(MAX_RECORD - 4 <= graphtide_graph::key::MAX_TEXT) };
         let Projection { types, wanted, .. } = self.attributes;
-        // What is not a value of its type was refused before.
-        let value = |place: &Option<usize>, kind: &AttributeType| place.and_then(|place| self.value(*kind, fields.get(place)));
         let attributes = layout.attributes.iter().zip(types).take(*wanted);
-        let attributes = attributes.map(|(place, kind)| value(place, kind).unwrap_or(ValueRef::Null));
-        writer.write(target, line, &draft, attributes, raw)
+        // What is not a value of its type was refused before.
+        if self.comma {
+            let read = |place: usize, kind: &AttributeType| kind.read_comma(fields.get(place));
+            let values = attributes.map(|(place, kind)| place.and_then(|place| read(place, kind)).unwrap_or(ValueRef::Null));
+            return writer.write(target, line, &draft, values, raw);
+        }
+        let read = |place: usize, kind: &AttributeType| kind.read(fields.get(place));
+        let values = attributes.map(|(place, kind)| place.and_then(|place| read(place, kind)).unwrap_or(ValueRef::Null));
+        writer.write(target, line, &draft, values, raw)
     }
 
-    #[inline]
     fn value<'t>(&self, kind: AttributeType, text: &'t str) -> Option<ValueRef<'t>> {
         if self.comma { kind.read_comma(text) } else { kind.read(text) }
     }

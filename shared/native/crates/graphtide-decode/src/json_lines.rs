@@ -39,8 +39,6 @@ pub struct JsonLinesDecoder {
     records: Records,
     writer: Writer,
     seen: Seen,
-    /// What ended the stream behind the records of the last block.
-    broken: Option<DecodeError>,
 }
 
 /// Where records are.
@@ -52,16 +50,16 @@ enum Records {
 
 impl Records {
     #[inline]
-    fn next(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
+    fn next(&mut self) -> Option<Piece<'_>> {
         match self {
-            Self::Lines(lines) => Ok(lines.next()),
+            Self::Lines(lines) => lines.next(),
             Self::Anywhere(objects) => objects.next(),
         }
     }
 
-    fn finish(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
+    fn finish(&mut self) -> Option<Piece<'_>> {
         match self {
-            Self::Lines(lines) => Ok(lines.finish()),
+            Self::Lines(lines) => lines.finish(),
             Self::Anywhere(objects) => objects.finish(),
         }
     }
@@ -70,6 +68,14 @@ impl Records {
         match self {
             Self::Lines(lines) => lines.feed(block),
             Self::Anywhere(objects) => objects.feed(block),
+        }
+    }
+
+    /// What broke the text off behind the records so far.
+    fn broken(&self) -> Result<(), DecodeError> {
+        match self {
+            Self::Lines(_) => Ok(()),
+            Self::Anywhere(objects) => objects.broken().cloned().map_or(Ok(()), Err),
         }
     }
 }
@@ -108,7 +114,6 @@ impl JsonLinesDecoder {
             records: Records::Lines(Splitter::new(None).without_comments(&options.comment)),
             writer,
             seen: Seen::default(),
-            broken: None,
             options,
         }
     }
@@ -120,19 +125,15 @@ impl JsonLinesDecoder {
         Self { records: Records::Anywhere(JsonObjects::new(path)), ..self }
     }
 
-    fn refuse_broken(&self) -> Result<(), DecodeError> {
-        self.broken.clone().map_or(Ok(()), Err)
-    }
-
-    fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
+    fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
         let Self { attributes, declared, ts, keys, records, writer, seen, options, .. } = self;
         let Options { times, nulls, .. } = options;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         loop {
-            let piece = if let Some(piece) = records.next()? {
+            let piece = if let Some(piece) = records.next() {
                 piece
-            } else if last && let Some(piece) = records.finish()? {
+            } else if last && let Some(piece) = records.finish() {
                 piece
             } else {
                 break;
@@ -141,9 +142,11 @@ impl JsonLinesDecoder {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
                     let result = parse(keys, bytes)
-                        .map(|fields| if nulls.is_empty() { fields } else { fields.without(nulls) })
-                        .and_then(|fields| checked_types(fields, declared, &attributes.names))
-                        .and_then(|fields| {
+                        .and_then(|mut fields| {
+                            if !nulls.is_empty() {
+                                fields.drop_nulls(nulls);
+                            }
+                            check_types(&fields, declared, &attributes.names)?;
                             let ts = parse_ts(fields.get(Column::Ts), times.as_ref())?;
                             write(writer, &mut target, (seen, keys.kind()), attributes.wanted(), (line, ts), &fields, bytes)
                         })
@@ -160,7 +163,6 @@ impl JsonLinesDecoder {
                 writer.reject(&mut target, line, &error, bytes);
             }
         }
-        Ok(())
     }
 }
 
@@ -178,22 +180,16 @@ impl Decoder for JsonLinesDecoder {
     }
 
     fn feed(&mut self, block: &[u8], batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        self.refuse_broken()?;
         let (rows, letters) = (batch.len(), dead.len());
         self.records.feed(block);
-        match self.drain(false, batch, dead) {
-            // What came before is handed on first.
-            Err(error) if batch.len() > rows || dead.len() > letters => {
-                self.broken = Some(error);
-                Ok(())
-            }
-            result => result,
-        }
+        self.drain(false, batch, dead);
+        // What came before is handed on first.
+        if batch.len() > rows || dead.len() > letters { Ok(()) } else { self.records.broken() }
     }
 
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        self.refuse_broken()?;
-        self.drain(true, batch, dead)
+        self.drain(true, batch, dead);
+        self.records.broken()
     }
 
     fn begin_piece(&mut self, line: u64) {
@@ -263,18 +259,14 @@ fn parse<'t>(keys: &mut Keys, line: &'t [u8]) -> Result<Fields<'t>, RowError> {
 
 /// Refuses a record with a value that is not of the type that was declared.
 #[inline]
-fn checked_types<'t>(
-    fields: Fields<'t>,
-    declared: &[(usize, AttributeType)],
-    names: &[String],
-) -> Result<Fields<'t>, RowError> {
+fn check_types(fields: &Fields<'_>, declared: &[(usize, AttributeType)], names: &[String]) -> Result<(), RowError> {
     for (place, kind) in declared {
         let value = &fields.attributes[*place];
         if *value == Scalar::Nested || !kind.fits(value.attribute()) {
             return Err(refuse(&names[*place], &value.shown(), *kind));
         }
     }
-    Ok(fields)
+    Ok(())
 }
 
 /// Returns the error with the number of a bad time as it was written: a parsed one may be another.
@@ -383,7 +375,7 @@ fn parse_ts(value: &Scalar<'_>, times: Option<&Times>) -> Result<i64, RowError> 
     match (value, times) {
         (Scalar::Int(ts), None) => Ok(*ts),
         (Scalar::Int(ts), Some(times)) => times.read(itoa::Buffer::new().format(*ts)),
-        (Scalar::Text(text) | Scalar::Digits(text), Some(times)) => times.read(text),
+        (Scalar::Text(text), Some(times)) => times.read(text),
         _ => Err(refuse_ts(value)),
     }
 }
@@ -405,9 +397,7 @@ fn parse_key<'a>(value: &'a Scalar<'_>, column: Column, buffer: &'a mut itoa::Bu
         Scalar::Text(text) => Ok(Some(KeyRef::parse(text))),
         Scalar::Int(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
         Scalar::Unsigned(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
-        Scalar::Bool(_) | Scalar::Float(_) | Scalar::Digits(_) | Scalar::Nested => {
-            Err(RowError::NotKey { column: column.name() })
-        }
+        Scalar::Bool(_) | Scalar::Float(_) | Scalar::Nested => Err(RowError::NotKey { column: column.name() }),
     }
 }
 
@@ -416,7 +406,7 @@ fn parse_text<'a>(value: &'a Scalar<'_>, column: Column) -> Result<Option<&'a st
     match value {
         Scalar::Null => Ok(None),
         Scalar::Text(text) => Ok(Some(text)),
-        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Digits(_) | Scalar::Nested => {
+        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Nested => {
             Err(RowError::NotText { column: column.name() })
         }
     }

@@ -81,6 +81,8 @@ pub(crate) struct JsonObjects {
     passing: Passing,
     /// Whether the value that is passed is a record.
     is_record: bool,
+    /// What is wrong with the text behind the records so far; nothing is read from there on.
+    broken: Option<DecodeError>,
 }
 
 /// Where a record lies in the buffer.
@@ -112,6 +114,7 @@ impl JsonObjects {
             place: Place::Values,
             passing: Passing::No,
             is_record: false,
+            broken: None,
         }
     }
 
@@ -128,22 +131,35 @@ impl JsonObjects {
         self.buffer.extend_from_slice(block);
     }
 
-    /// Returns the next record that is complete.
-    pub(crate) fn next(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
-        let found = self.advance(false)?;
-        Ok(found.map(|found| self.piece(&found)))
+    /// Returns the next record that is complete; none behind what is [`broken`](Self::broken).
+    pub(crate) fn next(&mut self) -> Option<Piece<'_>> {
+        let found = self.look_on(false)?;
+        Some(self.piece(&found))
     }
 
     /// Returns the last record, if the text ends with it; call when [`next`](Self::next) has no more.
-    pub(crate) fn finish(&mut self) -> Result<Option<Piece<'_>>, DecodeError> {
-        let found = self.advance(true)?;
-        if found.is_none() {
-            let is_cut = self.passing != Passing::No || self.place != Place::Values || !self.frames.is_empty();
-            if is_cut || self.start < self.buffer.len() {
-                return Err(wrong("it breaks off: an object, a list or a text is not closed".to_owned()));
-            }
+    pub(crate) fn finish(&mut self) -> Option<Piece<'_>> {
+        let found = self.look_on(true);
+        let is_cut = self.passing != Passing::No || self.place != Place::Values || !self.frames.is_empty();
+        if found.is_none() && self.broken.is_none() && (is_cut || self.start < self.buffer.len()) {
+            self.broken = Some(wrong("it breaks off: an object, a list or a text is not closed".to_owned()));
         }
-        Ok(found.map(|found| self.piece(&found)))
+        found.map(|found| self.piece(&found))
+    }
+
+    /// What is wrong with the text behind the records so far.
+    pub(crate) fn broken(&self) -> Option<&DecodeError> {
+        self.broken.as_ref()
+    }
+
+    fn look_on(&mut self, is_last: bool) -> Option<Found> {
+        if self.broken.is_some() {
+            return None;
+        }
+        self.advance(is_last).unwrap_or_else(|error| {
+            self.broken = Some(error);
+            None
+        })
     }
 
     fn piece(&self, found: &Found) -> Piece<'_> {

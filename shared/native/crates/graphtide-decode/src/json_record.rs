@@ -34,8 +34,6 @@ pub(crate) enum Scalar<'t> {
     Unsigned(u64),
     Float(f64),
     Text(Cow<'t, str>),
-    /// A number as it is written: of times alone, and where they are more than integers.
-    Digits(Cow<'t, str>),
     /// A list or an object.
     Nested,
 }
@@ -50,7 +48,6 @@ impl Scalar<'_> {
             Self::Unsigned(number) => ValueRef::Float(*number as f64),
             Self::Float(number) => ValueRef::Float(*number),
             Self::Text(text) => ValueRef::Text(text),
-            Self::Digits(digits) => ValueRef::infer(digits),
         }
     }
 
@@ -64,7 +61,7 @@ impl Scalar<'_> {
             Self::Unsigned(number) => number.to_string(),
             // Debug keeps the point of 1.0, which may be what is wrong with it.
             Self::Float(number) => format!("{number:?}"),
-            Self::Text(text) | Self::Digits(text) => text.to_string(),
+            Self::Text(text) => text.to_string(),
             Self::Nested => "a list or object".to_owned(),
         }
     }
@@ -180,8 +177,22 @@ impl<'t> Fields<'t> {
         &self.columns[column as usize]
     }
 
-    /// The same with missing values for texts that stand for them.
-    pub(crate) fn without(mut self, nulls: &[String]) -> Self {
+    /// Keeps a time, of which a number is the text that it is written as.
+    fn keep_as_written(&mut self, meaning: Meaning, text: &'t str) -> serde_json::Result<()> {
+        let is_number = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        if !is_number {
+            self.keep(meaning, serde_json::from_str(text)?);
+            return Ok(());
+        }
+        self.keep(Meaning { attribute: None, ..meaning }, Scalar::Text(Cow::Borrowed(text)));
+        if meaning.attribute.is_some() {
+            self.keep(Meaning { column: None, ..meaning }, serde_json::from_str(text)?);
+        }
+        Ok(())
+    }
+
+    /// Makes texts missing that stand for a missing value.
+    pub(crate) fn drop_nulls(&mut self, nulls: &[String]) {
         for value in self.columns.iter_mut().chain(&mut self.attributes) {
             if let Scalar::Text(text) = value
                 && nulls.iter().any(|null| null == text)
@@ -189,7 +200,6 @@ impl<'t> Fields<'t> {
                 *value = Scalar::Null;
             }
         }
-        self
     }
 
     fn keep(&mut self, meaning: Meaning, value: Scalar<'t>) {
@@ -239,8 +249,7 @@ impl<'t> Visitor<'t> for &Keys {
                     }
                 }
                 Key::Known(meaning) if self.is_as_written(meaning) => {
-                    let value = as_written(map.next_value::<&RawValue>()?.get()).map_err(Error::custom)?;
-                    fields.keep(meaning, value);
+                    fields.keep_as_written(meaning, map.next_value::<&RawValue>()?.get()).map_err(Error::custom)?;
                 }
                 Key::Known(meaning) => {
                     let value = map.next_value_seed(ScalarSeed)?;
@@ -252,14 +261,6 @@ impl<'t> Visitor<'t> for &Keys {
         }
         Ok(fields)
     }
-}
-
-/// A value, a number as it is written.
-fn as_written(text: &str) -> serde_json::Result<Scalar<'_>> {
-    if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
-        return Ok(Scalar::Digits(Cow::Borrowed(text)));
-    }
-    serde_json::from_str(text)
 }
 
 /// A key as far as it matters.

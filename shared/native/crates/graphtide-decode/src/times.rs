@@ -102,12 +102,11 @@ impl Times {
     /// The ticks of a moment.
     #[inline]
     fn ticks(&self, moment: &Moment) -> Result<i64, Flaw> {
-        let offset = match moment.offset {
-            Some(offset) => i64::from(offset),
-            None => {
-                self.zoneless.store(true, Ordering::Relaxed);
-                self.zone.offset(moment.seconds).ok_or(Flaw::Zone)?
-            }
+        let offset = if let Some(offset) = moment.offset {
+            i64::from(offset)
+        } else {
+            self.zoneless.store(true, Ordering::Relaxed);
+            self.zone.offset(moment.seconds).ok_or(Flaw::Zone)?
         };
         let nanoseconds = i128::from(moment.seconds - offset) * NANOSECONDS + i128::from(moment.nanoseconds);
         let ticks = (nanoseconds * i128::from(self.ticks_per_second)).div_euclid(NANOSECONDS);

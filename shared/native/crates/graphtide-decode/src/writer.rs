@@ -104,6 +104,12 @@ impl Writer {
         self.labels.intern(label, table)
     }
 
+    /// The label of an edge that has none, if it needs none.
+    #[cold]
+    fn label_of_unlabelled<'a>(&self, given: Option<Label<'a>>) -> Result<Label<'a>, RowError> {
+        if self.label == Symbol::ABSENT { present_label(given, Column::Label) } else { Ok(Label::Known(self.label)) }
+    }
+
     /// Rejects a bad record, unless it was rejected before.
     #[cold]
     pub(crate) fn reject(&mut self, target: &mut Target<'_>, line: u64, error: &RowError, raw: &[u8]) {
@@ -132,9 +138,9 @@ impl Writer {
         let (source, target_key, label) = match operation {
             Operation::Insert if draft.is_event => (KeyRef::ABSENT, KeyRef::ABSENT, present_label(draft.label, Column::Type)?),
             Operation::Insert => {
-                let label = |label| match present_label(label, Column::Label) {
-                    Err(_) if self.label != Symbol::ABSENT => Ok(Label::Known(self.label)),
-                    label => label,
+                let label = |label| match label {
+                    None | Some(Label::Text("") | Label::Known(Symbol::ABSENT)) => self.label_of_unlabelled(label),
+                    Some(label) => Ok(label),
                 };
                 (present(draft.source, Column::Source)?, present(draft.target, Column::Target)?, label(draft.label)?)
             }

@@ -51,7 +51,7 @@ impl Keys {
             if self.is_as_written(meaning)
                 && let Some(digits) = rest.decimal()
             {
-                keep(fields, meaning, Scalar::Digits(Cow::Borrowed(digits)));
+                fields.keep_as_written(meaning, digits).ok()?;
             } else {
                 rest.value(|value| keep(fields, meaning, value))?;
             }
