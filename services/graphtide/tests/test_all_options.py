@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON payments WINDOW 100"
 
-RENAMED = {"unit": "time_unit", "column": "columns", "type": "types"}
+RENAMED = {
+    "unit": "time_unit", "column": "columns", "type": "types", "columns": "header", "no_header": "has_header", "null": "nulls",
+}  # fmt: skip
 """Options that Python calls otherwise."""
 
 ELSEWHERE = {
@@ -114,7 +116,19 @@ def test_a_limit_by_itself_comes_before_that_of_the_limits() -> None:
         {"builder": "rv"},
         {"format": "xml"},
         {"format": 3},
-        {"delimiter": ";;"},
+        {"delimiter": '"'},
+        {"header": 3},
+        {"header": ["ts", ""]},
+        {"has_header": "no"},
+        {"comment": 3},
+        {"comment": "#\n"},
+        {"nulls": [3]},
+        {"decimal": ";"},
+        {"unnest": "a..b"},
+        {"label": 3},
+        {"time_format": "day"},
+        {"time_format": 3},
+        {"time_zone": "Atlantis"},
         {"delimiter": 3},
         {"max_ahead": "soon"},
         {"max_ahead": 1.5},

@@ -20,7 +20,8 @@ from graphtide.notes import notes_on, notes_on_unmatched
 from graphtide.pipeline import Pipeline
 from graphtide.readers import MergedReader, ReaderOptions, open_stream
 from graphtide.readers.ahead import read_ahead
-from graphtide.record import DELIMITER, columns_to_read
+from graphtide.readers.reader import form_of
+from graphtide.record import columns_to_read
 from graphtide.rejections import Rejections, settled_notes, unusable_values_notes
 from graphtide.summary import Summary, summarize
 
@@ -337,17 +338,18 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
     How a stream is written, and which times are taken, is as `reading` says, or else the options. Edges need no label if no
     pattern names one.
     """
-    return replace(
-        let_be_unlabelled(reading, pipeline.patterns),
+    tuned = replace(
+        reading,
         symbols=pipeline.symbols,
         attributes=pipeline.projected,
         time_unit=options.time_unit,
         columns=columns_to_read(options.columns),
         format=reading.format or options.format,
-        delimiter=reading.delimiter if reading.delimiter != DELIMITER else options.delimiter,
+        **form_of(reading, options),
         latest=min(reading.latest, options.latest),
         types={**reading.types, **options.declared},
     )
+    return let_be_unlabelled(tuned, pipeline.patterns)
 
 
 def let_be_unlabelled(reading: ReaderOptions, patterns: Iterable[AnyPattern]) -> ReaderOptions:

@@ -75,7 +75,7 @@ FORMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a label for all": ("flows.csv", TICKS.replace(",label", "").replace(",pays", ""), (*SECONDS, "--label", "pays")),
     "words for missing values": (
         "flows.csv",
-        f"ts,src,dst,label,id\n{FIRST},ann,bob,pays,-\n{LAST},bob,ann,pays,-\n5,-,x,pays,-\n",
+        f"ts,src,dst,label,id\n{FIRST},ann,bob,pays,-\n{LAST},bob,ann,pays,NA\n",
         (*SECONDS, "--null", "-", "--null", "NA"),
     ),
     "zeek": ("conn.log", ZEEK, (*SECONDS, *MAPPED)),
@@ -104,6 +104,12 @@ def is_found(ended: Result) -> bool:
     return [(each["vertices"], each["first_ts"], each["last_ts"]) for each in found] == [
         ({"a": "ann", "b": "bob"}, FIRST, LAST)
     ]
+
+
+def test_an_end_that_is_a_word_for_a_missing_value_rejects_its_record(tmp_path: Path) -> None:
+    (tmp_path / "flows.csv").write_text(f"ts,src,dst,label\n{FIRST},ann,bob,pays\n{LAST},-,ann,pays\n")
+    ended = match(tmp_path, PATTERN, tmp_path / "flows.csv", *SECONDS, "--null", "-")
+    assert (ended.exit_code, "src is empty" in ended.output) == (5, True)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -7,7 +7,7 @@ in a batch or among the dead letters. Memory is bounded by a block and its batch
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
 from graphtide_native.record_form import TICKS, RecordForm, time_form
@@ -102,6 +102,20 @@ class ReaderOptions:
     def ticks_per_second(self) -> int:
         """How many ticks of the stream make a second."""
         return ticks_per_second(self.time_unit)
+
+
+FORM: Final = (
+    "delimiter", "header", "has_header", "comment", "nulls", "decimal", "unnest", "label", "time_format", "time_zone",
+)  # fmt: skip
+"""Options of how the records of a text format are written."""
+
+
+def form_of(reading: ReaderOptions, options: object) -> dict[str, Any]:
+    """Return how records are written: as the options of a reader say where they differ from the default, else the others."""
+    default = ReaderOptions()
+    return {
+        name: value if (value := getattr(reading, name)) != getattr(default, name) else getattr(options, name) for name in FORM
+    }
 
 
 class UnusableValues(NamedTuple):
