@@ -225,8 +225,8 @@ class MatchOptions:
             "decimal": _decimal(decimal),
             "unnest": _names(unnest, "unnest", "."),
             "label": None if label is None else _line(label, "label"),
-            "time_format": _checked(time_format, refuse_unknown_time_format, "time_format"),
-            "time_zone": None if time_zone is None else _checked(time_zone, zone_of, "time_zone"),
+            "time_format": _check(time_format, refuse_unknown_time_format, "time_format"),
+            "time_zone": None if time_zone is None else _check(time_zone, zone_of, "time_zone"),
             "max_ahead": None if max_ahead is None else _duration(max_ahead, "max_ahead"),
             "max_rejected": _share(max_rejected),
         }
@@ -379,7 +379,7 @@ def _decimal(given: object) -> str:
     return str(given)
 
 
-def _checked(given: object, refuse: Callable[[str], object], option: str) -> str:
+def _check(given: object, refuse: Callable[[str], object], option: str) -> str:
     text = _text(given, option)
     try:
         refuse(text)
