@@ -127,7 +127,7 @@ impl CsvDecoder {
             && !open.is_empty()
         {
             let Piece::Record { line, bytes, quoted } = piece else { continue };
-            let Ok(fields) = fields.split(bytes, delimiter, nulls, quoted) else { continue };
+            let Ok(fields) = fields.split_by(bytes, delimiter, nulls, quoted) else { continue };
             if fields.len() != header.columns.len() {
                 continue;
             }
@@ -155,6 +155,8 @@ impl CsvDecoder {
         let mut ended = false;
         // Most streams have neither lines that say how they are written nor lines of blanks.
         let has_other_lines = zeek.is_some() || matches!(dialect.delimiter, Delimiter::Blanks);
+        let is_plain = !has_other_lines && times.is_none() && nulls.is_empty() && !dialect.has_decimal_comma;
+        let plain = dialect.delimiter.quoted().filter(|_| is_plain);
         while !ended {
             // Pieces borrow the splitter, so the two ways to get one cannot be one expression that tries the other.
             let piece = if let Some(piece) = splitter.next() {
@@ -195,21 +197,20 @@ impl CsvDecoder {
             let Some(header) = header else { continue };
             let (line, bytes, result) = match piece {
                 Piece::Record { line, bytes, quoted } => {
-                    let result = fields.split(bytes, &dialect.delimiter, nulls, quoted).and_then(|fields| {
-                        if fields.len() != header.columns.len() {
-                            return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
-                        }
-                        let read = Reading {
-                            layout: &header.layout,
-                            attributes,
-                            times: times.as_ref(),
-                            comma: dialect.has_decimal_comma,
-                        };
-                        if types.can_refuse {
-                            read.check_types(fields)?;
-                        }
-                        read.write(writer, &mut target, line, fields, bytes)
-                    });
+                    let place = (line, bytes);
+                    let result = if let Some(delimiter) = plain {
+                        fields.split(bytes, delimiter, quoted).and_then(|fields| {
+                            check_count(header, fields)?;
+                            if types.can_refuse {
+                                check_types(attributes, &header.layout, fields, AttributeType::read)?;
+                            }
+                            let ts = parse_ts(ts_of(&header.layout, fields))?;
+                            write(writer, &mut target, (&header.layout, attributes), place, ts, fields, AttributeType::read)
+                        })
+                    } else {
+                        let other = Otherwise { dialect, times: times.as_ref(), nulls };
+                        other.write(writer, &mut target, (header, attributes), place, fields, quoted)
+                    };
                     (line, bytes, result)
                 }
                 Piece::TooLong { line, head } => {
@@ -339,7 +340,7 @@ fn first_line(piece: &Piece<'_>, delimiter: &Delimiter, fields: &mut Fields) -> 
     if !quoted && memchr(b'\r', bytes).is_some() {
         return Err(returns());
     }
-    let fields = fields.split(bytes, delimiter, &[], quoted).map_err(|_| no_csv("its first line is not UTF-8"))?;
+    let fields = fields.split_by(bytes, delimiter, &[], quoted).map_err(|_| no_csv("its first line is not UTF-8"))?;
     let columns: Vec<String> = (0..fields.len()).map(|place| fields.get(place).to_owned()).collect();
     if columns.iter().any(|name| name.contains('\r')) {
         return Err(returns());
@@ -347,73 +348,100 @@ fn first_line(piece: &Piece<'_>, delimiter: &Delimiter, fields: &mut Fields) -> 
     Ok(columns)
 }
 
-/// How records are read, once the columns are known.
+/// How records are read that are not as RFC 4180 has them: apart from the others, which nothing here may slow down.
 #[derive(Clone, Copy)]
-struct Reading<'a> {
-    layout: &'a Layout,
-    attributes: &'a Projection,
+struct Otherwise<'a> {
+    dialect: &'a Dialect,
     times: Option<&'a Times>,
-    /// Whether numbers have a decimal comma.
-    comma: bool,
+    /// What stands for a missing value.
+    nulls: &'a [String],
 }
 
-impl Reading<'_> {
-    #[inline]
+impl Otherwise<'_> {
+    #[inline(never)]
     fn write(
         self,
         writer: &mut Writer,
         target: &mut Target<'_>,
-        line: u64,
-        fields: FieldsOf<'_>,
-        raw: &[u8],
+        (header, attributes): (&Header, &Projection),
+        (line, bytes): (u64, &[u8]),
+        fields: &mut Fields,
+        quoted: bool,
     ) -> Result<(), RowError> {
-        let layout = self.layout;
-        let text = |column: Column| layout.get(column).map(|place| fields.get(place));
-        let key = |column: Column| text(column).map(KeyRef::parse);
-        let label = |column: Column| text(column).map(Label::Text);
-        let ts = text(Column::Ts).unwrap_or_default();
-        let draft = Draft {
-            is_event: layout.is_events,
-            ts: if let Some(times) = self.times { times.read(ts)? } else { parse_ts(ts)? },
-            source: key(Column::Source),
-            target: key(Column::Target),
-            label: label(Column::Label),
-            source_label: label(Column::SourceLabel),
-            target_label: label(Column::TargetLabel),
-            stream: None,
-            id: key(Column::Id).map(IdRef::Given),
-            operation: text(Column::Operation),
-        };
-        // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
-        const { assert!(MAX_RECORD - 4 <= graphtide_graph::key::MAX_TEXT) };
-        let Projection { types, wanted, .. } = self.attributes;
-        let attributes = layout.attributes.iter().zip(types).take(*wanted);
-        // What is not a value of its type was refused before.
-        if self.comma {
-            let read = |place: usize, kind: &AttributeType| kind.read_comma(fields.get(place));
-            let values = attributes.map(|(place, kind)| place.and_then(|place| read(place, kind)).unwrap_or(ValueRef::Null));
-            return writer.write(target, line, &draft, values, raw);
-        }
-        let read = |place: usize, kind: &AttributeType| kind.read(fields.get(place));
-        let values = attributes.map(|(place, kind)| place.and_then(|place| read(place, kind)).unwrap_or(ValueRef::Null));
-        writer.write(target, line, &draft, values, raw)
+        let fields = fields.split_by(bytes, &self.dialect.delimiter, self.nulls, quoted)?;
+        check_count(header, fields)?;
+        let read = if self.dialect.has_decimal_comma { AttributeType::read_comma } else { AttributeType::read };
+        check_types(attributes, &header.layout, fields, read)?;
+        let ts = ts_of(&header.layout, fields);
+        let ts = if let Some(times) = self.times { times.read(ts)? } else { parse_ts(ts)? };
+        write(writer, target, (&header.layout, attributes), (line, bytes), ts, fields, read)
     }
+}
 
-    fn value<'t>(&self, kind: AttributeType, text: &'t str) -> Option<ValueRef<'t>> {
-        if self.comma { kind.read_comma(text) } else { kind.read(text) }
+#[inline]
+fn check_count(header: &Header, fields: FieldsOf<'_>) -> Result<(), RowError> {
+    if fields.len() != header.columns.len() {
+        return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
     }
+    Ok(())
+}
 
-    /// Refuses a record with a value that is not of the type that was declared.
-    fn check_types(self, fields: FieldsOf<'_>) -> Result<(), RowError> {
-        let Projection { types, names, .. } = self.attributes;
-        for ((kind, name), place) in types.iter().zip(names).zip(&self.layout.attributes) {
-            let Some(text) = place.map(|place| fields.get(place)) else { continue };
-            if self.value(*kind, text).is_none() {
-                return Err(refuse(name, text, *kind));
-            }
+#[inline]
+fn ts_of<'t>(layout: &Layout, fields: FieldsOf<'t>) -> &'t str {
+    layout.get(Column::Ts).map(|place| fields.get(place)).unwrap_or_default()
+}
+
+#[inline]
+fn write<'t>(
+    writer: &mut Writer,
+    target: &mut Target<'_>,
+    (layout, projection): (&Layout, &Projection),
+    (line, raw): (u64, &[u8]),
+    ts: Time,
+    fields: FieldsOf<'t>,
+    read: impl Fn(AttributeType, &'t str) -> Option<ValueRef<'t>>,
+) -> Result<(), RowError> {
+    let text = |column: Column| layout.get(column).map(|place| fields.get(place));
+    let key = |column: Column| text(column).map(KeyRef::parse);
+    let label = |column: Column| text(column).map(Label::Text);
+    let draft = Draft {
+        is_event: layout.is_events,
+        ts,
+        source: key(Column::Source),
+        target: key(Column::Target),
+        label: label(Column::Label),
+        source_label: label(Column::SourceLabel),
+        target_label: label(Column::TargetLabel),
+        stream: None,
+        id: key(Column::Id).map(IdRef::Given),
+        operation: text(Column::Operation),
+    };
+    // No text of a record within the bound can be longer than a batch can hold: the other fields take their bytes too.
+    const { assert!(MAX_RECORD - 4 <= graphtide_graph::key::MAX_TEXT) };
+    // What is not a value of its type was refused before.
+    let attributes = layout
+        .attributes
+        .iter()
+        .zip(&projection.types)
+        .take(projection.wanted)
+        .map(|(place, kind)| place.and_then(|place| read(*kind, fields.get(place))).unwrap_or(ValueRef::Null));
+    writer.write(target, line, &draft, attributes, raw)
+}
+
+/// Refuses a record with a value that is not of the type that was declared.
+fn check_types<'t>(
+    projection: &Projection,
+    layout: &Layout,
+    fields: FieldsOf<'t>,
+    read: impl Fn(AttributeType, &'t str) -> Option<ValueRef<'t>>,
+) -> Result<(), RowError> {
+    for ((kind, name), place) in projection.types.iter().zip(&projection.names).zip(&layout.attributes) {
+        let Some(text) = place.map(|place| fields.get(place)) else { continue };
+        if read(*kind, text).is_none() {
+            return Err(refuse(name, text, *kind));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 #[inline]
@@ -462,27 +490,40 @@ impl<'a> FieldsOf<'a> {
 }
 
 impl Fields {
-    /// Takes a record apart; fields that stand for a missing value are empty.
+    /// Takes a record apart whose fields a byte separates.
     #[inline]
-    fn split<'a>(
+    fn split<'a>(&'a mut self, record: &'a [u8], delimiter: u8, quoted: bool) -> Result<FieldsOf<'a>, RowError> {
+        let text = std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+        self.places.clear();
+        if quoted {
+            self.unquote(text, delimiter);
+            return Ok(FieldsOf { text: &self.unquoted, places: &self.places });
+        }
+        let mut start = 0;
+        for end in memchr_iter(delimiter, record) {
+            self.places.push((start, end));
+            start = end + 1;
+        }
+        self.places.push((start, record.len()));
+        Ok(FieldsOf { text, places: &self.places })
+    }
+
+    /// Takes a record apart that anything may separate; fields that stand for a missing value are empty.
+    fn split_by<'a>(
         &'a mut self,
         record: &'a [u8],
         delimiter: &Delimiter,
         nulls: &[String],
         quoted: bool,
     ) -> Result<FieldsOf<'a>, RowError> {
-        let text = std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
-        self.places.clear();
+        if let Delimiter::Byte(delimiter) = delimiter {
+            self.split(record, *delimiter, quoted)?;
+        } else {
+            std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+            self.places.clear();
+        }
         match delimiter {
-            Delimiter::Byte(delimiter) if quoted => self.unquote(text, *delimiter),
-            Delimiter::Byte(delimiter) => {
-                let mut start = 0;
-                for end in memchr_iter(*delimiter, record) {
-                    self.places.push((start, end));
-                    start = end + 1;
-                }
-                self.places.push((start, record.len()));
-            }
+            Delimiter::Byte(_) => {}
             Delimiter::Text(finder) => {
                 let mut start = 0;
                 for end in finder.find_iter(record) {
@@ -493,13 +534,10 @@ impl Fields {
             }
             Delimiter::Blanks => self.split_at_blanks(record),
         }
-        let text = if quoted { self.unquoted.as_str() } else { text };
-        if !nulls.is_empty() {
-            for place in &mut self.places {
-                let field = &text[place.0..place.1];
-                if nulls.iter().any(|null| null == field) {
-                    place.1 = place.0;
-                }
+        let text = if quoted { self.unquoted.as_str() } else { std::str::from_utf8(record).unwrap_or_default() };
+        for (start, end) in &mut self.places {
+            if nulls.iter().any(|null| null == &text[*start..*end]) {
+                *end = *start;
             }
         }
         Ok(FieldsOf { text, places: &self.places })
