@@ -35,7 +35,7 @@ test: servers-ready $(HELM)  ## run the tests
 
 .PHONY: test-crates test-packages
 test-crates:
-	$(CARGO) test --quiet --workspace
+	cd $(NATIVE) && env -u MAKEFLAGS cargo test --quiet --workspace
 
 test-packages:
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
