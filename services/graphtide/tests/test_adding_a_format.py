@@ -48,6 +48,7 @@ BAD = "x\ta\tb\tnoon"
 TEXT = f"x\ta\tb\t1\n{BAD}\ny\tb\tc\t3\n"
 ALLOWED = {
     "shared/core/src/graphtide_core/formats.py": "the registry",
+    "shared/core/src/graphtide_core/record_format.py": "the words of FORMAT in a STREAM statement",
     "services/backfill/src/graphtide_backfill/adapters/result_folder.py": "names its own files",
     "shared/wire/src/graphtide_wire/bodies/dead_letters.py": "has an example of a dead letter",
     "shared/wire/src/graphtide_wire/schemas.py": "names its own files",

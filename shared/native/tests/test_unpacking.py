@@ -125,7 +125,8 @@ def test_of_damaged_data_what_came_before_is_there_and_then_an_error(packer: str
     cut = PackedBytes(io.BufferedReader(io.BytesIO(bytes(data[: len(data) * 2 // 3]))), "x")
     data[len(data) * 2 // 3] ^= 0xFF
     flipped = PackedBytes(io.BufferedReader(io.BytesIO(bytes(data))), "x")
-    for packed in (cut, flipped):
+    # A frame of zstd need not have a checksum: a changed byte may give other data.
+    for packed in (cut,) if packer == "zstd" else (cut, flipped):
         blocks: list[bytes] = []
         with pytest.raises(UnreadableStreamError, match=r"^x: the (gzip|bzip2|xz|zstd) data |^x: the zip archive is damaged"):
             take_all(packed, blocks)
