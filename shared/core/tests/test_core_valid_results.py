@@ -48,6 +48,7 @@ def test_a_result_is_its_last_report_since_its_match() -> None:
     assert valid(5, MATCH, EXTEND, SHORTEN) == [("match", "v", 1, 1, 15, False)]
     assert valid(7, MATCH, EXTEND, SHORTEN, WITHDRAW) == [("match", "v", 1, 1, 12, False)]
     assert valid(8, MATCH, EXTEND, SHORTEN, WITHDRAW) == []
+    # Within the instant of its withdrawal, too.
     again = make_match(MatchKind.MATCH, 8, 8, 18)
     assert valid(9, MATCH, EXTEND, SHORTEN, WITHDRAW, again) == [("match", "v", 8, 8, 18, False)]
 
