@@ -106,7 +106,7 @@ class Visitor(ABC, Generic[R]):
 
     @abstractmethod
     def event(self, event: QueryEvent, /) -> R:
-        """Return what is made of an event that is to come."""
+        """Return what is made of a wanted event."""
 
     @abstractmethod
     def absent(self, absent: Not, /) -> R:

@@ -90,7 +90,7 @@ class EventPattern:
 
         Raises:
             InvalidPatternError: no events, too many or nested too deeply; a name twice or unknown; a NOT inside OR or without
-                a part beside it that is to come; a predicate over two NOTs or over two branches of an OR; an aggregate over
+                a wanted part beside it; a predicate over two NOTs or over two branches of an OR; an aggregate over
                 what is not an iteration; no time; timeouts of what is not a plain sequence; what cannot be reported.
         """
         refuse_unmatchable(self)

@@ -318,7 +318,7 @@ class StreamWork:
             self._save(self.built, now)
 
     def hand_over(self, now: float) -> None:
-        """Save a checkpoint that stays for a while, so that other hosts can take over plans that are to leave.
+        """Save a checkpoint that stays for a while, so that other hosts can take over the plans that leave.
 
         If one stays already, plans that leave meanwhile are in it, too. If the last one could not be saved, they need none.
         """

@@ -28,20 +28,16 @@ class FormerNames(PydanticBaseSettingsSource):
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """Return the value of a field under its former name, None if that is not set."""
         del field
-        former = self._former.get(field_name)
-        return (None if former is None else os.environ.get(self._variable(former))), field_name, False
+        prefix = self.config.get("env_prefix", "").upper()
+        former = f"{prefix}{self._former[field_name].upper()}"
+        value = os.environ.get(former)
+        if value is not None:
+            message = f"{former} is deprecated: use {prefix}{field_name.upper()}"
+            warnings.warn(message, FutureWarning, stacklevel=3)
+        return value, field_name, False
 
     def __call__(self) -> dict[str, Any]:
         """Return the values that are set under former names, by the present names of their fields."""
-        found: dict[str, Any] = {}
-        for name, former in self._former.items():
-            value = os.environ.get(self._variable(former))
-            if value is None:
-                continue
-            message = f"{self._variable(former)} is deprecated: use {self._variable(name)}"
-            warnings.warn(message, FutureWarning, stacklevel=2)
-            found[name] = value
-        return found
-
-    def _variable(self, name: str) -> str:
-        return f"{self.config.get('env_prefix', '')}{name}".upper()
+        fields = self.settings_cls.model_fields
+        found = {name: self.get_field_value(fields[name], name)[0] for name in self._former}
+        return {name: value for name, value in found.items() if value is not None}

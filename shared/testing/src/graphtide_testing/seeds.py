@@ -32,7 +32,7 @@ _SEED: Final = "_hypothesis_internal_use_seed"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Take the seed of a run that is to be repeated."""
+    """Take the seed of an earlier run, to repeat it."""
     parser.addoption("--graphtide-seed", type=int, metavar="N", help=f"seed of the new cases; {_NONE}: no new cases")
 
 

@@ -284,7 +284,7 @@ class View:
             return [found for _, found in sorted(self._known().scaling.items())]
 
     def planned_at(self) -> Counter[tuple[str, int]]:
-        """Return how many plans each host has that are to run, by service and shard."""
+        """Return the number of plans that each host should run, by service and shard."""
         with self._changed:
             plans = self._known().plans.values()
             return Counter((plan.service, plan.shard) for plan in plans if plan.desired == "running")
@@ -398,7 +398,7 @@ class View:
             self._changed.notify_all()
 
     def _silent_host(self, pattern_status: PatternStatus) -> str | None:
-        """Return since when the host of a plan that is to run has been silent; None if it reports, or never did."""
+        """Return how long the host of a running plan has been silent; None if it reports, or never did."""
         if self._clock is None or pattern_status.state != "running" or pattern_status.plan is None:
             return None
         host = self._known().hosts.get(hosts.shard_key(pattern_status.plan.service, pattern_status.plan.shard))

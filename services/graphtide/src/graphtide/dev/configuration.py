@@ -64,9 +64,8 @@ page from the settings' classes.
 
 _MATCHER: Final = "graphtide-matcher-"
 
-_SHARED_BY: Final = 2
 _FEWEST_SHARED: Final = 5
-"""Settings that as many programs share, if there are so many of them, have one table."""
+"""Settings that the same programs share have a table of their own if there are so many of them."""
 
 _NAMES: Final = {bool: "`true`, `false`", int: "integer", float: "number", str: "text", Path: "path", SecretStr: "text"}
 _BOUNDS: Final = ((Ge, "ge", "from {}"), (Gt, "gt", "above {}"), (Le, "le", "to {}"), (Lt, "lt", "below {}"))
@@ -112,9 +111,7 @@ def _share() -> dict[tuple[str, ...], list[Setting]]:
     for setting, programs in having.items():
         found.setdefault(tuple(programs), []).append(setting)
     ordered = sorted(found.items(), key=lambda each: -len(each[0]))
-    return {
-        programs: settings for programs, settings in ordered if len(programs) >= _SHARED_BY and len(settings) >= _FEWEST_SHARED
-    }
+    return {programs: settings for programs, settings in ordered if len(programs) > 1 and len(settings) >= _FEWEST_SHARED}
 
 
 def _prefix(program: str) -> str:

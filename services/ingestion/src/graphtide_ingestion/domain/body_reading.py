@@ -198,7 +198,7 @@ class BodyReader:
             self._least_batch = None
 
     def _is_enough(self, beginning: bytearray, new: int) -> bool:
-        """Whether the beginning can be decoded: it says all that is to be found out, or nothing is."""
+        """Return whether the beginning can be decoded: it shows the types of all columns, or they are known."""
         if not self._format.has_header or len(beginning) >= SETTLED_BY:
             return True
         end = beginning.find(b"\n")

@@ -201,7 +201,7 @@ class Scaler:
                 self._host_records[HostId(found.service, found.shard)] = found
 
     def _shard_counts(self, seen: Mapping[str, Replicas]) -> dict[str, ShardCount]:
-        """Return the shards that plans may be given to: those that are ready, and none that is to go."""
+        """Return the shards that may get plans: ready ones that stay."""
         shard_counts = {}
         for service, bounds in self._plan.bounds.items():
             replicas = seen.get(service)

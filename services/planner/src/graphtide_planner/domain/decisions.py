@@ -8,7 +8,7 @@ stream, cut between hosts:
 * To leave a host, a plan is first published as `stopped` (or, if the user asks for it, `paused`). The host answers with the
   offset of the first record whose matches it did not report. Only then, and from that offset, another host gets a plan. Until
   the host has said that the plan runs it is not asked to move: there may be no such host.
-* A plan leaves a shard that is to go, or that has more than others, as it leaves a service.
+* A plan leaves a shard that will be removed, or that has more plans than others, as it leaves a service.
 * What was published is not taken back before the host has answered. The host may be ahead of what is known of it.
 * If a host reports that a plan stopped which was to run, or no plan can be read though a host reported on the version,
   another program has written to the topic of plans. The pattern continues from where hosts report that it is.

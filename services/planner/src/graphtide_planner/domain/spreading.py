@@ -1,4 +1,4 @@
-"""Which patterns move to another shard of their service: all from shards that are to go, some where loads are uneven.
+"""Which patterns move to another shard of their service: all from shards that will be removed, some if loads are uneven.
 
 A move costs both hosts work (`docs/adr/0016-plans-that-move-take-their-edges-along.md`), so it has to gain something: shards
 whose loads differ by less than a fifth are even, and a pattern moves only where that makes the greatest load less.
@@ -46,7 +46,7 @@ class Held:
 
     Attributes:
         waiting: plans of each host that have not ended by its reports: it must stay.
-        running: plans of each host that are to run.
+        running: plans that each host should run.
     """
 
     waiting: Counter[HostId]

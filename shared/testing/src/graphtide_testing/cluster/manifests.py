@@ -47,7 +47,7 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """A pod that is to run.
+    """A pod of the manifests.
 
     Attributes:
         name: of it, which is its host's name, too.

@@ -40,7 +40,7 @@ pub struct Sources<'a> {
 /// The output of a pass.
 #[derive(Debug)]
 pub struct Output {
-    /// Matches of subgraph patterns that are to be handed over.
+    /// Matches of subgraph patterns, before the hand-over.
     pub rows: Rows,
     /// By number: the names of patterns.
     pub names: Arc<[Arc<PatternNames>]>,

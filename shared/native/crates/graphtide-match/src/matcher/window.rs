@@ -213,7 +213,7 @@ impl Window {
         }
     }
 
-    /// Takes the id from an edge that is to be deleted; none if no edge of the window has it.
+    /// Takes the id from the edge of a deletion; none if no edge of the window has it.
     pub fn take_id(&mut self, id: IdRef<'_>, ts: Time) -> Option<Deleted> {
         let edge = self.ids.as_mut()?.take(id, &self.store)?;
         let (born, now) = (self.store.born(edge), Now { ts, ..self.clocks.now() });
