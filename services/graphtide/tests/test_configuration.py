@@ -45,3 +45,11 @@ def test_a_setting_of_a_group_is_read_under_its_name(monkeypatch: pytest.MonkeyP
     assert PlannerSettings().scaling.step_out == 3
     (configured,) = [each for each in settings_of("graphtide-planner") if each.name == "GRAPHTIDE_PLANNER_SCALING__STEP_OUT"]
     assert (configured.type, configured.default, configured.is_secret) == ("integer, from 1", "2", False)
+
+
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.startswith("graphtide-matcher-")])
+def test_a_matcher_reads_the_former_name_of_a_setting(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = PROGRAMS[program]
+    monkeypatch.setenv(f"{model.model_config['env_prefix']}FIGURES_SECONDS", "0.5")
+    with pytest.warns(FutureWarning, match="COUNTS_SECONDS"):
+        assert model().model_dump()["counts_seconds"] == 0.5
