@@ -9,7 +9,6 @@ from graphtide_core.attribute_type import AttributeType
 from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query.bursts import burst_of
 from graphtide_query.families import family_of
-from graphtide_query.known_names import AskedNames, notes
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.statistics import StatisticsSnapshot
     from graphtide_native.reports import PatternReport
+    from graphtide_query.known_names import AskedNames
 
     from graphtide.names_seen import NamesSeen
 
@@ -52,6 +52,8 @@ def notes_on(
     """
     if not records:
         return ["the stream has no records: nothing is matched"]
+    from graphtide_query.known_names import notes  # noqa: PLC0415 - a pattern without a stream does without
+
     names = seen.names(first)
     own = {name for name, kind in declared.items() if kind in {AttributeType.INTEGER, AttributeType.NUMBER}}
     numbers = own | (seen.numbers - declared.keys())
@@ -106,6 +108,8 @@ def notes_on_bursts(patterns: Iterable[AnyPattern], statistics: StatisticsSnapsh
 
 
 def _ask(pattern: AnyPattern, matched: Container[str]) -> AskedNames:
+    from graphtide_query.known_names import AskedNames  # noqa: PLC0415 - as above
+
     asked = AskedNames.of(pattern)
     # A match may do without an attribute that no record has, so that nothing else would say so.
     return replace(asked, edges=(), vertices=(), as_texts=()) if pattern.name in matched else asked
