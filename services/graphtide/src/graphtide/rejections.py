@@ -198,7 +198,7 @@ def share_of(text: str) -> Fraction:
     """Read a percentage: `5%`, `0.5%`, or `0`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a percentage from 0% to 100%.
     """
     found = _PERCENTAGE.fullmatch(text.strip())
     if found is not None and (share := Fraction(found[1]) / 100) <= 1:
@@ -231,7 +231,7 @@ def _one_line(reason: str) -> str:
     return " ".join(reason.split())
 
 
-def unusable_values_notes(found: Iterable[UnusableValues], place: str) -> list[str]:
+def notes_on_unusable_values(found: Iterable[UnusableValues], place: str) -> list[str]:
     """Return a sentence for each attribute whose values are missing because no attribute can have them."""
     return [
         f"attribute {unusable.name!r} was {unusable.found} in {unusable.records:,} record{'s' * (unusable.records != 1)}, "
@@ -240,15 +240,15 @@ def unusable_values_notes(found: Iterable[UnusableValues], place: str) -> list[s
     ]
 
 
-def settled_notes(found: Iterable[Settled], patterns: Iterable[AnyPattern], remedy: str) -> list[str]:
-    """Return a sentence for each column that is read as text although a pattern takes it for something else.
+def notes_on_settled_columns(found: Iterable[Settled], patterns: Iterable[AnyPattern], remedy: str) -> list[str]:
+    """Return a sentence for each column that holds texts although a pattern takes it for numbers or Booleans.
 
-    `remedy` says what reads column `{column}` otherwise.
+    `remedy` says what reads column `{column}` as numbers.
     """
     wanted = attributes_but_texts(patterns)
     return [
-        f"column {each.column!r} holds texts, because of {each.text!r} in line {each.line}; a pattern compares it with what is "
-        f"none, which is never true; {remedy.format(column=each.column)} reads it otherwise"
+        f"column {each.column!r} holds texts, because of {each.text!r} in line {each.line}; a pattern takes it for numbers or "
+        f"Booleans, which texts never are; {remedy.format(column=each.column)} reads it as numbers"
         for each in found
         if each.column in wanted
     ]

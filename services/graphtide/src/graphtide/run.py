@@ -22,7 +22,7 @@ from graphtide.readers import MergedReader, ReaderOptions, open_stream
 from graphtide.readers.ahead import read_ahead
 from graphtide.readers.reader import form_of
 from graphtide.record import columns_to_read
-from graphtide.rejections import Rejections, settled_notes, unusable_values_notes
+from graphtide.rejections import Rejections, notes_on_settled_columns, notes_on_unusable_values
 from graphtide.summary import Summary, summarize
 
 if TYPE_CHECKING:
@@ -281,8 +281,8 @@ def describe_losses(
         notes_on_duplicates(dropped, pipeline.first_duplicate, reader.records, columns.get("id", "id"), remedies),
         [
             *(notes_on_limits(pipeline.matcher.patterns(), remedies) if has_limits else ()),
-            *unusable_values_notes(reader.unusable_values if unusable is None else unusable, reader.place),
-            *settled_notes(reader.settled if settled is None else settled, pipeline.patterns, remedies.typed),
+            *notes_on_unusable_values(reader.unusable_values if unusable is None else unusable, reader.place),
+            *notes_on_settled_columns(reader.settled if settled is None else settled, pipeline.patterns, remedies.typed),
             *notes_on_columns(reader, columns),
         ],
     )
@@ -349,10 +349,10 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
         latest=min(reading.latest, options.latest),
         types={**reading.types, **options.declared},
     )
-    return let_be_unlabelled(tuned, pipeline.patterns)
+    return allow_unlabelled(tuned, pipeline.patterns)
 
 
-def let_be_unlabelled(reading: ReaderOptions, patterns: Iterable[AnyPattern]) -> ReaderOptions:
+def allow_unlabelled(reading: ReaderOptions, patterns: Iterable[AnyPattern]) -> ReaderOptions:
     """Return the reader options for edges that need no label, if no pattern names one, or a type of events."""
-    asks = any(label is not None for each in patterns for label in family_of(each).edge_labels(each))
-    return reading if asks or reading.label is not None else replace(reading, label=UNLABELLED)
+    is_asked = any(label is not None for each in patterns for label in family_of(each).edge_labels(each))
+    return reading if is_asked or reading.label is not None else replace(reading, label=UNLABELLED)

@@ -49,8 +49,8 @@ def test_a_column_of_texts_that_a_pattern_takes_for_numbers_is_reported_with_wha
     result = graphtide_match("amount.gtp", "s.csv")
     assert (find(result), result.returncode) == ([], 0)
     assert result.stderr.startswith(
-        "graphtide: column 'amount' holds texts, because of 'unknown' in line 4; a pattern compares it with what is none, "
-        "which is never true; --type amount:number reads it otherwise\n"
+        "graphtide: column 'amount' holds texts, because of 'unknown' in line 4; a pattern takes it for numbers or "
+        "Booleans, which texts never are; --type amount:number reads it as numbers\n"
     )
 
 
@@ -97,7 +97,7 @@ def test_a_wrong_declaration_says_what_is_wrong(folder: Path, arguments: tuple[s
 
 def test_python_declares_too_and_is_warned(folder: Path) -> None:
     pattern = (folder / "amount.gtp").read_text()
-    with pytest.warns(graphtide.StreamWarning, match=r"MatchOptions\(types=\{'amount': 'number'\}\) reads it otherwise"):
+    with pytest.warns(graphtide.StreamWarning, match=r"MatchOptions\(types=\{'amount': 'number'\}\) reads it as numbers"):
         assert list(graphtide.match(pattern, "s.csv")) == []
     options = graphtide.MatchOptions(types={"amount": "number"})
     with pytest.warns(graphtide.StreamWarning, match="1 of 3 records was rejected"):

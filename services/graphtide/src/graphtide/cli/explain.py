@@ -26,7 +26,7 @@ from graphtide.cli.arguments import (
     refuse_shared_files,
     with_source,
 )
-from graphtide.cli.record_forms import FormOptions, takes_form
+from graphtide.cli.record_forms import FormOptions, add_form_options
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
@@ -52,13 +52,13 @@ from graphtide.explanations import FORMATS
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.remedies import by_command_line
-from graphtide.run import let_be_unlabelled
+from graphtide.run import allow_unlabelled
 
 _OF_SERVERS: Final = ("text", "json", "dot")
 """Formats that a server writes."""
 
 
-@takes_form
+@add_form_options
 def explain(
     patterns: Annotated[
         Path, typer.Argument(help="File with one or several patterns; with --server the name of one.", show_default=False)
@@ -153,7 +153,7 @@ def explain(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--why-not") from error
     if statistics_from is not None:
-        sampled = of_another(let_be_unlabelled(reading, parsed), is_same=analyze in {None, str(statistics_from)})
+        sampled = of_another(allow_unlabelled(reading, parsed), is_same=analyze in {None, str(statistics_from)})
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     for text in notes_on_bursts(parsed, options.statistics, options.time_unit):
         say(f"note: {text}")

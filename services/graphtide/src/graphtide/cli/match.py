@@ -33,7 +33,7 @@ from graphtide.cli.arguments import (
 )
 from graphtide.cli.output import edge_lines, match_file, refuse_unwritable, valid_results, write_text
 from graphtide.cli.progress import ProgressBar
-from graphtide.cli.record_forms import FormOptions, takes_form
+from graphtide.cli.record_forms import FormOptions, add_form_options
 from graphtide.cli.signals import status_of_interrupt
 from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, shown_by, status_of, status_of_share
 from graphtide.cli.streams import (
@@ -57,7 +57,7 @@ from graphtide.cli.streams import (
 from graphtide.notes import notes_on_bursts
 from graphtide.readers import DeadLetterFile
 from graphtide.remedies import by_command_line
-from graphtide.run import Run, let_be_unlabelled, prepare
+from graphtide.run import Run, allow_unlabelled, prepare
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -66,7 +66,7 @@ _WRITTEN = one_of(match_suffixes())
 _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADABLE_STREAM}
 
 
-@takes_form
+@add_form_options
 def match(
     pattern_file: PatternFile,
     stream_file: OptionalStreamFile = None,
@@ -146,7 +146,7 @@ def match(
     if statistics_from is not None:
         from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
 
-        sampled = of_another(let_be_unlabelled(reading, patterns), is_same=str(statistics_from) == stream_file)
+        sampled = of_another(allow_unlabelled(reading, patterns), is_same=str(statistics_from) == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     for text in notes_on_bursts(patterns, options.statistics, options.time_unit):
         say(f"note: {text}")

@@ -83,7 +83,7 @@ class FormOptions:
         )
 
 
-def takes_form(command: Callable[..., None]) -> Callable[..., None]:
+def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of `FormOptions` behind its own; it gets their values as `record_form`."""
     signature = inspect.signature(command, eval_str=True)
     hints = get_type_hints(FormOptions, include_extras=True)
@@ -94,16 +94,16 @@ def takes_form(command: Callable[..., None]) -> Callable[..., None]:
     own = [each for each in signature.parameters.values() if each.name != "record_form"]
 
     @wraps(command)
-    def taking(**given: Any) -> None:
+    def call(**given: Any) -> None:
         values = {each.name: given.pop(each.name) for each in added}
         command(**given, record_form=FormOptions(**values))
 
     parameters = [*own, *added]
     # Where the wrapper is asked for its own, not for what it wraps.
-    del taking.__wrapped__
-    taking.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    taking.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": None}
-    return taking
+    del call.__wrapped__
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": None}
+    return call
 
 
 def _check(option: str, refuse: Callable[[str], object], text: str) -> None:

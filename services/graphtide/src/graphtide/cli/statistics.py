@@ -21,7 +21,7 @@ from graphtide.cli.arguments import (
     refuse_shared_files,
 )
 from graphtide.cli.output import refuse_unwritable, write_text
-from graphtide.cli.record_forms import FormOptions, takes_form
+from graphtide.cli.record_forms import FormOptions, add_form_options
 from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@takes_form
+@add_form_options
 def statistics(
     stream_file: StreamFile,
     *,

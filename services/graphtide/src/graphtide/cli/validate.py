@@ -9,7 +9,7 @@ from graphtide_core.errors import InvalidPatternError
 from graphtide_query import print_pattern
 
 from graphtide.cli.arguments import PatternFile, SchemaFile, Type, read_any_patterns, with_source
-from graphtide.cli.record_forms import FormOptions, takes_form
+from graphtide.cli.record_forms import FormOptions, add_form_options
 from graphtide.cli.status import say
 from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, UnitOfStream, of_stream, reading_of, unit_of
 from graphtide.notes import notes_on, notes_on_bursts
@@ -28,7 +28,7 @@ _AS_THEY_ARE: Final = ("ms", "0", ",")
 """Unit, lateness and delimiter by default."""
 
 
-@takes_form
+@add_form_options
 def validate(
     pattern_file: PatternFile,
     *,
