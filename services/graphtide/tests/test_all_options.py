@@ -69,7 +69,7 @@ def test_words_of_the_command_line_mean_what_they_mean_there() -> None:
         schema={"attributes": {"zip": "string", "n": "number"}},
         types={"n": "integer"},
     )
-    assert (options.format, options.delimiter, options.max_ahead) == (CSV, ";", Duration(5, "m"))
+    assert (options.format, options.record_options.delimiter, options.max_ahead) == (CSV, ";", Duration(5, "m"))
     assert options.max_rejected == Fraction(25, 1000)
     assert options.limits == Limits(1, 2, "shed", 3)
     assert options.concurrency == Concurrency(2, "all")
@@ -117,11 +117,14 @@ def test_a_limit_by_itself_comes_before_that_of_the_limits() -> None:
         {"format": "xml"},
         {"format": 3},
         {"delimiter": '"'},
+        {"record_options": ";"},
         {"header": 3},
         {"header": ["ts", ""]},
         {"has_header": "no"},
         {"comment": 3},
         {"comment": "#\n"},
+        {"comment": ""},
+        {"label": ""},
         {"nulls": [3]},
         {"decimal": ";"},
         {"unnest": "a..b"},

@@ -21,7 +21,6 @@ from graphtide.options import MatchOptions
 from graphtide.pipeline import Pipeline
 from graphtide.readers import ReaderOptions
 from graphtide.readers.opening import format_by_name
-from graphtide.readers.reader import form_of
 from graphtide.record import columns_to_read
 from graphtide.rejections import Rejections, warn
 from graphtide.remedies import by_python
@@ -247,7 +246,7 @@ def statistics_of(
         columns=columns_to_read(options.columns),
         # It may be written otherwise than the stream that the options are for.
         format=None if is_named else options.format,
-        **form_of(ReaderOptions(), options),
+        record_options=options.record_options,
         latest=options.latest,
     )
     reader = open_reader(stream, reading)

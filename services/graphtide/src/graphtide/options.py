@@ -15,18 +15,18 @@ from graphtide_core.formats import FORMATS, StreamFormat
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.statistics import StatisticsSnapshot
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
-from graphtide_native.record_form import TICKS, refuse_unknown_time_format, zone_of
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, PlannerOptions
 
 from graphtide.adaptation import AdaptationPolicy
-from graphtide.record import DELIMITER, DISPENSABLE, RECORD_COLUMNS, flaw_of_delimiter
+from graphtide.record import DISPENSABLE, RECORD_COLUMNS
+from graphtide.record_options import RecordOptions
 from graphtide.rejections import share_of
 from graphtide.wording import refuse_unless_one_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _POLICIES: Final = ("fail", "pause", "shed")
 MOST_THREADS: Final = 64
@@ -59,16 +59,7 @@ class MatchOptions:
         types: what is declared of attributes, `string`, `integer`, `number` or `boolean` each; see `ReaderOptions.types`.
         builder: builder of the plan that event patterns share; None for the one that shares most.
         format: how files are written, one of `graphtide_core.formats`; None for the format by the name and first bytes.
-        delimiter: what separates the fields of a CSV file: a character or several, or `whitespace`.
-        header: names of the columns of a CSV file without a header line.
-        has_header: whether a CSV file has a header line; columns without names are called by their numbers, from 1.
-        comment: beginning of lines of a text file that are not records; empty if there are none.
-        nulls: texts of a text file that stand for a missing value.
-        decimal: the decimal point of numbers in CSV, `.` or `,`.
-        unnest: keys that lead to the records of a JSON file.
-        label: label of edges that have none; None if each must have one.
-        time_format: how times are written; see `ReaderOptions.time_format`.
-        time_zone: zone of times that name none; None for UTC.
+        record_options: how the records of a file, or of standard input, are written.
         max_ahead: how far ahead of the clock a record may be; those further ahead are rejected. None takes all times.
         max_rejected: the share of records from which on rejected ones are an error, RejectedRecordsError; None for no error.
     """
@@ -88,16 +79,7 @@ class MatchOptions:
     types: Mapping[str, AttributeType | str]
     builder: str | None
     format: StreamFormat | None
-    delimiter: str
-    header: tuple[str, ...]
-    has_header: bool
-    comment: str
-    nulls: tuple[str, ...]
-    decimal: str
-    unnest: tuple[str, ...]
-    label: str | None
-    time_format: str
-    time_zone: str | None
+    record_options: RecordOptions
     max_ahead: Duration | None
     max_rejected: Fraction | None
 
@@ -119,15 +101,16 @@ class MatchOptions:
         types: Mapping[str, AttributeType | str] | None = None,
         builder: str | None = None,
         format: StreamFormat | str | None = None,
-        delimiter: str = DELIMITER,
-        header: Sequence[str] | str = (),
-        has_header: bool = True,
-        comment: str = "",
-        nulls: Sequence[str] | str = (),
-        decimal: str = ".",
-        unnest: Sequence[str] | str = (),
+        record_options: RecordOptions | None = None,
+        delimiter: str | None = None,
+        header: Sequence[str] | str | None = None,
+        has_header: bool | None = None,
+        comment: str | None = None,
+        nulls: Sequence[str] | str | None = None,
+        decimal: str | None = None,
+        unnest: Sequence[str] | str | None = None,
         label: str | None = None,
-        time_format: str = TICKS,
+        time_format: str | None = None,
         time_zone: str | None = None,
         max_ahead: Duration | timedelta | str | int | None = None,
         max_rejected: Fraction | str | None = None,
@@ -159,7 +142,8 @@ class MatchOptions:
             types: such as `{"zip": "string"}`.
             builder: `none`, `rw`, `spass`, `casem-2`, `casem` or `casem+dce`.
             format: `csv`, `jsonl`, `parquet` or `arrow`; of files and standard input.
-            delimiter: as the command line takes it; it and the nine below are of files and standard input.
+            record_options: see the attributes; times and label of records and tables in memory are read so, too.
+            delimiter: in place of that of `record_options`; the same for the nine below.
             header: such as `["ts", "src", "dst"]` or `"ts,src,dst"`.
             has_header: whether.
             comment: such as `#`.
@@ -197,6 +181,18 @@ class MatchOptions:
             "work": limit_work,
             "policy": on_limit,
         }
+        written = {
+            "delimiter": delimiter,
+            "header": header,
+            "has_header": has_header,
+            "comment": comment,
+            "nulls": nulls,
+            "decimal": decimal,
+            "unnest": unnest,
+            "label": label,
+            "time_format": time_format,
+            "time_zone": time_zone,
+        }
         own_types = dict(_of_type({} if types is None else types, Mapping, "types"))
         values = {
             "engine": engine,
@@ -217,16 +213,10 @@ class MatchOptions:
             "types": own_types,
             "builder": builder,
             "format": format if format is None or isinstance(format, StreamFormat) else _format(format),
-            "delimiter": _delimiter(delimiter),
-            "header": _names(header, "header", ","),
-            "has_header": _of_type(has_header, bool, "has_header"),
-            "comment": _line(comment, "comment"),
-            "nulls": (nulls,) if isinstance(nulls, str) else tuple(_text(each, "text of nulls") for each in nulls),
-            "decimal": _decimal(decimal),
-            "unnest": _names(unnest, "unnest", "."),
-            "label": None if label is None else _line(label, "label"),
-            "time_format": _check(time_format, refuse_unknown_time_format, "time_format"),
-            "time_zone": None if time_zone is None else _check(time_zone, zone_of, "time_zone"),
+            "record_options": _refine(
+                _of_type(RecordOptions() if record_options is None else record_options, RecordOptions, "record_options"),
+                written,
+            ),
             "max_ahead": None if max_ahead is None else _duration(max_ahead, "max_ahead"),
             "max_rejected": _share(max_rejected),
         }
@@ -349,44 +339,6 @@ def _variant(engine: str, plan: str) -> dict[str, object]:
 def _format(given: str) -> StreamFormat:
     refuse_unless_one_of(_text(given, "format"), FORMATS, "format")
     return FORMATS[given]
-
-
-def _delimiter(given: str) -> str:
-    if reason := flaw_of_delimiter(_text(given, "delimiter")):
-        message = f"delimiter: {reason}"
-        raise ValueError(message)
-    return given
-
-
-def _names(given: Sequence[str] | str, option: str, between: str) -> tuple[str, ...]:
-    names = tuple(given.split(between)) if isinstance(given, str) else given
-    if not isinstance(names, tuple | list) or not all(isinstance(name, str) and name for name in names):
-        message = f"{option} is a list of names, such as ['ts', 'src'], not {given!r}"
-        raise ValueError(message)
-    return tuple(names)
-
-
-def _line(given: object, option: str) -> str:
-    text = _text(given, option)
-    if "\n" in text:
-        message = f"{option} is a part of a line, not {given!r}"
-        raise ValueError(message)
-    return text
-
-
-def _decimal(given: object) -> str:
-    refuse_unless_one_of(_text(given, "decimal"), (".", ","), "decimal")
-    return str(given)
-
-
-def _check(given: object, refuse: Callable[[str], object], option: str) -> str:
-    text = _text(given, option)
-    try:
-        refuse(text)
-    except ValueError as error:
-        message = f"{option}: {error}"
-        raise ValueError(message) from error
-    return text
 
 
 def _share(given: object) -> Fraction | None:

@@ -13,9 +13,6 @@ RECORD_COLUMNS: Final = ("ts", "src", "dst", "label", "src_label", "dst_label", 
 DISPENSABLE: Final = ("src_label", "dst_label", "id", "op", "type")
 """Those that a record can do without: a stream may be read as if it had no such column."""
 
-DELIMITER: Final = ","
-"""What separates the fields of CSV, unless it is said."""
-
 _NOWHERE: Final = "\0"
 """How the name of a column begins that no stream has."""
 

@@ -20,8 +20,8 @@ from graphtide.notes import notes_on, notes_on_unmatched
 from graphtide.pipeline import Pipeline
 from graphtide.readers import MergedReader, ReaderOptions, open_stream
 from graphtide.readers.ahead import read_ahead
-from graphtide.readers.reader import form_of
 from graphtide.record import columns_to_read
+from graphtide.record_options import RecordOptions
 from graphtide.rejections import Rejections, notes_on_settled_columns, notes_on_unusable_values
 from graphtide.summary import Summary, summarize
 
@@ -345,7 +345,7 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
         time_unit=options.time_unit,
         columns=columns_to_read(options.columns),
         format=reading.format or options.format,
-        **form_of(reading, options),
+        record_options=options.record_options if reading.record_options == RecordOptions() else reading.record_options,
         latest=min(reading.latest, options.latest),
         types={**reading.types, **options.declared},
     )
@@ -355,4 +355,6 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
 def allow_unlabelled(reading: ReaderOptions, patterns: Iterable[AnyPattern]) -> ReaderOptions:
     """Return the reader options for edges that need no label, if no pattern names one, or a type of events."""
     is_asked = any(label is not None for each in patterns for label in family_of(each).edge_labels(each))
-    return reading if is_asked or reading.label is not None else replace(reading, label=UNLABELLED)
+    if is_asked or reading.record_options.label is not None:
+        return reading
+    return replace(reading, record_options=replace(reading.record_options, label=UNLABELLED))

@@ -8,15 +8,17 @@ import io
 import json
 import lzma
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from graphtide.cli.app import app
 from graphtide.readers import ReaderOptions, from_edges, from_table, open_stream
+from graphtide.record_options import RecordOptions
 from graphtide_backfill.adapters.files import Files
 from graphtide_backfill.application.pieces import Reading
 from graphtide_core.errors import UnreadableStreamError
@@ -199,7 +201,7 @@ def test_a_time_that_is_no_integer_is_rejected_with_the_format_that_reads_it(tmp
         (("--time-format", "noon"), "'noon' is no format of times"),
         (("--time-format", "%H:%M"), "it has no year: %Y or %y"),
         (("--time-format", "iso", "--time-zone", "Mars"), "'Mars' is no time zone"),
-        (("--decimal", ";"), "';' is not one of ., ,"),
+        (("--decimal", ";"), "';' is not one of . and ,"),
         (("--columns", "ts,,src"), "has an empty name in it"),
         (("--comment", ""), "'' is empty or more than a line"),
         (("--label", ""), "'' is empty or more than a line"),
@@ -216,7 +218,7 @@ def test_an_option_that_makes_no_sense_is_refused(options: tuple[str, ...], mess
 def test_a_zone_of_numbers_is_refused(tmp_path: Path) -> None:
     (tmp_path / "flows.csv").write_text(TICKS, "utf-8")
     with pytest.raises(UnreadableStreamError, match="a time zone means nothing for times that are numbers"):
-        open_stream(tmp_path / "flows.csv", ReaderOptions(time_zone="Europe/Berlin"))
+        open_stream(tmp_path / "flows.csv", ReaderOptions(record_options=RecordOptions(time_zone="Europe/Berlin")))
 
 
 def test_standard_input_is_read_in_every_form(tmp_path: Path) -> None:
@@ -227,16 +229,19 @@ def test_standard_input_is_read_in_every_form(tmp_path: Path) -> None:
         with path.open("rb") as file, pytest.MonkeyPatch.context() as patched:
             patched.setattr("sys.stdin", file)
             options = ReaderOptions(
-                columns={"ts": "eventTime"}, time_unit=TimeUnit.SECOND, format=JSON, time_format="iso", unnest=("Records",)
+                columns={"ts": "eventTime"},
+                time_unit=TimeUnit.SECOND,
+                format=JSON,
+                record_options=RecordOptions(time_format="iso", unnest=("Records",)),
             )
             found = [each["ts"] for batch in open_stream("-", options).batches() for each in batch.to_records()]
         assert found == [FIRST, LAST]
 
 
 def test_records_and_tables_of_python_are_read_as_the_options_say() -> None:
-    berlin = {"time_unit": TimeUnit.MILLISECOND, "time_zone": "Europe/Berlin"}
+    berlin = RecordOptions(time_zone="Europe/Berlin", label="x")
     ends = {"src": "a", "dst": "b"}
-    cases: list[tuple[dict[str, str], object]] = [
+    cases: list[tuple[dict[str, Any], object]] = [
         ({"time_format": "iso"}, "2024-01-31T13:00:01"),
         ({"time_format": "iso"}, "2024-01-31T12:00:01.0009Z"),
         ({"time_format": "%d.%m.%Y %T"}, "31.01.2024 13:00:01"),
@@ -245,16 +250,16 @@ def test_records_and_tables_of_python_are_read_as_the_options_say() -> None:
         ({}, FIRST * 1000),
     ]
     for given, ts in cases:
-        options = ReaderOptions(**berlin, **given, label="x")  # type: ignore[arg-type]  # words and units
+        options = ReaderOptions(record_options=replace(berlin, **given))
         reader = from_edges([{"ts": ts, **ends}], options)
         found = [(each["ts"], each["label"]) for batch in reader.batches() for each in batch.to_records()]
         assert found == [(FIRST * 1000, "x")], (given, ts, reader.take_dead_letters())
     for ts in (FIRST, float(FIRST), Decimal(FIRST), f"{FIRST}.0001", f"{FIRST}"):
-        options = ReaderOptions(time_format="s", label="x")
+        options = ReaderOptions(record_options=RecordOptions(time_format="s", label="x"))
         times = [each["ts"] for batch in from_edges([{"ts": ts, **ends}], options).batches() for each in batch.to_records()]
         assert times == [FIRST * 1000], ts
     table = pa.table({"ts": ["31.01.2024 13:00:01"], "src": ["a"], "dst": ["b"]})
-    options = ReaderOptions(**berlin, time_format="%d.%m.%Y %T", label="x")  # type: ignore[arg-type]  # as above
+    options = ReaderOptions(record_options=replace(berlin, time_format="%d.%m.%Y %T"))
     rows = [each for batch in from_table(table, options).batches() for each in batch.to_records()]
     assert [(each["ts"], each["label"]) for each in rows] == [(FIRST * 1000, "x")]
 
@@ -265,7 +270,9 @@ def test_a_column_of_dates_in_a_file_of_parquet_is_a_time(tmp_path: Path) -> Non
     pq.write_table(table, tmp_path / "flows.parquet")
     ended = match(tmp_path, PATTERN, tmp_path / "flows.parquet", *SECONDS)
     assert ended.exit_code == 0, ended.output
-    reader = open_stream(tmp_path / "flows.parquet", ReaderOptions(time_unit=TimeUnit.SECOND, label="x"))
+    reader = open_stream(
+        tmp_path / "flows.parquet", ReaderOptions(time_unit=TimeUnit.SECOND, record_options=RecordOptions(label="x"))
+    )
     assert {each["ts"] for batch in reader.batches() for each in batch.to_records()} == {int(day.timestamp())}
 
 

@@ -15,6 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from graphtide.readers import ReaderOptions, open_stream
+from graphtide.record_options import RecordOptions
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import CSV, PARQUET
 from graphtide_core.time import TimeUnit
@@ -162,7 +163,7 @@ def test_what_is_not_of_its_format_is_refused_in_plain_words(tmp_path: Path, nam
 def test_a_format_that_is_said_wins_over_the_name(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"ts;src;dst;label\n1;a;b;c\n")
-    reader = open_stream(path, ReaderOptions(format=CSV, delimiter=";"))
+    reader = open_stream(path, ReaderOptions(format=CSV, record_options=RecordOptions(delimiter=";")))
     assert [len(batch) for batch in reader.batches()] == [1]
     pyarrow.parquet.write_table(FLAT, path)
     assert read_refusal(path, ReaderOptions(format=CSV)) == "PATH: was said to be csv, but it is parquet"

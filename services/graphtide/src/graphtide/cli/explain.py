@@ -32,7 +32,6 @@ from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
-    Delimiter,
     FormatOfStream,
     Input,
     Lateness,
@@ -99,7 +98,6 @@ def explain(
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     stream_format: FormatOfStream = None,
-    delimiter: Delimiter = ",",
     record_form: FormOptions,
     type: Type = None,
     schema: SchemaFile = None,
@@ -121,12 +119,11 @@ def explain(
         return
     chosen_options = planner_options(engine, plan)
     sampled_file = analyze or (None if statistics_from is None else str(statistics_from))
-    counted = unit_of(unit, sampled_file, column=column, format=stream_format, delimiter=delimiter, form=record_form)
+    counted = unit_of(unit, sampled_file, column=column, format=stream_format, form=record_form)
     options = of_stream(lateness, column, counted, type, schema).with_planner_options(chosen_options)
     reading = reading_of(
         options,
         stream_format,
-        delimiter,
         max_ahead,
         form=record_form,
         keep_raw=dead_letters is not None,

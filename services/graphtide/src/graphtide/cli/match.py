@@ -39,7 +39,6 @@ from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, sh
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
-    Delimiter,
     Format,
     Input,
     Lateness,
@@ -94,7 +93,6 @@ def match(
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     format: Format = None,
-    delimiter: Delimiter = ",",
     record_form: FormOptions,
     type: Type = None,
     schema: SchemaFile = None,
@@ -131,7 +129,7 @@ def match(
     patterns = read_any_patterns(pattern_file)
     stream = stream_of(patterns, stream_file, input)
     chosen_options = planner_options(engine, plan)
-    counted = unit_of(unit, stream_file, column=column, format=format, delimiter=delimiter, form=record_form)
+    counted = unit_of(unit, stream_file, column=column, format=format, form=record_form)
     options = replace(
         of_stream(lateness, column, counted, type, schema).with_planner_options(chosen_options),
         limits=Limits(
@@ -142,7 +140,7 @@ def match(
         ),
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
-    reading = reading_of(options, format, delimiter, max_ahead, form=record_form, keep_raw=dead_letters is not None)
+    reading = reading_of(options, format, max_ahead, form=record_form, keep_raw=dead_letters is not None)
     if statistics_from is not None:
         from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
 

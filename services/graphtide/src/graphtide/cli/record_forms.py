@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from graphtide.cli.arguments import choice
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graphtide.readers import ReaderOptions
+    from graphtide.record_options import RecordOptions
 
 
 @dataclass(frozen=True, slots=True)
 class FormOptions:
-    """What the command line says of how records are written; see `ReaderOptions`."""
+    """What the command line says of how records are written; see `RecordOptions`."""
 
+    delimiter: Annotated[
+        str, typer.Option(help="What separates the fields of a CSV file: a character or several, or whitespace.")
+    ] = ","
     time_format: Annotated[
         str,
         typer.Option(
@@ -58,29 +59,35 @@ class FormOptions:
         """Whether any was said."""
         return self != FormOptions()
 
-    def add_to(self, reading: ReaderOptions) -> ReaderOptions:
-        """Return options of a reader with these.
+    def read(self) -> RecordOptions:
+        """Return what was said, read.
 
         Raises:
-            BadParameter: one makes no sense.
+            BadParameter: an option makes no sense.
         """
-        from graphtide_native.record_form import refuse_unknown_time_format, zone_of  # noqa: PLC0415 - help does without
+        from graphtide.record_options import RecordOptions, read_option  # noqa: PLC0415 - help does without
 
-        _check("--time-format", refuse_unknown_time_format, self.time_format)
-        if self.time_zone is not None:
-            _check("--time-zone", zone_of, self.time_zone)
-        return replace(
-            reading,
-            time_format=self.time_format,
-            time_zone=self.time_zone,
-            header=_names(self.columns, "--columns", ","),
-            has_header=not self.no_header,
-            comment=_text(self.comment, "--comment") or "",
-            nulls=tuple(self.null or ()),
-            decimal=choice(self.decimal, {each: each for each in (".", ",")}, "--decimal"),
-            unnest=_names(self.unnest, "--unnest", "."),
-            label=_text(self.label, "--label"),
-        )
+        given: dict[str, tuple[str, object]] = {
+            "delimiter": ("--delimiter", self.delimiter),
+            "header": ("--columns", self.columns),
+            "has_header": ("--no-header", not self.no_header),
+            "comment": ("--comment", self.comment),
+            "nulls": ("--null", self.null),
+            "decimal": ("--decimal", self.decimal),
+            "unnest": ("--unnest", self.unnest),
+            "label": ("--label", self.label),
+            "time_format": ("--time-format", self.time_format),
+            "time_zone": ("--time-zone", self.time_zone),
+        }
+        values: dict[str, Any] = {}
+        for name, (option, value) in given.items():
+            if value is None:
+                continue
+            try:
+                values[name] = read_option(name, value)
+            except ValueError as error:
+                raise typer.BadParameter(str(error), param_hint=option) from error
+        return RecordOptions(**values)
 
 
 def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -104,25 +111,3 @@ def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": None}
     return call
-
-
-def _check(option: str, refuse: Callable[[str], object], text: str) -> None:
-    try:
-        refuse(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from error
-
-
-def _text(text: str | None, option: str) -> str | None:
-    if text is not None and (not text or "\n" in text):
-        message = f"{text!r} is empty or more than a line"
-        raise typer.BadParameter(message, param_hint=option)
-    return text
-
-
-def _names(text: str | None, option: str, between: str) -> tuple[str, ...]:
-    names = () if text is None else tuple(text.split(between))
-    if any(not name for name in names):
-        message = f"{text!r} has an empty name in it"
-        raise typer.BadParameter(message, param_hint=option)
-    return names

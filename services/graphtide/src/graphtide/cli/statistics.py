@@ -26,7 +26,6 @@ from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
-    Delimiter,
     FormatOfStream,
     Lateness,
     MaxAhead,
@@ -73,7 +72,6 @@ def statistics(
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
     stream_format: FormatOfStream = None,
-    delimiter: Delimiter = ",",
     record_form: FormOptions,
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
 ) -> None:
@@ -85,7 +83,7 @@ def statistics(
     refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
     refuse_unwritable([output])
     form = choice(format, {name: name for name in ("table", "json", "plot")}, "--format")
-    counted = unit_of(unit, stream_file, column=column, format=stream_format, delimiter=delimiter, form=record_form)
+    counted = unit_of(unit, stream_file, column=column, format=stream_format, form=record_form)
     ticks = None if window is None else duration(window, "--window").ticks_at_least(counted)
     if ticks is None and (tumbling or form == "plot"):
         message = "windows side by side need a length: add --window"
@@ -97,7 +95,6 @@ def statistics(
     reading = reading_of(
         options,
         stream_format,
-        delimiter,
         max_ahead,
         form=record_form,
         keep_raw=dead_letters is not None,

@@ -20,7 +20,6 @@ from graphtide.cli.arguments import (
     bounded_duration,
     choice,
     columns,
-    delimiter_of,
     duration,
     time_unit,
 )
@@ -62,7 +61,6 @@ Input = Annotated[
     list[str] | None,
     typer.Option("--input", help="NAME=FILE: a stream by name, for streaming graph queries over several.", show_default=False),
 ]
-Delimiter = Annotated[str, typer.Option(help="What separates the fields of a CSV file: a character or several, or whitespace.")]
 
 
 def of_stream(
@@ -82,7 +80,6 @@ def of_stream(
 def reading_of(
     options: MatchOptions,
     format: str | None,
-    delimiter: str,
     max_ahead: str | None,
     *,
     form: FormOptions,
@@ -92,20 +89,17 @@ def reading_of(
     """Return how to read a stream for a run with these options; `option` is what the verb calls the stream's format."""
     from graphtide.readers import ReaderOptions  # noqa: PLC0415 - as above
 
-    reading = ReaderOptions(
+    return ReaderOptions(
         columns=columns_to_read(options.columns),
         format=None if format is None else choice(format, FORMATS, option),
-        delimiter=delimiter_of(delimiter),
         time_unit=options.time_unit,
         keep_raw=keep_raw,
         latest=MAX_EVENT_TIME if max_ahead is None else _latest(duration(max_ahead, "--max-ahead"), options.time_unit),
+        record_options=form.read(),
     )
-    return form.add_to(reading)
 
 
-def unit_of(
-    text: str, stream: str | None, *, column: list[str] | None, format: str | None, delimiter: str, form: FormOptions
-) -> TimeUnit:
+def unit_of(text: str, stream: str | None, *, column: list[str] | None, format: str | None, form: FormOptions) -> TimeUnit:
     """Return what times count: as it is said, or by the size of the first time of a file if it is to be guessed.
 
     Raises:
@@ -123,8 +117,9 @@ def unit_of(
     from graphtide.notes import likely_unit  # noqa: PLC0415 - as above
     from graphtide.readers import open_stream  # noqa: PLC0415 - as above
 
-    reading = reading_of(of_stream("0", column, TimeUnit.MILLISECOND), format, delimiter, None, form=form)
-    reader = open_stream(stream, replace(reading, label=reading.label or "any"))
+    reading = reading_of(of_stream("0", column, TimeUnit.MILLISECOND), format, None, form=form)
+    written = reading.record_options
+    reader = open_stream(stream, replace(reading, record_options=replace(written, label=written.label or "any")))
     try:
         first = next((batch.part(0, 1).last_ts for batch in reader.batches() if len(batch)), None)
     finally:

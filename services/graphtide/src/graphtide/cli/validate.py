@@ -11,7 +11,7 @@ from graphtide_query import print_pattern
 from graphtide.cli.arguments import PatternFile, SchemaFile, Type, read_any_patterns, with_source
 from graphtide.cli.record_forms import FormOptions, add_form_options
 from graphtide.cli.status import say
-from graphtide.cli.streams import Columns, Delimiter, Format, Lateness, MaxAhead, UnitOfStream, of_stream, reading_of, unit_of
+from graphtide.cli.streams import Columns, Format, Lateness, MaxAhead, UnitOfStream, of_stream, reading_of, unit_of
 from graphtide.notes import notes_on, notes_on_bursts
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
 
-_AS_THEY_ARE: Final = ("ms", "0", ",")
-"""Unit, lateness and delimiter by default."""
+_AS_THEY_ARE: Final = ("ms", "0")
+"""Unit and lateness by default."""
 
 
 @add_form_options
@@ -40,7 +40,6 @@ def validate(
     max_ahead: MaxAhead = None,
     column: Columns = None,
     format: Format = None,
-    delimiter: Delimiter = ",",
     record_form: FormOptions,
     type: Type = None,
     schema: SchemaFile = None,
@@ -53,15 +52,15 @@ def validate(
     patterns = read_any_patterns(pattern_file)
     said = (
         record_form.is_given
-        or (unit, lateness, delimiter) != _AS_THEY_ARE
+        or (unit, lateness) != _AS_THEY_ARE
         or any(each not in (None, []) for each in (max_ahead, column, format, type, schema))
     )
-    counts = unit_of(unit, stream, column=column, format=format, delimiter=delimiter, form=record_form)
+    counts = unit_of(unit, stream, column=column, format=format, form=record_form)
     counted = None
     if stream is not None or said:
         # Options of a stream must make sense, even if the stream is not read.
         options = of_stream(lateness, column, counts, type, schema)
-        reading = reading_of(options, format, delimiter, max_ahead, form=record_form)
+        reading = reading_of(options, format, max_ahead, form=record_form)
         if stream is not None:
             counted = _check(patterns, pattern_file, stream, options, reading)
     for text in notes_on_bursts(patterns, counted, counts):

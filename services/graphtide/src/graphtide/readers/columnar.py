@@ -142,7 +142,7 @@ def _reader(
         to_order=to_order,
         typed=options.types,
         mapped=options.columns,
-        zone=options.time_zone,
+        zone=options.record_options.time_zone,
     )
 
 

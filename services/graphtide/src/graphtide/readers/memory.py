@@ -126,9 +126,8 @@ class Lines:
         self._ts = self._names["ts"]
         self._left_out = [name for name in self._names.values() if is_nowhere(name)]
         self._unit = options.time_unit
-        self._clock = (
-            Clock(options.time_format, options.time_zone) if options.time_format != TICKS or options.time_zone else None
-        )
+        written, zone = options.record_options.time_format, options.record_options.time_zone
+        self._clock = Clock(written, zone) if written != TICKS or zone else None
         self._written = 0
 
     def block(self, items: Sequence[object]) -> bytes:

@@ -74,7 +74,8 @@ def format_of(name: str) -> StreamFormat:
 
 
 def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -> DecodingReader:
-    if options.time_zone is not None and options.time_format in {TICKS, *EPOCHS}:
+    written = options.record_options
+    if written.time_zone is not None and written.time_format in {TICKS, *EPOCHS}:
         message = f"{source.name}: a time zone means nothing for times that are numbers; say the format of times, such as {ISO}"
         raise UnreadableStreamError(message)
     decoder = decoder_of(
@@ -83,7 +84,7 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
             options.symbols,
             options.attributes,
             options.columns,
-            options.delimiter,
+            written.delimiter,
             types=options.declared,
             settle=True,
             keep_raw=options.keep_raw,
@@ -99,7 +100,7 @@ def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -
         source=source,
         typed=options.types,
         mapped=options.columns,
-        zone=options.time_zone,
+        zone=written.time_zone,
     )
 
 

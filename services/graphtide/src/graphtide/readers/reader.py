@@ -7,13 +7,12 @@ in a batch or among the dead letters. Memory is bounded by a block and its batch
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
-from graphtide_native.record_form import TICKS, RecordForm, time_form
 from graphtide_native.records import Symbols, ticks_per_second
 
-from graphtide.record import DELIMITER
+from graphtide.record_options import RecordOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from graphtide_core.attribute_type import AttributeType
     from graphtide_core.formats import StreamFormat
     from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_native.record_form import RecordForm
     from graphtide_native.records import EdgeBatch
 
 
@@ -34,16 +34,7 @@ class ReaderOptions:
         columns: what the stream calls `ts src dst label src_label dst_label id op type`, where it has other names.
         time_unit: what `ts` counts; timestamps of columnar formats are converted to it.
         format: how the stream is written; None for the format by its name and first bytes.
-        delimiter: what separates the fields of a format that has a delimiter: a character or several, or `whitespace`.
-        header: names of the columns of CSV without a header line.
-        has_header: whether CSV has a header line; columns without names are called by their numbers, from 1.
-        comment: beginning of lines of a text format that are no records; empty if there are none.
-        nulls: texts of a text format that stand for a missing value.
-        decimal: the decimal point of numbers in CSV: `.`, or `,` for numbers such as `1.234,50`.
-        unnest: keys that lead to the records of JSON.
-        label: label of edges that have none; None if each must have one.
-        time_format: how `ts` is written: `ticks` of the unit; numbers in `s`, `ms`, `us` or `ns`; `iso`; as in `strptime`.
-        time_zone: zone of times that name none, such as `Europe/Berlin` or `+02:00`; None for UTC.
+        record_options: how records are written.
         types: declared types of attributes: a record with another value is rejected, a table with another column refused.
         keep_raw: whether records of text formats keep their bytes for a later stage that rejects them; else they keep fields.
         block_size: bytes of text to decode at once.
@@ -57,16 +48,7 @@ class ReaderOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     time_unit: TimeUnit = TimeUnit.MILLISECOND
     format: StreamFormat | None = None
-    delimiter: str = DELIMITER
-    header: tuple[str, ...] = ()
-    has_header: bool = True
-    comment: str = ""
-    nulls: tuple[str, ...] = ()
-    decimal: str = "."
-    unnest: tuple[str, ...] = ()
-    label: str | None = None
-    time_format: str = TICKS
-    time_zone: str | None = None
+    record_options: RecordOptions = field(default_factory=RecordOptions)
     types: Mapping[str, AttributeType] = field(default_factory=dict)
     keep_raw: bool = True
     block_size: int = 1 << 20
@@ -81,41 +63,13 @@ class ReaderOptions:
 
     @property
     def form(self) -> RecordForm:
-        """How records are written, as decoders take it.
-
-        Raises:
-            ValueError: there is no such time zone.
-        """
-        heading: Literal["line", "given", "numbers"] = "given" if self.header else "line" if self.has_header else "numbers"
-        return RecordForm(
-            times=time_form(self.time_format, self.time_zone, self.time_unit),
-            label=self.label,
-            nulls=self.nulls,
-            comment=self.comment,
-            heading=heading,
-            header=self.header,
-            has_decimal_comma=self.decimal == ",",
-            path=self.unnest or None,
-        )
+        """How records are written, as decoders take it."""
+        return self.record_options.form(self.time_unit)
 
     @property
     def ticks_per_second(self) -> int:
         """How many ticks of the stream make a second."""
         return ticks_per_second(self.time_unit)
-
-
-FORM: Final = (
-    "delimiter", "header", "has_header", "comment", "nulls", "decimal", "unnest", "label", "time_format", "time_zone",
-)  # fmt: skip
-"""Options of how the records of a text format are written."""
-
-
-def form_of(reading: ReaderOptions, options: object) -> dict[str, Any]:
-    """Return how records are written: as the options of a reader say where they differ from the default, else the others."""
-    default = ReaderOptions()
-    return {
-        name: value if (value := getattr(reading, name)) != getattr(default, name) else getattr(options, name) for name in FORM
-    }
 
 
 class UnusableValues(NamedTuple):

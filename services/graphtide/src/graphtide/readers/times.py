@@ -31,7 +31,7 @@ class Clock:
     """How times of records are written, where the options say so."""
 
     def __init__(self, written: str, zone: str | None) -> None:
-        """Take a format and the name of a zone; see `ReaderOptions`.
+        """Take a format and the name of a zone; see `RecordOptions`.
 
         Raises:
             ValueError: there is no such zone.
