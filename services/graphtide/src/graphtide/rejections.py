@@ -143,15 +143,18 @@ class Rejections:
         known = self._known.get(text)
         if known is not None:
             return known
+        from graphtide_wire.dead_letters import ErrorCode, code_of  # noqa: PLC0415 - runs that reject nothing do without
+
         reason = text[:_LONGEST]
         if found := _OF_STREAM.match(reason):
             reason = reason[found.end() :]
-        if reason.startswith("late: "):
+        code = code_of(reason)
+        if code is ErrorCode.LATE:
             # No two are alike, so none is remembered.
             if late := _LATE.match(reason):
                 self.missing_lateness = max(self.missing_lateness, int(late[2]) - int(late[1]) + int(late[3]))
             return LATE
-        kind = AHEAD if " is in the future" in reason else " ".join(_VALUE.sub("…", reason).split())
+        kind = AHEAD if code is ErrorCode.FUTURE else " ".join(_VALUE.sub("…", reason).split())
         if len(self._known) >= _KNOWN:
             self._known.clear()
         self._known[text] = kind

@@ -232,3 +232,17 @@ def test_a_query_edge_that_no_record_could_be_is_noted_by_explain_too() -> None:
     write_csv(REPEATED, Path("s.csv"))
     for verb in ("match", "explain"):
         assert "no record could be edge 'y'" in run(*VERBS[verb], "s.csv").stderr
+
+
+def test_records_whose_own_text_says_late_or_future_are_counted_for_what_is_wrong_with_them() -> None:
+    times = ('"late: ts 1"', '"9 is in the future: now"', "99999999999999")
+    rows = "".join(f"{ts},a,b,pays\n" for ts in times)
+    Path("s.csv").write_text("ts,src,dst,label\n" + rows + "3,a,b,late: ts 1,extra\n")
+    run("match", "p.gtp", "s.csv", "--max-ahead", "1h", "--summary", "summary.json")
+    summary = json.loads(Path("summary.json").read_text())
+    assert summary["late"] == 0
+    assert {each["reason"]: each["records"] for each in summary["rejected"]} == {
+        "ts … is not an integer": 2,
+        "too far ahead": 1,
+        "expected … fields, found …": 1,
+    }

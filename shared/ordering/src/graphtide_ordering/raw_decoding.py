@@ -22,7 +22,7 @@ from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
 from graphtide_native.decoders import Decoding, decoder_of
 from graphtide_native.records import RawBatchDecoder, Symbols, take_dead_letters, ticks_per_second
-from graphtide_wire.dead_letters import ErrorCode
+from graphtide_wire.dead_letters import ErrorCode, code_of
 from graphtide_wire.raw import RawOrigin, types_of
 
 from graphtide_ordering.faults import failing, is_foreseen, reason_of
@@ -266,16 +266,6 @@ class RawDecoder:
 
     def _unknown(self, names: Iterable[str]) -> list[str]:
         return [name for name in dict.fromkeys(names) if name not in self._attributes and name not in _COLUMNS]
-
-
-def code_of(reason: str) -> ErrorCode:
-    """Return the code for a decoder's reason."""
-    if reason.startswith("op "):
-        return ErrorCode.UNKNOWN_OPERATION
-    if reason.startswith("ts ") and " is in the future: " in reason:
-        return ErrorCode.FUTURE
-    too_long = reason.startswith("the record is longer than ") or reason.endswith(" are allowed")
-    return ErrorCode.TOO_LARGE if too_long else ErrorCode.MALFORMED
 
 
 def _unreadable(record: Record, origin: RawOrigin, reason: str) -> Piece:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,8 @@ SOURCE_OFFSET: Final = "graphtide-source-offset"
 SOURCE_LINE: Final = "graphtide-source-line"
 TIME: Final = "graphtide-time"
 
+_FUTURE: Final = re.compile(r"ts -?[0-9]+ is in the future: ")
+
 
 class ErrorCode(Enum):
     """Why a record could not be used, for programs."""
@@ -33,6 +36,18 @@ class ErrorCode(Enum):
     FUTURE = "future"
     TOO_LARGE = "too-large"
     UNKNOWN_OPERATION = "unknown-operation"
+
+
+def code_of(reason: str) -> ErrorCode:
+    """Return the code for the reason of a decoder or a sequencer."""
+    if reason.startswith("late: "):
+        return ErrorCode.LATE
+    if reason.startswith("op "):
+        return ErrorCode.UNKNOWN_OPERATION
+    if _FUTURE.match(reason):
+        return ErrorCode.FUTURE
+    too_long = reason.startswith("the record is longer than ") or reason.endswith(" are allowed")
+    return ErrorCode.TOO_LARGE if too_long else ErrorCode.MALFORMED
 
 
 @dataclass(frozen=True, slots=True)

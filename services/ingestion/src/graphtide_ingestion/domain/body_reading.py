@@ -21,9 +21,9 @@ from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
 from graphtide_core.ports.log import Record
 from graphtide_native.decoders import Decoding, decoder_of
 from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder, take_dead_letters
-from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, Refused, code_of
+from graphtide_ordering.raw_decoding import MOST_ATTRIBUTES, Refused
 from graphtide_wire import raw
-from graphtide_wire.dead_letters import ErrorCode
+from graphtide_wire.dead_letters import ErrorCode, code_of
 
 from graphtide_ingestion.domain.stream_types import RECORD_COLUMNS, StreamTypes, seen_in_columns, seen_in_json
 
