@@ -17,12 +17,6 @@ CRATES: Final = Path(__file__).parents[1] / "crates"
 
 CLOSED: Final[Mapping[str, set[frozenset[str]]]] = {
     "graphtide-algebra": {frozenset({"join", "operator", "path", "path::delta_tree"})},
-    "graphtide-decode": {
-        frozenset(
-            {"lib", "arrow", "arrow_columns", "csv", "json_lines", "json_objects", "splitter", "types", "writer", "zeek"}
-        ),
-        frozenset({"error", "times", "times::pattern", "times::zone"}),
-    },
     "graphtide-engine": {
         frozenset({"dispatch", "dispatch::constants"}),
         frozenset({"trace", "trace::partials"}),

@@ -26,6 +26,7 @@ use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, dates
 use crate::arrow_writer::{EVENT, MADE, STREAM};
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
+use crate::decoder::{Decoder, Options};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::json_lines::MAX_DISCOVERED;
 use crate::json_record::MAX_NAME;
@@ -34,7 +35,6 @@ use crate::render::Object;
 use crate::times::{Times, Zone};
 use crate::types::AttributeType;
 use crate::writer::{Draft, Target, Writer};
-use crate::{Decoder, Options};
 
 /// Decoder of Arrow IPC streams.
 #[derive(Clone, Debug)]

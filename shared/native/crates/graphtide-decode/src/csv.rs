@@ -13,14 +13,14 @@ use memchr::{memchr, memchr_iter};
 
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
+use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
 use crate::error::{DecodeError, RowError, shorten};
-use crate::splitter::{Piece, Splitter};
-use crate::times::Times;
+use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::times::{Times, not_ticks};
 use crate::types::{AttributeType, Projection, SETTLED_BY, Settled, is_text, refuse};
 use crate::writer::{Draft, Label, Target, Writer};
 use crate::zeek::Zeek;
-use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options};
 
 const FORMAT: &str = "CSV";
 
@@ -458,7 +458,7 @@ fn refuse_ts(text: &str) -> RowError {
     } else if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         RowError::OutOfRange { column, text: shorten(text) }
     } else {
-        RowError::NotInteger { column, text: shorten(text) }
+        not_ticks(text)
     }
 }
 

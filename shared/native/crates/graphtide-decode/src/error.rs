@@ -2,8 +2,6 @@
 
 use thiserror::Error;
 
-use crate::times::hint;
-
 /// The stream as a whole cannot be read, or the decoder was asked for something impossible.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
@@ -116,8 +114,8 @@ pub(crate) enum RowError {
     Missing { column: &'static str },
     #[error("{column} is empty")]
     Empty { column: &'static str },
-    #[error("{column} {text:?} is not an integer{}", hint(text))]
-    NotInteger { column: &'static str, text: String },
+    #[error("{column} {text:?} is not an integer{hint}")]
+    NotInteger { column: &'static str, text: String, hint: &'static str },
     #[error("{column} {text:?} does not fit in 64 bits")]
     OutOfRange { column: &'static str, text: String },
     #[error("{column} {text:?} is not {expected}")]

@@ -16,15 +16,15 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
 use crate::column::Column;
+use crate::decoder::{Decoder, Options};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::json_objects::JsonObjects;
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
-use crate::splitter::{Piece, Splitter};
-use crate::times::Times;
+use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::times::{Times, not_ticks};
 use crate::types::{AttributeType, Projection, refuse};
-use crate::unusable_values;
+use crate::unusable_values::{self, UnusableValues};
 use crate::writer::{Draft, Label, Target, Writer, check_text};
-use crate::{Decoder, KEPT_OF_LONG_RECORD, MAX_RECORD, Options, UnusableValues};
 
 /// Decoder of a stream of JSON Lines.
 #[derive(Clone, Debug)]
@@ -272,15 +272,16 @@ fn check_types(fields: &Fields<'_>, declared: &[(usize, AttributeType)], names: 
 /// Returns the error with the number of a bad time as it was written: a parsed one may be another.
 #[cold]
 fn as_written(error: RowError, name: &str, line: &[u8]) -> RowError {
-    let (RowError::NotInteger { column, .. } | RowError::OutOfRange { column, .. }) = error else { return error };
+    if !matches!(error, RowError::NotInteger { .. } | RowError::OutOfRange { .. }) {
+        return error;
+    }
     let fields = serde_json::from_slice::<HashMap<String, &RawValue>>(line).unwrap_or_default();
     match fields.get(name).map(|value| value.get()) {
         Some(number) if number.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
-            let text = shorten(number);
             if number.contains(['.', 'e', 'E']) {
-                RowError::NotInteger { column, text }
+                not_ticks(number)
             } else {
-                RowError::OutOfRange { column, text }
+                RowError::OutOfRange { column: Column::Ts.name(), text: shorten(number) }
             }
         }
         _ => error,
@@ -386,7 +387,7 @@ fn refuse_ts(value: &Scalar<'_>) -> RowError {
     match value {
         Scalar::Null => RowError::Missing { column },
         Scalar::Unsigned(number) => RowError::OutOfRange { column, text: number.to_string() },
-        _ => RowError::NotInteger { column, text: shorten(&value.shown()) },
+        _ => not_ticks(&value.shown()),
     }
 }
 

@@ -11,8 +11,7 @@
 use memchr::memchr2;
 
 use crate::error::DecodeError;
-use crate::splitter::Piece;
-use crate::{KEPT_OF_LONG_RECORD, MAX_RECORD};
+use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece};
 
 const FORMAT: &str = "JSON";
 const BOM: &[u8] = b"\xEF\xBB\xBF";

@@ -6,7 +6,11 @@
 
 use memchr::{memchr, memchr_iter, memchr2};
 
-use crate::{KEPT_OF_LONG_RECORD, MAX_RECORD};
+/// Longest record of a text format, in bytes; a longer one is rejected and reading continues after the next line feed.
+pub const MAX_RECORD: usize = 16 << 20;
+
+/// How much of a record past [`MAX_RECORD`] its dead letter keeps.
+pub const KEPT_OF_LONG_RECORD: usize = 64 << 10;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 

@@ -93,8 +93,8 @@ impl Times {
     pub(crate) fn read(&self, text: &str) -> Result<i64, RowError> {
         let found = match &self.form {
             Form::Number { per_second } => number(text, *per_second, self.ticks_per_second),
-            Form::Iso => iso::read(text).and_then(|moment| self.ticks(&moment)),
-            Form::Pattern(pattern) => pattern.read(text).and_then(|moment| self.ticks(&moment)),
+            Form::Iso => iso::read(text).ok_or(Flaw::Form).and_then(|moment| self.ticks(&moment)),
+            Form::Pattern(pattern) => pattern.read(text).ok_or(Flaw::Form).and_then(|moment| self.ticks(&moment)),
         };
         found.map_err(|flaw| self.refuse(text, flaw))
     }
@@ -152,13 +152,18 @@ fn decimals(power: i64) -> Option<i64> {
     (0..10).find(|zeros| 10_i64.pow(*zeros) == power).map(i64::from)
 }
 
-/// What would read a text that is no number of ticks; empty if nothing comes to mind.
-pub(crate) fn hint(text: &str) -> &'static str {
+/// Refuses a text that is not a number of ticks, and says which format of times reads it, if one does.
+#[cold]
+pub(crate) fn not_ticks(text: &str) -> RowError {
+    RowError::NotInteger { column: Column::Ts.name(), text: shorten(text), hint: hint(text) }
+}
+
+fn hint(text: &str) -> &'static str {
     let epoch = |(seconds, rest): (&str, &str)| {
         let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         seconds.len() >= 9 && is_number(seconds) && is_number(rest)
     };
-    if iso::read(text).is_ok() {
+    if iso::read(text).is_some() {
         "; the time format iso reads it"
     } else if text.split_once('.').is_some_and(epoch) {
         "; the time format s reads such seconds"

@@ -9,10 +9,12 @@ use graphtide_graph::key::{IdRef, KeyRef, MAX_TEXT};
 use graphtide_graph::symbol::{SharedSymbols, Symbol, SymbolTable};
 use graphtide_graph::value::ValueRef;
 
-use crate::SUBSTITUTE;
 use crate::column::Column;
 use crate::error::{RowError, shorten};
 use crate::labels::LabelCache;
+
+/// Replaces a rejected record in a text: ASCII's SUBSTITUTE character.
+pub const SUBSTITUTE: &[u8] = b"\x1a";
 
 /// A label as a format gives it.
 #[derive(Clone, Copy, Debug)]

@@ -3,18 +3,12 @@
 //! Between date and time stands `T`, `t` or a blank; seconds may be missing; a decimal point or comma is followed by any number
 //! of digits.
 
-use super::Flaw;
 use super::calendar::{Moment, digits, fraction, offset, seconds};
 
-/// Reads a text.
+/// Reads a text; None if it is written otherwise.
 #[inline]
-pub(super) fn read(text: &str) -> Result<Moment, Flaw> {
-    moment(text.as_bytes()).ok_or(Flaw::Form)
-}
-
-#[inline]
-fn moment(text: &[u8]) -> Option<Moment> {
-    let (year, rest) = digits(text, 4)?;
+pub(super) fn read(text: &str) -> Option<Moment> {
+    let (year, rest) = digits(text.as_bytes(), 4)?;
     let (month, rest) = digits(rest.strip_prefix(b"-")?, 2)?;
     let (day, rest) = digits(rest.strip_prefix(b"-")?, 2)?;
     let Some((between, rest)) = rest.split_first() else {

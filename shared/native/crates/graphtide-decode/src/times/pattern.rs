@@ -3,7 +3,6 @@
 //! A number takes as many digits as its field has, at most; a blank stands for one blank or more. Names of months and days are
 //! English, in any case. Nothing is tried twice: the text is read once, from its beginning.
 
-use super::Flaw;
 use super::calendar::{Moment, digits, fraction, of_day_of_year, offset, seconds};
 
 /// A format, taken apart.
@@ -99,15 +98,10 @@ impl Pattern {
         &self.text
     }
 
-    /// Reads a text.
-    #[inline]
-    pub(super) fn read(&self, text: &str) -> Result<Moment, Flaw> {
-        self.moment(text.as_bytes()).ok_or(Flaw::Form)
-    }
-
-    fn moment(&self, text: &[u8]) -> Option<Moment> {
+    /// Reads a text; None if it is written otherwise.
+    pub(super) fn read(&self, text: &str) -> Option<Moment> {
         let mut parts = Parts::default();
-        let mut rest = text;
+        let mut rest = text.as_bytes();
         for item in &self.items {
             rest = parts.take(*item, rest)?;
         }
