@@ -4,12 +4,14 @@
 //! unquoted field stands for itself, text behind a closing quote belongs to the field. A [`Dialect`] separates fields otherwise,
 //! or names the columns elsewhere. Cost: a few passes of `memchr` over each record.
 
+mod fields;
+mod header;
+
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
-use memchr::{memchr, memchr_iter};
 
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
@@ -21,8 +23,8 @@ use crate::times::{Times, not_ticks};
 use crate::types::{AttributeType, Projection, SETTLED_BY, Settled, is_text, refuse};
 use crate::writer::{Draft, Label, Target, Writer};
 use crate::zeek::Zeek;
-
-const FORMAT: &str = "CSV";
+use fields::{Fields, FieldsOf};
+use header::{Header, is_blank};
 
 /// Decoder of a CSV stream.
 #[derive(Clone, Debug)]
@@ -53,12 +55,6 @@ struct Types {
     /// Whether the first block is still to settle which columns hold texts.
     to_settle: bool,
     settled: Vec<Settled>,
-}
-
-#[derive(Clone, Debug)]
-struct Header {
-    columns: Vec<String>,
-    layout: Layout,
 }
 
 impl CsvDecoder {
@@ -286,68 +282,6 @@ fn can_refuse(types: &[AttributeType]) -> bool {
     types.iter().any(|kind| !matches!(kind, AttributeType::Any | AttributeType::String))
 }
 
-impl Header {
-    /// Finds the columns where their names are given, or else by the first line.
-    fn read(
-        piece: &Piece<'_>,
-        dialect: &Dialect,
-        fields: &mut Fields,
-        names: &ColumnNames,
-        attributes: &[String],
-    ) -> Result<Self, DecodeError> {
-        match &dialect.heading {
-            Heading::Line => Self::of_columns(first_line(piece, &dialect.delimiter, fields)?, names, attributes),
-            Heading::Given(columns) => Self::of_columns(columns.clone(), names, attributes),
-            Heading::Numbers => {
-                let count = first_line(piece, &dialect.delimiter, fields)?.len();
-                Self::of_columns((1..=count).map(|number| number.to_string()).collect(), names, attributes)
-            }
-            Heading::Zeek => {
-                let reason = "it does not begin with lines such as #separator and #fields".to_owned();
-                Err(DecodeError::NotThisFormat { format: "a log of Zeek", reason })
-            }
-        }
-    }
-
-    fn of_columns(columns: Vec<String>, names: &ColumnNames, attributes: &[String]) -> Result<Self, DecodeError> {
-        let layout = Layout::resolve(names, attributes, &columns)?;
-        Ok(Self { columns, layout })
-    }
-}
-
-/// Whether a line has no field, as only one of blanks can.
-#[inline]
-fn is_blank(piece: &Piece<'_>, delimiter: &Delimiter) -> bool {
-    matches!(delimiter, Delimiter::Blanks)
-        && matches!(piece, Piece::Record { bytes, .. } if bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')))
-}
-
-/// The fields of the first line, which shows whether this is CSV at all.
-fn first_line(piece: &Piece<'_>, delimiter: &Delimiter, fields: &mut Fields) -> Result<Vec<String>, DecodeError> {
-    let no_csv = |reason: &str| DecodeError::NotThisFormat { format: FORMAT, reason: reason.to_owned() };
-    // Longer or shorter than a block or the bound, the first line of such a stream is the whole stream.
-    let returns = || no_csv("its lines end in carriage returns alone; turn them into line feeds");
-    let (bytes, quoted) = match *piece {
-        Piece::Record { bytes, quoted, .. } => (bytes, quoted),
-        Piece::TooLong { head: bytes, .. } | Piece::OpenQuote { bytes, .. } => {
-            let has_returns = !bytes.starts_with(b"\"") && memchr(b'\r', bytes).is_some();
-            return Err(if has_returns { returns() } else { no_csv("its first line has no end") });
-        }
-    };
-    if memchr(0, bytes).is_some() {
-        return Err(no_csv("its first line is binary"));
-    }
-    if !quoted && memchr(b'\r', bytes).is_some() {
-        return Err(returns());
-    }
-    let fields = fields.split_by(bytes, delimiter, &[], quoted).map_err(|_| no_csv("its first line is not UTF-8"))?;
-    let columns: Vec<String> = (0..fields.len()).map(|place| fields.get(place).to_owned()).collect();
-    if columns.iter().any(|name| name.contains('\r')) {
-        return Err(returns());
-    }
-    Ok(columns)
-}
-
 /// How records are read that are not as RFC 4180 has them: apart from the others, which nothing here may slow down.
 #[derive(Clone, Copy)]
 struct Otherwise<'a> {
@@ -459,128 +393,6 @@ fn refuse_ts(text: &str) -> RowError {
         RowError::OutOfRange { column, text: shorten(text) }
     } else {
         not_ticks(text)
-    }
-}
-
-/// Places of fields, kept from record to record for their memory alone.
-#[derive(Clone, Debug, Default)]
-struct Fields {
-    places: Vec<(usize, usize)>,
-    unquoted: String,
-}
-
-/// The fields of one record.
-#[derive(Clone, Copy)]
-struct FieldsOf<'a> {
-    text: &'a str,
-    places: &'a [(usize, usize)],
-}
-
-impl<'a> FieldsOf<'a> {
-    #[inline]
-    fn len(self) -> usize {
-        self.places.len()
-    }
-
-    #[inline]
-    fn get(self, place: usize) -> &'a str {
-        let (start, end) = self.places[place];
-        &self.text[start..end]
-    }
-}
-
-impl Fields {
-    /// Takes a record apart whose fields a byte separates.
-    #[inline]
-    fn split<'a>(&'a mut self, record: &'a [u8], delimiter: u8, quoted: bool) -> Result<FieldsOf<'a>, RowError> {
-        let text = std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
-        self.places.clear();
-        if quoted {
-            self.unquote(text, delimiter);
-            return Ok(FieldsOf { text: &self.unquoted, places: &self.places });
-        }
-        let mut start = 0;
-        for end in memchr_iter(delimiter, record) {
-            self.places.push((start, end));
-            start = end + 1;
-        }
-        self.places.push((start, record.len()));
-        Ok(FieldsOf { text, places: &self.places })
-    }
-
-    /// Takes a record apart that anything may separate; fields that stand for a missing value are empty.
-    fn split_by<'a>(
-        &'a mut self,
-        record: &'a [u8],
-        delimiter: &Delimiter,
-        nulls: &[String],
-        quoted: bool,
-    ) -> Result<FieldsOf<'a>, RowError> {
-        if let Delimiter::Byte(delimiter) = delimiter {
-            self.split(record, *delimiter, quoted)?;
-        } else {
-            std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
-            self.places.clear();
-        }
-        match delimiter {
-            Delimiter::Byte(_) => {}
-            Delimiter::Text(finder) => {
-                let mut start = 0;
-                for end in finder.find_iter(record) {
-                    self.places.push((start, end));
-                    start = end + finder.needle().len();
-                }
-                self.places.push((start, record.len()));
-            }
-            Delimiter::Blanks => self.split_at_blanks(record),
-        }
-        let text = if quoted { self.unquoted.as_str() } else { std::str::from_utf8(record).unwrap_or_default() };
-        for (start, end) in &mut self.places {
-            if nulls.iter().any(|null| null == &text[*start..*end]) {
-                *end = *start;
-            }
-        }
-        Ok(FieldsOf { text, places: &self.places })
-    }
-
-    fn split_at_blanks(&mut self, record: &[u8]) {
-        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-        let mut start = None;
-        for (place, byte) in record.iter().enumerate() {
-            match start {
-                None if !is_blank(byte) => start = Some(place),
-                Some(from) if is_blank(byte) => {
-                    self.places.push((from, place));
-                    start = None;
-                }
-                _ => {}
-            }
-        }
-        if let Some(from) = start {
-            self.places.push((from, record.len()));
-        }
-    }
-
-    fn unquote(&mut self, mut rest: &str, delimiter: u8) {
-        self.unquoted.clear();
-        loop {
-            let start = self.unquoted.len();
-            if let Some(inner) = rest.strip_prefix('"') {
-                rest = inner;
-                while let Some(quote) = memchr(b'"', rest.as_bytes()) {
-                    self.unquoted.push_str(&rest[..quote]);
-                    rest = &rest[quote + 1..];
-                    let Some(after) = rest.strip_prefix('"') else { break };
-                    self.unquoted.push('"');
-                    rest = after;
-                }
-            }
-            let end = memchr(delimiter, rest.as_bytes());
-            self.unquoted.push_str(&rest[..end.unwrap_or(rest.len())]);
-            self.places.push((start, self.unquoted.len()));
-            let Some(end) = end else { return };
-            rest = &rest[end + 1..];
-        }
     }
 }
 

@@ -1,0 +1,128 @@
+//! The fields of a record of CSV, as the text between delimiters.
+
+use memchr::{memchr, memchr_iter};
+
+use crate::dialect::Delimiter;
+use crate::error::RowError;
+
+/// Places of fields, kept from record to record for their memory alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields {
+    places: Vec<(usize, usize)>,
+    unquoted: String,
+}
+
+/// The fields of one record.
+#[derive(Clone, Copy)]
+pub(super) struct FieldsOf<'a> {
+    text: &'a str,
+    places: &'a [(usize, usize)],
+}
+
+impl<'a> FieldsOf<'a> {
+    #[inline]
+    pub(super) fn len(self) -> usize {
+        self.places.len()
+    }
+
+    #[inline]
+    pub(super) fn get(self, place: usize) -> &'a str {
+        let (start, end) = self.places[place];
+        &self.text[start..end]
+    }
+}
+
+impl Fields {
+    /// Takes a record apart whose fields a byte separates.
+    #[inline]
+    pub(super) fn split<'a>(&'a mut self, record: &'a [u8], delimiter: u8, quoted: bool) -> Result<FieldsOf<'a>, RowError> {
+        let text = std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+        self.places.clear();
+        if quoted {
+            self.unquote(text, delimiter);
+            return Ok(FieldsOf { text: &self.unquoted, places: &self.places });
+        }
+        let mut start = 0;
+        for end in memchr_iter(delimiter, record) {
+            self.places.push((start, end));
+            start = end + 1;
+        }
+        self.places.push((start, record.len()));
+        Ok(FieldsOf { text, places: &self.places })
+    }
+
+    /// Takes a record apart that anything may separate; fields that stand for a missing value are empty.
+    pub(super) fn split_by<'a>(
+        &'a mut self,
+        record: &'a [u8],
+        delimiter: &Delimiter,
+        nulls: &[String],
+        quoted: bool,
+    ) -> Result<FieldsOf<'a>, RowError> {
+        if let Delimiter::Byte(delimiter) = delimiter {
+            self.split(record, *delimiter, quoted)?;
+        } else {
+            std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+            self.places.clear();
+        }
+        match delimiter {
+            Delimiter::Byte(_) => {}
+            Delimiter::Text(finder) => {
+                let mut start = 0;
+                for end in finder.find_iter(record) {
+                    self.places.push((start, end));
+                    start = end + finder.needle().len();
+                }
+                self.places.push((start, record.len()));
+            }
+            Delimiter::Blanks => self.split_at_blanks(record),
+        }
+        let text = if quoted { self.unquoted.as_str() } else { std::str::from_utf8(record).unwrap_or_default() };
+        for (start, end) in &mut self.places {
+            if nulls.iter().any(|null| null == &text[*start..*end]) {
+                *end = *start;
+            }
+        }
+        Ok(FieldsOf { text, places: &self.places })
+    }
+
+    fn split_at_blanks(&mut self, record: &[u8]) {
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let mut start = None;
+        for (place, byte) in record.iter().enumerate() {
+            match start {
+                None if !is_blank(byte) => start = Some(place),
+                Some(from) if is_blank(byte) => {
+                    self.places.push((from, place));
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(from) = start {
+            self.places.push((from, record.len()));
+        }
+    }
+
+    fn unquote(&mut self, mut rest: &str, delimiter: u8) {
+        self.unquoted.clear();
+        loop {
+            let start = self.unquoted.len();
+            if let Some(inner) = rest.strip_prefix('"') {
+                rest = inner;
+                while let Some(quote) = memchr(b'"', rest.as_bytes()) {
+                    self.unquoted.push_str(&rest[..quote]);
+                    rest = &rest[quote + 1..];
+                    let Some(after) = rest.strip_prefix('"') else { break };
+                    self.unquoted.push('"');
+                    rest = after;
+                }
+            }
+            let end = memchr(delimiter, rest.as_bytes());
+            self.unquoted.push_str(&rest[..end.unwrap_or(rest.len())]);
+            self.places.push((start, self.unquoted.len()));
+            let Some(end) = end else { return };
+            rest = &rest[end + 1..];
+        }
+    }
+}
