@@ -36,19 +36,10 @@ impl Fields {
     /// Takes a record apart whose fields a byte separates.
     #[inline]
     pub(super) fn split<'a>(&'a mut self, record: &'a [u8], delimiter: u8, quoted: bool) -> Result<FieldsOf<'a>, RowError> {
-        let text = std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+        let text = text_of(record)?;
         self.places.clear();
-        if quoted {
-            self.unquote(text, delimiter);
-            return Ok(FieldsOf { text: &self.unquoted, places: &self.places });
-        }
-        let mut start = 0;
-        for end in memchr_iter(delimiter, record) {
-            self.places.push((start, end));
-            start = end + 1;
-        }
-        self.places.push((start, record.len()));
-        Ok(FieldsOf { text, places: &self.places })
+        self.split_at_byte(text, delimiter, quoted);
+        Ok(FieldsOf { text: if quoted { &self.unquoted } else { text }, places: &self.places })
     }
 
     /// Takes a record apart that anything may separate; fields that stand for a missing value are empty.
@@ -59,31 +50,43 @@ impl Fields {
         nulls: &[String],
         quoted: bool,
     ) -> Result<FieldsOf<'a>, RowError> {
-        if let Delimiter::Byte(delimiter) = delimiter {
-            self.split(record, *delimiter, quoted)?;
-        } else {
-            std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
-            self.places.clear();
-        }
+        let text = text_of(record)?;
+        self.places.clear();
         match delimiter {
-            Delimiter::Byte(_) => {}
+            Delimiter::Byte(delimiter) => self.split_at_byte(text, *delimiter, quoted),
             Delimiter::Text(finder) => {
-                let mut start = 0;
-                for end in finder.find_iter(record) {
-                    self.places.push((start, end));
-                    start = end + finder.needle().len();
-                }
-                self.places.push((start, record.len()));
+                let width = finder.needle().len();
+                self.split_at(finder.find_iter(record), width, record.len());
             }
             Delimiter::Blanks => self.split_at_blanks(record),
         }
-        let text = if quoted { self.unquoted.as_str() } else { std::str::from_utf8(record).unwrap_or_default() };
+        let text = if quoted { &self.unquoted } else { text };
         for (start, end) in &mut self.places {
             if nulls.iter().any(|null| null == &text[*start..*end]) {
                 *end = *start;
             }
         }
         Ok(FieldsOf { text, places: &self.places })
+    }
+
+    #[inline]
+    fn split_at_byte(&mut self, text: &str, delimiter: u8, quoted: bool) {
+        if quoted {
+            self.unquote(text, delimiter);
+        } else {
+            self.split_at(memchr_iter(delimiter, text.as_bytes()), 1, text.len());
+        }
+    }
+
+    /// Takes a record of this length apart at delimiters that begin there and are so wide.
+    #[inline]
+    fn split_at(&mut self, delimiters: impl Iterator<Item = usize>, width: usize, length: usize) {
+        let mut start = 0;
+        for end in delimiters {
+            self.places.push((start, end));
+            start = end + width;
+        }
+        self.places.push((start, length));
     }
 
     fn split_at_blanks(&mut self, record: &[u8]) {
@@ -125,4 +128,9 @@ impl Fields {
             rest = &rest[end + 1..];
         }
     }
+}
+
+#[inline]
+fn text_of(record: &[u8]) -> Result<&str, RowError> {
+    std::str::from_utf8(record).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })
 }
