@@ -194,18 +194,14 @@ impl CsvDecoder {
             let (line, bytes, result) = match piece {
                 Piece::Record { line, bytes, quoted } => {
                     let place = (line, bytes);
+                    let columns = (&*header, &*attributes, types.can_refuse);
                     let result = if let Some(delimiter) = plain {
                         fields.split(bytes, delimiter, quoted).and_then(|fields| {
-                            check_count(header, fields)?;
-                            if types.can_refuse {
-                                check_types(attributes, &header.layout, fields, AttributeType::read)?;
-                            }
-                            let ts = parse_ts(ts_of(&header.layout, fields))?;
-                            write(writer, &mut target, (&header.layout, attributes), place, ts, fields, AttributeType::read)
+                            write(writer, &mut target, columns, place, fields, parse_ts, AttributeType::read)
                         })
                     } else {
                         let other = Otherwise { dialect, times: times.as_ref(), nulls };
-                        other.write(writer, &mut target, (header, attributes), place, fields, quoted)
+                        other.write(writer, &mut target, columns, place, fields, quoted)
                     };
                     (line, bytes, result)
                 }
@@ -297,45 +293,38 @@ impl Otherwise<'_> {
         self,
         writer: &mut Writer,
         target: &mut Target<'_>,
-        (header, attributes): (&Header, &Projection),
+        columns: (&Header, &Projection, bool),
         (line, bytes): (u64, &[u8]),
         fields: &mut Fields,
         quoted: bool,
     ) -> Result<(), RowError> {
         let fields = fields.split_by(bytes, &self.dialect.delimiter, self.nulls, quoted)?;
-        check_count(header, fields)?;
+        let read_ts = |text: &str| self.times.map_or_else(|| parse_ts(text), |times| times.read(text));
         let read = if self.dialect.has_decimal_comma { AttributeType::read_comma } else { AttributeType::read };
-        check_types(attributes, &header.layout, fields, read)?;
-        let ts = ts_of(&header.layout, fields);
-        let ts = if let Some(times) = self.times { times.read(ts)? } else { parse_ts(ts)? };
-        write(writer, target, (&header.layout, attributes), (line, bytes), ts, fields, read)
+        write(writer, target, columns, (line, bytes), fields, read_ts, read)
     }
 }
 
-#[inline]
-fn check_count(header: &Header, fields: FieldsOf<'_>) -> Result<(), RowError> {
-    if fields.len() != header.columns.len() {
-        return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
-    }
-    Ok(())
-}
-
-#[inline]
-fn ts_of<'t>(layout: &Layout, fields: FieldsOf<'t>) -> &'t str {
-    layout.get(Column::Ts).map(|place| fields.get(place)).unwrap_or_default()
-}
-
+/// Writes a record of these fields; the columns say whether a value may differ from its type.
 #[inline]
 fn write<'t>(
     writer: &mut Writer,
     target: &mut Target<'_>,
-    (layout, projection): (&Layout, &Projection),
+    (header, projection, can_refuse): (&Header, &Projection, bool),
     (line, raw): (u64, &[u8]),
-    ts: Time,
     fields: FieldsOf<'t>,
+    read_ts: impl Fn(&'t str) -> Result<Time, RowError>,
     read: impl Fn(AttributeType, &'t str) -> Option<ValueRef<'t>>,
 ) -> Result<(), RowError> {
+    let layout = &header.layout;
+    if fields.len() != header.columns.len() {
+        return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
+    }
+    if can_refuse {
+        check_types(projection, layout, fields, &read)?;
+    }
     let text = |column: Column| layout.get(column).map(|place| fields.get(place));
+    let ts = read_ts(text(Column::Ts).unwrap_or_default())?;
     let key = |column: Column| text(column).map(KeyRef::parse);
     let label = |column: Column| text(column).map(Label::Text);
     let draft = Draft {
