@@ -6,8 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
-import os
+import random
 import zipfile
+import zlib
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -104,23 +105,20 @@ def test_a_bomb_comes_in_blocks(packer: str) -> None:
 
 
 def test_a_dictionary_that_would_fill_memory_is_refused() -> None:
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 30}]
     packed = lzma.LZMACompressor(lzma.FORMAT_XZ, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0}])
     whole = bytearray(packed.compress(b"x") + packed.flush())
     # The dictionary's size is one byte of the block's header; its checksum is that of the header.
-    import zlib  # noqa: PLC0415 - beside its use
-
     assert whole[12:14] == b"\x02\x00"
     whole[16] = 38
     whole[20:24] = zlib.crc32(bytes(whole[12:20])).to_bytes(4, "little")
-    assert filters[0]["dict_size"] == 1 << 30
     with pytest.raises(UnreadableStreamError, match=r"the xz data is damaged .*[Mm]emory usage limit"):
         unpack_all(bytes(whole))
 
 
 @pytest.mark.parametrize("packer", [*JOINED, "zip"])
 def test_of_damaged_data_what_came_before_is_there_and_then_an_error(packer: str) -> None:
-    lines = b"".join(b"%d,%s\n" % (number, os.urandom(8).hex().encode()) for number in range(200_000))
+    random_bytes = random.Random(packer).randbytes
+    lines = b"".join(b"%d,%s\n" % (number, random_bytes(8).hex().encode()) for number in range(200_000))
     data = bytearray(PACKERS[packer](lines))
     cut = PackedBytes(io.BufferedReader(io.BytesIO(bytes(data[: len(data) * 2 // 3]))), "x")
     data[len(data) * 2 // 3] ^= 0xFF
@@ -131,9 +129,11 @@ def test_of_damaged_data_what_came_before_is_there_and_then_an_error(packer: str
         with pytest.raises(UnreadableStreamError, match=r"^x: the (gzip|bzip2|xz|zstd) data |^x: the zip archive is damaged"):
             take_all(packed, blocks)
         came = b"".join(blocks)
-        assert lines.startswith(came[: len(lines) // 3])
-        # The directory of an archive is at its end: without it nothing is known.
-        assert came or packer in {"zip", "xz"}
+        if packer == "zip" and packed is cut:
+            # The directory of an archive is at its end: without it nothing is known.
+            assert came == b""
+        else:
+            assert came.startswith(lines[: len(lines) // 2])
 
 
 def test_an_archive_has_one_file() -> None:
