@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.time import TimeUnit
-from graphtide_native.decoders import Decoding, csv, json_lines, zeek
-from graphtide_native.record_form import RecordForm
+from graphtide_native.decoders import Decoding, csv, json, json_lines, zeek
+from graphtide_native.record_form import RecordForm, time_form
 from graphtide_native.records import Symbols
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,6 +142,20 @@ def test_words_for_missing_values_are_missing_everywhere() -> None:
     records, dead, _ = decode(json_lines, lines, form, attributes=["n"])
     assert dead == [(2, "src is missing")]
     assert [(each["id"], each["attributes"]) for each in records] == [("0", {"n": None})]
+
+
+@pytest.mark.parametrize("ts", ["0", "-1", "1.5", "1e3", "-2.0"])
+@pytest.mark.parametrize("source", ["a", "\\u0061"])
+@pytest.mark.parametrize("format", [json_lines, json])
+def test_a_number_of_json_is_no_word_for_a_missing_value(format: Callable[[Decoding], Decoder], ts: str, source: str) -> None:
+    form = RecordForm(nulls=(ts, "b"), times=time_form("s", None, TimeUnit.MICROSECOND))
+    line = f'{{"ts":{ts},"src":"{source}","dst":"c","label":"x","n":{ts},"note":"b"}}\n'
+    records, dead, _ = decode(format, line, form, attributes=["ts", "n", "note"])
+    assert dead == []
+    assert [(each["ts"], each["attributes"]) for each in records] == [
+        (float(ts) * 1_000_000, {"ts": float(ts), "n": float(ts), "note": None})
+    ]
+    assert decode(format, line.replace(f'"ts":{ts}', f'"ts":"{ts}"'), form)[1] == [(1, "ts is missing")]
 
 
 def test_numbers_with_a_decimal_comma_are_numbers() -> None:

@@ -377,6 +377,7 @@ fn parse_ts(value: &Scalar<'_>, times: Option<&Times>) -> Result<i64, RowError> 
         (Scalar::Int(ts), None) => Ok(*ts),
         (Scalar::Int(ts), Some(times)) => times.read(itoa::Buffer::new().format(*ts)),
         (Scalar::Text(text), Some(times)) => times.read(text),
+        (Scalar::Written(number), Some(times)) => times.read(number),
         _ => Err(refuse_ts(value)),
     }
 }
@@ -398,7 +399,9 @@ fn parse_key<'a>(value: &'a Scalar<'_>, column: Column, buffer: &'a mut itoa::Bu
         Scalar::Text(text) => Ok(Some(KeyRef::parse(text))),
         Scalar::Int(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
         Scalar::Unsigned(number) => Ok(Some(KeyRef::parse(buffer.format(*number)))),
-        Scalar::Bool(_) | Scalar::Float(_) | Scalar::Nested => Err(RowError::NotKey { column: column.name() }),
+        Scalar::Bool(_) | Scalar::Float(_) | Scalar::Written(_) | Scalar::Nested => {
+            Err(RowError::NotKey { column: column.name() })
+        }
     }
 }
 
@@ -407,7 +410,7 @@ fn parse_text<'a>(value: &'a Scalar<'_>, column: Column) -> Result<Option<&'a st
     match value {
         Scalar::Null => Ok(None),
         Scalar::Text(text) => Ok(Some(text)),
-        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Nested => {
+        Scalar::Bool(_) | Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Float(_) | Scalar::Written(_) | Scalar::Nested => {
             Err(RowError::NotText { column: column.name() })
         }
     }

@@ -33,6 +33,8 @@ pub(crate) enum Scalar<'t> {
     /// An integer past the signed range.
     Unsigned(u64),
     Float(f64),
+    /// A number as it is written: a time, if the stream says how times are written. No attribute is one.
+    Written(&'t str),
     Text(Cow<'t, str>),
     /// A list or an object.
     Nested,
@@ -42,7 +44,7 @@ impl Scalar<'_> {
     /// The value as an attribute. An integer past 64 bits is the nearest number, as it is in CSV.
     pub(crate) fn attribute(&self) -> ValueRef<'_> {
         match self {
-            Self::Null | Self::Nested => ValueRef::Null,
+            Self::Null | Self::Written(_) | Self::Nested => ValueRef::Null,
             Self::Bool(truth) => ValueRef::Bool(*truth),
             Self::Int(number) => ValueRef::Int(*number),
             Self::Unsigned(number) => ValueRef::Float(*number as f64),
@@ -61,6 +63,7 @@ impl Scalar<'_> {
             Self::Unsigned(number) => number.to_string(),
             // Debug keeps the point of 1.0, which may be what is wrong with it.
             Self::Float(number) => format!("{number:?}"),
+            Self::Written(number) => (*number).to_owned(),
             Self::Text(text) => text.to_string(),
             Self::Nested => "a list or object".to_owned(),
         }
@@ -177,14 +180,14 @@ impl<'t> Fields<'t> {
         &self.columns[column as usize]
     }
 
-    /// Keeps a time, of which a number is the text that it is written as.
+    /// Keeps the value of a time from its text in JSON: a number as it is written, any other value as always.
     fn keep_as_written(&mut self, meaning: Meaning, text: &'t str) -> serde_json::Result<()> {
         let is_number = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
         if !is_number {
             self.keep(meaning, serde_json::from_str(text)?);
             return Ok(());
         }
-        self.keep(Meaning { attribute: None, ..meaning }, Scalar::Text(Cow::Borrowed(text)));
+        self.keep(Meaning { attribute: None, ..meaning }, Scalar::Written(text));
         if meaning.attribute.is_some() {
             self.keep(Meaning { column: None, ..meaning }, serde_json::from_str(text)?);
         }
