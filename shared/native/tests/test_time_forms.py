@@ -145,6 +145,29 @@ def test_a_date_without_a_time_of_day_is_its_midnight() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("true", 'ts "true" is not {}'),
+        ("[1]", 'ts "a list or object" is not {}'),
+        ('""', "ts is empty"),
+        ("null", "ts is missing"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("s", "a number"),
+        ("iso", "a date and time such as 2024-01-31T12:00:00Z"),
+        ("%d.%m.%Y", 'a time of the format "%d.%m.%Y"'),
+    ],
+)
+def test_a_value_of_json_that_is_no_time_is_refused_with_what_was_expected(
+    value: str, reason: str, written: str, expected: str
+) -> None:
+    assert json_time(value, written, TimeUnit.SECOND) == reason.format(expected)
+
+
 def test_years_past_those_of_a_zone_are_rejected_and_those_of_an_offset_are_not() -> None:
     assert csv_time("2100-01-02", "iso", TimeUnit.SECOND, "Europe/Berlin") == (
         'ts "2100-01-02" is outside the years for which the clocks of its time zone are known'

@@ -378,17 +378,18 @@ fn parse_ts(value: &Scalar<'_>, times: Option<&Times>) -> Result<i64, RowError> 
         (Scalar::Int(ts), Some(times)) => times.read(itoa::Buffer::new().format(*ts)),
         (Scalar::Text(text), Some(times)) => times.read(text),
         (Scalar::Written(number), Some(times)) => times.read(number),
-        _ => Err(refuse_ts(value)),
+        _ => Err(refuse_ts(value, times)),
     }
 }
 
 #[cold]
-fn refuse_ts(value: &Scalar<'_>) -> RowError {
+fn refuse_ts(value: &Scalar<'_>, times: Option<&Times>) -> RowError {
     let column = Column::Ts.name();
-    match value {
-        Scalar::Null => RowError::Missing { column },
-        Scalar::Unsigned(number) => RowError::OutOfRange { column, text: number.to_string() },
-        _ => not_ticks(&value.shown()),
+    match (value, times) {
+        (Scalar::Null, _) => RowError::Missing { column },
+        (_, Some(times)) => times.not_time(&value.shown()),
+        (Scalar::Unsigned(number), None) => RowError::OutOfRange { column, text: number.to_string() },
+        (_, None) => not_ticks(&value.shown()),
     }
 }
 

@@ -125,6 +125,12 @@ impl Times {
         i64::try_from(ticks).map_err(|_| RowError::OutOfRange { column, text: text() })
     }
 
+    /// Refuses a value that is neither a text nor a number.
+    #[cold]
+    pub(crate) fn not_time(&self, shown: &str) -> RowError {
+        self.refuse(shown, Flaw::Form)
+    }
+
     #[cold]
     fn refuse(&self, text: &str, flaw: Flaw) -> RowError {
         let (column, shown) = (Column::Ts.name(), shorten(text));
