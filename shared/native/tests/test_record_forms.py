@@ -222,6 +222,13 @@ def test_a_log_of_zeek_says_how_it_is_written_and_may_say_it_anew(step: int) -> 
     assert decoder.columns() == ["id.resp_h", "ts", "id.orig_h", "proto", "uid", "service"]
 
 
+def test_words_for_missing_values_stay_while_a_log_of_zeek_says_its_own_anew() -> None:
+    form = RecordForm(nulls=("ssl", "NA"))
+    records, dead, _ = decode(zeek, ZEEK.replace("udp\t-", "udp\tNA"), form, attributes=["service"], columns=MAPPED)
+    assert dead == [(17, "src is empty")]
+    assert [each["attributes"]["service"] for each in records] == [None, None, '"http']
+
+
 def test_what_is_no_log_of_zeek_is_refused() -> None:
     with pytest.raises(UnreadableStreamError, match="this is not a log of Zeek: it does not begin with lines such as #sep"):
         decode(zeek, "ts,src,dst,label\n1,a,b,x\n", RecordForm())

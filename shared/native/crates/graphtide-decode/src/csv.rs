@@ -50,8 +50,6 @@ struct Types {
     can_refuse: bool,
     /// What was declared of them.
     declared: Vec<AttributeType>,
-    /// How many words for missing values Zeek gave.
-    nulls_of_zeek: usize,
     /// Whether the first block is still to settle which columns hold texts.
     to_settle: bool,
     settled: Vec<Settled>,
@@ -62,18 +60,12 @@ impl CsvDecoder {
     pub fn new(options: Options, dialect: Dialect, symbols: SharedSymbols) -> Self {
         let attributes = Projection::new(options.attributes, options.declared);
         let can_refuse = can_refuse(&attributes.types);
-        let zeek = matches!(dialect.heading, Heading::Zeek).then(Zeek::default);
+        let zeek = matches!(dialect.heading, Heading::Zeek).then(|| Zeek::new(&options.nulls));
         let quotes = if zeek.is_some() { None } else { dialect.delimiter.quoted() };
         let names = if options.label.is_some() { options.columns.without_label() } else { options.columns };
         let writer = Writer::new(symbols, options.keep_raw, options.substitutes).labelling(options.label.as_deref());
         Self {
-            types: Types {
-                can_refuse,
-                declared: attributes.types.clone(),
-                nulls_of_zeek: 0,
-                to_settle: false,
-                settled: Vec::new(),
-            },
+            types: Types { can_refuse, declared: attributes.types.clone(), to_settle: false, settled: Vec::new() },
             attributes,
             names,
             dialect,
@@ -177,10 +169,7 @@ impl CsvDecoder {
                         types.can_refuse = can_refuse(&attributes.types);
                     }
                     dialect.delimiter = zeek.delimiter();
-                    nulls.truncate(nulls.len() - types.nulls_of_zeek);
-                    let own = zeek.nulls();
-                    types.nulls_of_zeek = own.len();
-                    nulls.extend(own);
+                    *nulls = zeek.nulls();
                     continue;
                 }
             }

@@ -11,6 +11,8 @@ use crate::types::{AttributeType, Projection};
 /// What the lines said so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Zeek {
+    /// What stands for a missing value whatever the lines say.
+    nulls: Vec<String>,
     separator: u8,
     unset: String,
     empty: String,
@@ -18,13 +20,19 @@ pub(crate) struct Zeek {
     types: Vec<String>,
 }
 
-impl Default for Zeek {
-    fn default() -> Self {
-        Self { separator: b'\t', unset: "-".into(), empty: "(empty)".into(), columns: Vec::new(), types: Vec::new() }
-    }
-}
-
 impl Zeek {
+    /// Starts with what Zeek writes unless lines say otherwise, and with these further words for a missing value.
+    pub(crate) fn new(nulls: &[String]) -> Self {
+        Self {
+            nulls: nulls.to_vec(),
+            separator: b'\t',
+            unset: "-".into(),
+            empty: "(empty)".into(),
+            columns: Vec::new(),
+            types: Vec::new(),
+        }
+    }
+
     /// Takes such a line; returns whether it named the columns or their types.
     pub(crate) fn take(&mut self, line: &[u8]) -> Result<bool, DecodeError> {
         let wrong = |reason: String| DecodeError::NotThisFormat { format: "a log of Zeek", reason };
@@ -63,8 +71,8 @@ impl Zeek {
     }
 
     /// What stands for a missing value.
-    pub(crate) fn nulls(&self) -> [String; 2] {
-        [self.unset.clone(), self.empty.clone()]
+    pub(crate) fn nulls(&self) -> Vec<String> {
+        self.nulls.iter().chain([&self.unset, &self.empty]).cloned().collect()
     }
 
     /// Gives attributes the types of their columns; what is declared of them stays.
