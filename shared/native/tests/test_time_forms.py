@@ -233,3 +233,28 @@ def test_a_column_of_a_table_is_read_as_it_is_written(column: pa.Array, written:
     empty = pa.record_batch([pa.nulls(1, column.type), ["a"], ["b"], ["x"]], names=["ts", "src", "dst", "label"])
     assert len(decoder.decode_rows(empty)) == 0
     assert [reason for _, reason, _ in decoder.take_dead_letters()] == ["ts is missing"]
+
+
+@given(number=st.floats(-1e19, 1e19) | st.floats(-1e-300, 1e-300), written=st.sampled_from(EPOCHS), unit=units)
+@example(number=5e-324, written="s", unit=TimeUnit.NANOSECOND)
+@example(number=-2.2250738585072014e-308, written="s", unit=TimeUnit.NANOSECOND)
+@example(number=1e300, written="s", unit=TimeUnit.NANOSECOND)
+def test_a_floating_point_time_of_a_table_is_the_decimal_that_python_shows(number: float, written: str, unit: TimeUnit) -> None:
+    decoder = ArrowDecoder(Symbols(), [], {}, ticks_per_second(unit), form=RecordForm(times=time_form(written, None, unit)))
+    rows = pa.record_batch([pa.array([number]), ["a"], ["b"], ["x"]], names=["ts", "src", "dst", "label"])
+    expected = floor(Fraction(Decimal(repr(number))) * TimeUnit(written).nanoseconds, unit)
+    assert [row["ts"] for row in decoder.decode_rows(rows).to_records()] == ([] if expected is None else [expected])
+    assert len(decoder.take_dead_letters()) == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [("s", "a number, a timestamp or a date"), ("iso", "a text, an integer, a timestamp or a date")],
+)
+def test_a_column_of_another_type_is_refused_with_those_that_times_have(written: str, expected: str) -> None:
+    decoder = ArrowDecoder(Symbols(), [], {}, form=RecordForm(times=time_form(written, None, TimeUnit.MILLISECOND)))
+    rows = pa.record_batch([[True], ["a"], ["b"], ["x"]], names=["ts", "src", "dst", "label"])
+    with pytest.raises(UnreadableStreamError, match=f'column "ts" is of type Boolean, not {expected}$'):
+        decoder.decode_rows(rows)
+    integers = pa.record_batch([[5], ["a"], ["b"], ["x"]], names=["ts", "src", "dst", "label"])
+    assert [row["ts"] for row in decoder.decode_rows(integers).to_records()] == [5_000 if written == "s" else 5]

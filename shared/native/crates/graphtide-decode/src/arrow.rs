@@ -1,28 +1,28 @@
 //! Arrow: rows in memory, or IPC: each block is one whole stream, a schema and its record batches.
 //!
 //! `ts` is of an integer type, counted in the stream's unit, or a timestamp of any unit or a date, converted to it and rounded
-//! down; where the options say how times are written, also a text or a number. `src`, `dst` and `id` are texts (plain, large, view or by a dictionary) or integers; labels and `op` are texts. Attributes are
-//! truth values, integers, floating-point numbers or texts, or what the text formats make of decimals, dates, times and
-//! timestamps (see
-//! `arrow_written.rs`), plain or by a dictionary; columns of other types are refused. NaN is missing. A column whose field says
-//! so holds texts of JSON, as [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its
-//! 1-based row, its bytes in a dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
+//! down; where the options say how times are written, also a text or a number. `src`, `dst` and `id` are texts (plain, large,
+//! view or by a dictionary) or integers; labels and `op` are texts. Attributes are truth values, integers, floating-point
+//! numbers or texts, or what the text formats make of decimals, dates, times and timestamps (see `arrow_written.rs`), plain or
+//! by a dictionary; columns of other types are refused. NaN is missing. A column whose field says so holds texts of JSON, as
+//! [`arrow_writer`](crate::arrow_writer) writes values of several types. A record's line is its 1-based row, its bytes in a
+//! dead letter are a JSON object. Cost: no copy of plain columns; each row is gathered once.
 
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, Field, Schema};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
 use graphtide_graph::key::{IdRef, KeyRef, MADE_LIMIT};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
-use crate::arrow_columns::{Integers, Keys, Labels, Numbers, Texts, Values, dates, integers, timestamps};
+use crate::arrow_columns::{Keys, Labels, Texts, Values, timestamps};
+use crate::arrow_ticks::{Scale, Ticks};
 use crate::arrow_writer::{EVENT, MADE, STREAM};
 use crate::column::Column;
 use crate::columns::{ColumnNames, Layout};
@@ -32,7 +32,7 @@ use crate::json_lines::MAX_DISCOVERED;
 use crate::json_record::MAX_NAME;
 use crate::raw_batch::{self, MARKS, Marks};
 use crate::render::Object;
-use crate::times::{Times, Zone};
+use crate::times::Times;
 use crate::types::AttributeType;
 use crate::writer::{Draft, Target, Writer};
 
@@ -121,8 +121,8 @@ impl ArrowDecoder {
         if self.raw.is_some() {
             return self.decode_raw(rows, target);
         }
-        let ticks = Scale { times: self.times.as_ref(), ticks_per_second: self.ticks_per_second };
-        let mut columns = Columns::new(rows, &self.layout, &self.names, ticks)?;
+        let scale = Scale { times: self.times.as_ref(), ticks_per_second: self.ticks_per_second };
+        let mut columns = Columns::new(rows, &self.layout, &self.names, scale)?;
         let line = self.writer.ordinal() + 1;
         if columns.write_all(rows.num_rows(), line, &mut self.writer, target) {
             return Ok(());
@@ -140,8 +140,8 @@ impl ArrowDecoder {
     fn decode_raw(&mut self, rows: &RecordBatch, target: &mut Target<'_>) -> Result<(), DecodeError> {
         let Self { raw: Some(raw), writer, layout, names, .. } = self else { return Ok(()) };
         let marks = Marks::of(rows)?;
-        let ticks = Scale { times: None, ticks_per_second: self.ticks_per_second };
-        let columns = Columns::new(rows, layout, names, ticks)?;
+        let scale = Scale { times: None, ticks_per_second: self.ticks_per_second };
+        let columns = Columns::new(rows, layout, names, scale)?;
         let mut columns = Columns { made: None, streams: None, ..columns };
         let (count, before) = (rows.num_rows(), raw.rows);
         raw.rows += count as u64;
@@ -391,107 +391,6 @@ impl<'a> Columns<'a> {
         }
         let attributes = self.attributes.iter().map(|values| values.as_ref().map_or(ValueRef::Null, |values| values.get(row)));
         writer.write(target, line, &draft, attributes, raw)
-    }
-}
-
-/// Bytes of the longest floating-point number in decimals: the least one, with all its zeros.
-const LONGEST_FLOAT: usize = 2_048;
-
-/// How times become ticks.
-#[derive(Clone, Copy)]
-struct Scale<'a> {
-    /// How times are written; None for integers that count ticks.
-    times: Option<&'a Times>,
-    ticks_per_second: i64,
-}
-
-impl Scale<'_> {
-    /// The types that a column of times could have.
-    fn expected(self) -> &'static str {
-        match self.times {
-            None => "an integer, a timestamp or a date",
-            Some(times) if times.units_per_second().is_some() => "a number, a timestamp or a date",
-            Some(_) => "a text, a timestamp or a date",
-        }
-    }
-}
-
-/// Event times in ticks.
-pub(crate) enum Ticks<'a> {
-    /// Counted in ticks already.
-    Signed(Numbers<i64>),
-    /// Counted in ticks already, and some may be past the range of time.
-    Unsigned(Numbers<u64>),
-    /// Of another unit; `per_second` make a second.
-    Scaled { numbers: Numbers<i64>, ticks_per_second: i64, per_second: i64 },
-    /// Of a unit, too, by the clocks of a zone.
-    Clock { numbers: Numbers<i64>, ticks_per_second: i64, per_second: i64, zone: &'a Zone },
-    /// As texts have them.
-    Texts(Texts<'a>, &'a Times),
-    /// The decimals that are nearest to them.
-    Floats(Numbers<f64>, &'a Times),
-    /// Of another unit, and past 64 bits signed, maybe.
-    Large(Numbers<u64>, &'a Times),
-}
-
-impl<'a> Ticks<'a> {
-    fn new(array: &'a ArrayRef, scale: Scale<'a>) -> Option<Self> {
-        let Scale { times, ticks_per_second } = scale;
-        let is_of_zone = matches!(array.data_type(), DataType::Timestamp(_, Some(_)));
-        if let Some((numbers, per_second)) = timestamps(array).or_else(|| dates(array)) {
-            return Some(match times.and_then(Times::zone).filter(|_| !is_of_zone) {
-                Some(zone) => Self::Clock { numbers, ticks_per_second, per_second, zone },
-                None if per_second == ticks_per_second => Self::Signed(numbers),
-                None => Self::Scaled { numbers, ticks_per_second, per_second },
-            });
-        }
-        let unit = times.and_then(Times::units_per_second).unwrap_or(ticks_per_second);
-        if let Some(times) = times {
-            if let Some(texts) = Texts::new(array) {
-                return Some(Self::Texts(texts, times));
-            }
-            if let Some(Values::Float(numbers)) = Values::new(array).filter(|_| times.units_per_second().is_some()) {
-                return Some(Self::Floats(numbers, times));
-            }
-        }
-        Some(match (integers(array)?, times) {
-            (Integers::Unsigned(numbers), Some(times)) if unit != ticks_per_second => Self::Large(numbers, times),
-            (Integers::Unsigned(numbers), _) => Self::Unsigned(numbers),
-            (Integers::Signed(numbers), _) if unit == ticks_per_second => Self::Signed(numbers),
-            (Integers::Signed(numbers), _) => Self::Scaled { numbers, ticks_per_second, per_second: unit },
-        })
-    }
-
-    #[inline]
-    fn get(&self, row: usize) -> Result<i64, RowError> {
-        let column = Column::Ts.name();
-        let missing = RowError::Missing { column };
-        match self {
-            Self::Signed(numbers) => numbers.get(row).ok_or(missing),
-            Self::Unsigned(numbers) => {
-                let number = numbers.get(row).ok_or(missing)?;
-                i64::try_from(number).map_err(|_| RowError::OutOfRange { column, text: number.to_string() })
-            }
-            Self::Scaled { numbers, ticks_per_second, per_second } => {
-                let number = numbers.get(row).ok_or(missing)?;
-                let ticks = (i128::from(number) * i128::from(*ticks_per_second)).div_euclid(i128::from(*per_second));
-                i64::try_from(ticks).map_err(|_| RowError::OutOfRange { column, text: ticks.to_string() })
-            }
-            Self::Clock { numbers, ticks_per_second, per_second, zone } => {
-                Times::of_clock(zone, numbers.get(row).ok_or(missing)?, *per_second, *ticks_per_second)
-            }
-            Self::Texts(texts, times) => times.read(texts.get(row).ok_or(missing)?),
-            Self::Floats(numbers, times) => {
-                let number = numbers.get(row).filter(|number| !number.is_nan()).ok_or(missing)?;
-                let mut text = [0; LONGEST_FLOAT];
-                let mut rest = text.as_mut_slice();
-                let is_written = write!(rest, "{number}").is_ok();
-                let length = LONGEST_FLOAT - rest.len();
-                let written = std::str::from_utf8(&text[..length]).unwrap_or_default();
-                times.read(if is_written { written } else { "" })
-            }
-            Self::Large(numbers, times) => times.read(itoa::Buffer::new().format(numbers.get(row).ok_or(missing)?)),
-        }
     }
 }
 

@@ -13,8 +13,9 @@ use graphtide_graph::key::{IdRef, Key, KeyRef, MAX_TEXT, TextArena};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 use graphtide_graph::value::{Value, ValueRef};
 
-use crate::arrow::{Columns, Ticks, number_key};
+use crate::arrow::{Columns, number_key};
 use crate::arrow_columns::{Keys, Labels, Texts, Values};
+use crate::arrow_ticks::Ticks;
 use crate::writer::{Label, Target, Writer};
 
 impl Columns<'_> {

@@ -21,6 +21,7 @@ pub mod types;
 
 mod arrow_bulk;
 mod arrow_columns;
+mod arrow_ticks;
 mod arrow_written;
 mod json_objects;
 mod json_record;
