@@ -120,6 +120,14 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
+class Period:
+    """A clause that states a time: `WITHIN 10m`."""
+
+    time: Time
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class OnePer:
     """`ONE PER keys EVERY time`."""
 

@@ -63,12 +63,10 @@ class Partition:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(ast.Period):
     """`WITHIN time`."""
 
-    time: ast.Time
-    location: Location
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,14 +71,6 @@ class EdgeNode:
 
 
 @dataclass(frozen=True, slots=True)
-class EventNode:
-    """`EVENT type`."""
-
-    type: RecordNode
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
 class TimeNode:
     """`AT value IN unit`."""
 
@@ -88,35 +80,99 @@ class TimeNode:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeFormatNode:
+class TextClause:
+    """A keyword with a text."""
+
+    text: ast.Constant
+    location: Location
+
+
+class TimeFormatNode(TextClause):
     """`FORMAT '…'`, of times."""
 
-    text: ast.Constant
-    location: Location
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneNode:
+class ZoneNode(TextClause):
     """`ZONE '…'`."""
 
-    text: ast.Constant
-    location: Location
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class UnitNode:
+class ChoiceClause:
+    """A keyword with a name that the language knows."""
+
+    choice: ast.Name
+    location: Location
+
+
+class UnitNode(ChoiceClause):
     """`UNIT unit`."""
 
-    unit: ast.Name
-    location: Location
+    __slots__ = ()
+
+
+class DuplicatesNode(ChoiceClause):
+    """`DUPLICATES policy`."""
+
+    __slots__ = ()
+
+
+class ClockNode(ChoiceClause):
+    """`CLOCK clock`."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class IdNode:
-    """`ID value`."""
+class ValueClause:
+    """A keyword with an expression over the record."""
 
     value: RecordNode
     location: Location
+
+
+class EventNode(ValueClause):
+    """`EVENT type`."""
+
+    __slots__ = ()
+
+
+class IdNode(ValueClause):
+    """`ID value`."""
+
+    __slots__ = ()
+
+
+class PartitionNode(ValueClause):
+    """`PARTITION BY value`."""
+
+    __slots__ = ()
+
+
+class FilterNode(ValueClause):
+    """`WHERE condition`."""
+
+    __slots__ = ()
+
+
+class DeleteNode(ValueClause):
+    """`DELETE WHERE condition`."""
+
+    __slots__ = ()
+
+
+class UpdateNode(ValueClause):
+    """`UPDATE WHERE condition`."""
+
+    __slots__ = ()
+
+
+class LatenessNode(ast.Period):
+    """`LATENESS time`."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,66 +184,10 @@ class SetNode:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterNode:
-    """`WHERE condition`."""
-
-    condition: RecordNode
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteNode:
-    """`DELETE WHERE condition`."""
-
-    condition: RecordNode
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateNode:
-    """`UPDATE WHERE condition`."""
-
-    condition: RecordNode
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
 class NullNode:
     """`NULL 'x', …`."""
 
     texts: tuple[ast.Constant, ...]
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class LatenessNode:
-    """`LATENESS time`."""
-
-    time: ast.Time
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicatesNode:
-    """`DUPLICATES policy`."""
-
-    policy: ast.Name
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class ClockNode:
-    """`CLOCK clock`."""
-
-    clock: ast.Name
-    location: Location
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionNode:
-    """`PARTITION BY value`."""
-
-    value: RecordNode
     location: Location
 
 

@@ -122,14 +122,14 @@ def bind_stream(node: stream_ast.StreamNode) -> StreamDefinition:
             unit=unit,
             id=_bind_id(whole),
             sets=_bind_sets(whole, RESERVED_FOR_EDGES if gives_edges else RESERVED_FOR_EVENTS),
-            where=_bind_condition(whole.get(stream_ast.FilterNode)),
-            delete_where=_bind_condition(whole.get(stream_ast.DeleteNode)),
-            update_where=_bind_condition(whole.get(stream_ast.UpdateNode)),
+            where=_bind_value(whole.get(stream_ast.FilterNode)),
+            delete_where=_bind_value(whole.get(stream_ast.DeleteNode)),
+            update_where=_bind_value(whole.get(stream_ast.UpdateNode)),
             nulls=_bind_nulls(whole.get(stream_ast.NullNode)),
             lateness=_bind_lateness(whole.get(stream_ast.LatenessNode), unit),
             duplicates=_bind_duplicates(whole.get(stream_ast.DuplicatesNode)),
             clock=_bind_clock(whole.get(stream_ast.ClockNode)),
-            partition_by=None if (by := whole.get(stream_ast.PartitionNode)) is None else bind_record(by.value),
+            partition_by=_bind_value(whole.get(stream_ast.PartitionNode)),
             **_bind_record_time(whole),
         )
 
@@ -167,9 +167,9 @@ def _place_of_needs(whole: _Scope, name: ast.Name) -> Location:
 
 
 def _bind_part(part: _Part, own: _Scope) -> EdgeClause | EventClause:
-    where, identity = _bind_condition(own.get(stream_ast.FilterNode)), _bind_id(own)
+    where, identity = _bind_value(own.get(stream_ast.FilterNode)), _bind_id(own)
     if isinstance(part, stream_ast.EventNode):
-        return EventClause(bind_record(part.type), where, _bind_sets(own, RESERVED_FOR_EVENTS), identity)
+        return EventClause(bind_record(part.value), where, _bind_sets(own, RESERVED_FOR_EVENTS), identity)
     label = None if part.label is None else bind_record(part.label)
     source, target = _bind_end(part.source), _bind_end(part.target)
     with place_errors(place_of(part.source.value)):
@@ -190,10 +190,8 @@ def _bind_id(scope: _Scope) -> RecordExpression | None:
     return bound
 
 
-def _bind_condition(
-    found: stream_ast.FilterNode | stream_ast.DeleteNode | stream_ast.UpdateNode | None,
-) -> RecordExpression | None:
-    return None if found is None else bind_record(found.condition)
+def _bind_value(found: stream_ast.ValueClause | None) -> RecordExpression | None:
+    return None if found is None else bind_record(found.value)
 
 
 def _bind_sets(scope: _Scope, reserved: frozenset[str]) -> tuple[SetAttribute, ...]:
@@ -216,7 +214,7 @@ def _bind_sets(scope: _Scope, reserved: frozenset[str]) -> tuple[SetAttribute, .
 
 
 def _bind_unit(found: stream_ast.UnitNode | None) -> TimeUnit:
-    return TimeUnit.MILLISECOND if found is None else _choose(TimeUnit, found.unit, "unit of a stream")
+    return TimeUnit.MILLISECOND if found is None else _choose(TimeUnit, found.choice, "unit of a stream")
 
 
 def _bind_record_time(whole: _Scope) -> dict[str, RecordTime]:
@@ -271,11 +269,11 @@ def _bind_lateness(found: stream_ast.LatenessNode | None, unit: TimeUnit) -> Dur
 
 
 def _bind_duplicates(found: stream_ast.DuplicatesNode | None) -> DuplicatePolicy | None:
-    return None if found is None else _choose(DuplicatePolicy, found.policy, "policy for duplicates")
+    return None if found is None else _choose(DuplicatePolicy, found.choice, "policy for duplicates")
 
 
 def _bind_clock(found: stream_ast.ClockNode | None) -> StreamClock | None:
-    return None if found is None else _choose(StreamClock, found.clock, "clock")
+    return None if found is None else _choose(StreamClock, found.choice, "clock")
 
 
 def _choose(kind: type[_E], name: ast.Name, what: str) -> _E:
