@@ -6,7 +6,7 @@ their default. Reading checks what the model checks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_type_hints
 
 import msgspec
 from graphtide_core.errors import InvalidPatternError, PoisonRecordError
@@ -36,25 +36,18 @@ if TYPE_CHECKING:
 Sets = tuple[tuple[str, ExpressionForm], ...]
 
 
-class FormatForm(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A format and its options; see `RecordFormat`."""
-
-    name: str
-    pattern: str | None = None
-    delimiter: str | None = None
-    header: bool | None = None
-    columns: tuple[str, ...] | None = None
-    comment: str | None = None
-    quote: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    unnest: tuple[Step, ...] | None = None
-    compression: str | None = None
-    schema: str | None = None
-    registry: str | None = None
-    descriptor: str | None = None
-    message: str | None = None
-    row: str | None = None
+if TYPE_CHECKING:
+    FormatForm = msgspec.Struct
+else:
+    # A path is its steps; all else is as in the model.
+    _OPTIONS = get_type_hints(RecordFormat, localns={"FieldPath": tuple[Step, ...]}, include_extras=True)
+    FormatForm = msgspec.defstruct(
+        "FormatForm",
+        [(name, hint) if name == "name" else (name, hint, None) for name, hint in _OPTIONS.items()],
+        frozen=True,
+        omit_defaults=True,
+        namespace={"__doc__": "A format and its options; see `RecordFormat`."},
+    )
 
 
 class EndForm(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -176,13 +169,17 @@ def _read_definition(form: DefinitionForm) -> StreamDefinition:
 
 
 def _write_format(stated: RecordFormat) -> FormatForm:
-    options = {each: getattr(stated, each) for each in stated.stated() if each != "unnest"}
-    return FormatForm(stated.name, unnest=None if stated.unnest is None else stated.unnest.steps, **options)
+    options = {each: getattr(stated, each) for each in ("name", *stated.stated())}
+    if stated.unnest is not None:
+        options["unnest"] = stated.unnest.steps
+    return msgspec.convert(options, FormatForm)
 
 
 def _read_format(form: FormatForm) -> RecordFormat:
-    options = {each: getattr(form, each) for each in form.__struct_fields__ if each != "unnest"}
-    return RecordFormat(**options, unnest=None if form.unnest is None else FieldPath(form.unnest))
+    options = msgspec.structs.asdict(form)
+    if options["unnest"] is not None:
+        options["unnest"] = FieldPath(options["unnest"])
+    return RecordFormat(**options)
 
 
 def _write_clause(clause: EdgeClause | EventClause) -> EdgeForm | EventForm:
