@@ -12,7 +12,8 @@ from graphtide_query.estimates.budget import PlanningBudget
 from graphtide_query.explain import explain, to_text
 from graphtide_query.families import AUTO
 from graphtide_query.planner import plan
-from hypothesis import HealthCheck, given, settings
+from graphtide_testing.hostile_texts import ANY_TEXTS, PROFILE, change_texts, check_refusal, fuzzed, join_tokens, some_tokens
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 VALID = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "fixtures" / "valid").glob("*.gtp"))]
@@ -26,13 +27,6 @@ WORDS = (
 )
 TOKENS = WORDS.split(" ")
 
-profile = settings.get_profile(settings.get_current_profile_name())
-fuzzed = settings(
-    max_examples=max(300, profile.max_examples),
-    deadline=None,
-    derandomize=profile.derandomize,
-    suppress_health_check=[HealthCheck.too_slow],
-)
 LITTLE = PlanningBudget(search=1_000, most=2_000_000)
 """Work in which whatever these tests write is planned: a tenth of what a pattern may have."""
 
@@ -52,68 +46,43 @@ def refusal(text: str) -> InvalidPatternError | None:
 
 
 def parse_anyhow(text: str) -> None:
-    error = refusal(text)
-    if error is not None:
-        assert str(error).encode()
-        assert error.location is not None
-        assert error.location.line <= text.count("\n") + 1
+    check_refusal(text, refusal(text))
 
 
-@fuzzed
-@given(st.text(st.characters()))
-def test_random_text(text: str) -> None:
+@settings(fuzzed, max_examples=3 * fuzzed.max_examples)
+@given(ANY_TEXTS | join_tokens(TOKENS) | change_texts(VALID, TOKENS))
+def test_texts_like_patterns(text: str) -> None:
     parse_anyhow(text)
 
 
 @fuzzed
-@given(st.lists(st.sampled_from(TOKENS)), st.sampled_from(["", " "]))
-def test_random_tokens(tokens: list[str], separator: str) -> None:
-    parse_anyhow(separator.join(tokens))
+@given(some_tokens(TOKENS))
+def test_random_expressions(expression: str) -> None:
+    parse_anyhow(f"PATTERN p MATCH (v)-[a]->(w) ON s WINDOW 1 WHERE a.x = {expression}")
 
 
 @fuzzed
-@given(
-    st.sampled_from(VALID),
-    st.lists(
-        st.tuples(st.floats(0, 1), st.integers(0, 6), st.sampled_from(TOKENS) | st.text(st.characters(), max_size=3)),
-        max_size=4,
-    ),
-)
-def test_mutated_patterns(text: str, edits: list[tuple[float, int, str]]) -> None:
-    for place, length, insertion in edits:
-        start = int(place * len(text))
-        text = text[:start] + insertion + text[start + length :]
-    parse_anyhow(text)
+@given(some_tokens(TOKENS))
+def test_random_parts_of_events(parts: str) -> None:
+    parse_anyhow(f"PATTERN p SEQ(a:A+, b: {parts} ) ON s WITHIN 1")
 
 
 @fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=30))
-def test_random_expressions(tokens: list[str]) -> None:
-    parse_anyhow(f"PATTERN p MATCH (v)-[a]->(w) ON s WINDOW 1 WHERE a.x = {' '.join(tokens)}")
+@given(some_tokens(TOKENS))
+def test_random_path_expressions(path: str) -> None:
+    parse_anyhow(f"SELECT v, w MATCH (v:V)-/ {path} /->(w:W) ON s WINDOW(1)")
 
 
 @fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=30))
-def test_random_parts_of_events(tokens: list[str]) -> None:
-    parse_anyhow(f"PATTERN p SEQ(a:A+, b: {' '.join(tokens)} ) ON s WITHIN 1")
+@given(some_tokens(TOKENS), some_tokens(TOKENS, 10))
+def test_random_rules(body: str, clauses: str) -> None:
+    parse_anyhow(f"r(x, y) <- a(x, y), {body} . ON s WINDOW(1) {clauses}")
 
 
 @fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=30))
-def test_random_path_expressions(tokens: list[str]) -> None:
-    parse_anyhow(f"SELECT v, w MATCH (v:V)-/ {' '.join(tokens)} /->(w:W) ON s WINDOW(1)")
-
-
-@fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=30), st.lists(st.sampled_from(TOKENS), max_size=10))
-def test_random_rules(tokens: list[str], clauses: list[str]) -> None:
-    parse_anyhow(f"r(x, y) <- a(x, y), {' '.join(tokens)} . ON s WINDOW(1) {' '.join(clauses)}")
-
-
-@fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=30), st.lists(st.sampled_from(TOKENS), max_size=10))
-def test_random_clauses_of_graph_queries(tokens: list[str], clauses: list[str]) -> None:
-    parse_anyhow(f"CONSTRUCT (v)-[:r]->(w) MATCH (v)-[a:a]->(w) {' '.join(tokens)} ON s WINDOW(1) {' '.join(clauses)}")
+@given(some_tokens(TOKENS), some_tokens(TOKENS, 10))
+def test_random_clauses_of_graph_queries(edges: str, clauses: str) -> None:
+    parse_anyhow(f"CONSTRUCT (v)-[:r]->(w) MATCH (v)-[a:a]->(w) {edges} ON s WINDOW(1) {clauses}")
 
 
 @st.composite
@@ -134,7 +103,7 @@ def write_text(draw: st.DrawFn) -> str:
     return text + (f" WHERE {where}" if where else "") + (f" ORDER {order}" if order else "")
 
 
-@settings(fuzzed, max_examples=profile.max_examples // 4)
+@settings(fuzzed, max_examples=PROFILE.max_examples // 4)
 @given(write_text())
 def test_large_patterns(text: str) -> None:
     parse_anyhow(text)

@@ -30,6 +30,7 @@ from graphtide_core.predicate import (
 )
 from graphtide_core.time import DURATION_UNITS, Duration
 from graphtide_core.window import MOST_EDGES, EdgeCount, Window
+from graphtide_testing.strategies.expressions import operators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,21 +61,7 @@ def expressions(edges: list[str], vertices: list[str]) -> st.SearchStrategy[Expr
     )
     leaves: st.SearchStrategy[Expression] = st.builds(Literal, CONSTANTS) | attributes
 
-    def larger(part: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
-        several = st.lists(part, min_size=2, max_size=3).map(tuple)
-        return st.one_of(
-            st.builds(Compare, st.sampled_from(Comparison), part, part),
-            st.builds(Compute, st.sampled_from(Arithmetic), part, part),
-            st.builds(Negate, part),
-            st.builds(Negation, part),
-            st.builds(Conjunction, several),
-            st.builds(Disjunction, several),
-            st.builds(In, part, st.lists(CONSTANTS, max_size=3).map(tuple)),
-            st.builds(StartsWith, part, TEXT),
-            st.builds(IsNull, part),
-        )
-
-    return st.recursive(leaves, larger, max_leaves=12)
+    return st.recursive(leaves, lambda part: operators(part, CONSTANTS, TEXT), max_leaves=12)
 
 
 @st.composite

@@ -8,6 +8,7 @@ import graphtide_query
 import pytest
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query.language import known_zones
+from graphtide_testing.hostile_texts import check_written_errors
 
 ERRORS = sorted((Path(__file__).parent / "fixtures" / "stream_errors").glob("*.gts"))
 STATEMENT = "STREAM flows EDGE (a)-[k]->(b) AT ts\n"
@@ -15,19 +16,7 @@ PATTERN = "PATTERN p MATCH (a)-[e]->(b) ON flows WINDOW 10m\n"
 
 
 def test_errors_say_where_and_what_to_do(subtests: pytest.Subtests) -> None:
-    for path in ERRORS:
-        with subtests.test(path.stem):
-            text = path.read_bytes().decode()
-            header, _, _ = text.partition("\n")
-            with pytest.raises(InvalidPatternError) as caught:
-                graphtide_query.parse_streams(text)
-            assert header.removeprefix("# fails: ") in caught.value.reason
-            assert caught.value.location is not None
-            assert str(caught.value) + "\n" == path.with_suffix(".txt").read_text(encoding="utf-8")
-
-
-def test_every_rendering_has_its_statement() -> None:
-    assert {path.stem for path in ERRORS} == {path.stem for path in ERRORS[0].parent.glob("*.txt")}
+    check_written_errors(ERRORS, graphtide_query.parse_streams, subtests)
 
 
 @pytest.mark.parametrize(

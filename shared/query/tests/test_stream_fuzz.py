@@ -10,7 +10,8 @@ import pytest
 from graphtide_core.errors import InvalidPatternError
 from graphtide_query.language import parser
 from graphtide_testing import work
-from hypothesis import HealthCheck, given, settings
+from graphtide_testing.hostile_texts import ANY_TEXTS, change_texts, check_refusal, fuzzed, join_tokens, some_tokens
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 VALID = [path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "fixtures" / "streams").glob("*.gts"))]
@@ -28,21 +29,9 @@ TOKENS = WORDS.split(" ")
 HEAD = "STREAM s SET x = "
 DEEP = "nested more than 200 levels deep"
 
-profile = settings.get_profile(settings.get_current_profile_name())
-fuzzed = settings(
-    max_examples=max(300, profile.max_examples),
-    deadline=None,
-    derandomize=profile.derandomize,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-
 
 def parse_anyhow(text: str) -> None:
-    error = refusal(text)
-    if error is not None:
-        assert str(error).encode()
-        assert error.location is not None
-        assert error.location.line <= text.count("\n") + 1
+    check_refusal(text, refusal(text))
 
 
 def refusal(text: str) -> InvalidPatternError | None:
@@ -68,49 +57,28 @@ def calls(text: str) -> int:
     return work.calls(parse, most=10**9)
 
 
-@fuzzed
-@given(st.text(st.characters()))
-def test_random_text(text: str) -> None:
+@settings(fuzzed, max_examples=3 * fuzzed.max_examples)
+@given(ANY_TEXTS | join_tokens(TOKENS) | change_texts(VALID, TOKENS))
+def test_texts_like_statements(text: str) -> None:
     parse_anyhow(text)
 
 
 @fuzzed
-@given(st.lists(st.sampled_from(TOKENS)), st.sampled_from(["", " "]))
-def test_random_tokens(tokens: list[str], separator: str) -> None:
-    parse_anyhow(separator.join(tokens))
+@given(some_tokens(TOKENS))
+def test_random_clauses(clauses: str) -> None:
+    parse_anyhow(f"STREAM s EDGE (a)-[b]->(c) {clauses}")
 
 
 @fuzzed
-@given(
-    st.sampled_from(VALID),
-    st.lists(
-        st.tuples(st.floats(0, 1), st.integers(0, 6), st.sampled_from(TOKENS) | st.text(st.characters(), max_size=3)),
-        max_size=4,
-    ),
-)
-def test_mutated_statements(text: str, edits: list[tuple[float, int, str]]) -> None:
-    for place, length, insertion in edits:
-        start = int(place * len(text))
-        text = text[:start] + insertion + text[start + length :]
-    parse_anyhow(text)
+@given(some_tokens(TOKENS))
+def test_random_expressions(expression: str) -> None:
+    parse_anyhow(f"{HEAD}{expression} AT ts")
 
 
 @fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=30))
-def test_random_clauses(tokens: list[str]) -> None:
-    parse_anyhow(f"STREAM s EDGE (a)-[b]->(c) {' '.join(tokens)}")
-
-
-@fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=30))
-def test_random_expressions(tokens: list[str]) -> None:
-    parse_anyhow(f"{HEAD}{' '.join(tokens)} AT ts")
-
-
-@fuzzed
-@given(st.lists(st.sampled_from(TOKENS), max_size=10))
-def test_random_options(tokens: list[str]) -> None:
-    parse_anyhow(f"STREAM s FORMAT csv ({' '.join(tokens)}) AT ts")
+@given(some_tokens(TOKENS, 10))
+def test_random_options(options: str) -> None:
+    parse_anyhow(f"STREAM s FORMAT csv ({options}) AT ts")
 
 
 @fuzzed

@@ -1,4 +1,4 @@
-"""Predicates over the names of a generated pattern: on one edge, on a vertex's id, across edges."""
+"""Expressions: predicates over the names of a generated pattern, and the operators over any parts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ from graphtide_core.predicate import (
     Negation,
     StartsWith,
 )
+from hypothesis import strategies as st
 
 from graphtide_testing.strategies.streams import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from graphtide_core.edge import Value
     from graphtide_core.predicate import Expression
+    from hypothesis.strategies import SearchStrategy
 
     from graphtide_testing.strategies.choices import Choices
 
@@ -56,6 +59,22 @@ def predicate(choices: Choices, edges: Sequence[str], vertices: Sequence[str], v
             return Conjunction((simple(), simple()))
         case _:
             return simple()
+
+
+def operators(part: SearchStrategy[Any], constants: SearchStrategy[Value], texts: SearchStrategy[str]) -> SearchStrategy[Any]:
+    """Return every operator of the language over such parts, with constants of IN and texts of STARTS WITH."""
+    several = st.lists(part, min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        st.builds(Compare, st.sampled_from(Comparison), part, part),
+        st.builds(Compute, st.sampled_from(Arithmetic), part, part),
+        st.builds(Negate, part),
+        st.builds(Negation, part),
+        st.builds(Conjunction, several),
+        st.builds(Disjunction, several),
+        st.builds(In, part, st.lists(constants, max_size=3).map(tuple)),
+        st.builds(StartsWith, part, texts),
+        st.builds(IsNull, part),
+    )
 
 
 def _on_one_edge(choices: Choices, edge: str) -> Expression:

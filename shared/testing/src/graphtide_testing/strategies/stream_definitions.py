@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.ids import StreamName
-from graphtide_core.predicate import (
-    Arithmetic,
-    Compare,
-    Comparison,
-    Compute,
-    Conjunction,
-    Disjunction,
-    In,
-    IsNull,
-    Literal,
-    Negate,
-    Negation,
-    StartsWith,
-)
+from graphtide_core.predicate import Literal
 from graphtide_core.record_expression import LARGEST_POSITION, FieldPath, FunctionCall, RecordExpression, reads_a_field
 from graphtide_core.record_format import COMPRESSIONS, ENCODINGS, RECORD_FORMATS, RecordFormat
 from graphtide_core.record_functions import DATE_PARTS, FUNCTIONS
@@ -35,6 +22,8 @@ from graphtide_core.stream_definition import (
 )
 from graphtide_core.time import Duration, TimeUnit
 from hypothesis import strategies as st
+
+from graphtide_testing.strategies.expressions import operators
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -92,19 +81,7 @@ def record_formats(draw: DrawFn) -> RecordFormat:
 
 
 def _larger(part: SearchStrategy[RecordExpression]) -> SearchStrategy[RecordExpression]:
-    several = st.lists(part, min_size=2, max_size=3).map(tuple)
-    return st.one_of(
-        st.builds(Compare, st.sampled_from(Comparison), part, part),
-        st.builds(Compute, st.sampled_from(Arithmetic), part, part),
-        st.builds(Negate, part),
-        st.builds(Negation, part),
-        st.builds(Conjunction, several),
-        st.builds(Disjunction, several),
-        st.builds(In, part, st.lists(CONSTANTS, max_size=3).map(tuple)),
-        st.builds(StartsWith, part, TEXTS),
-        st.builds(IsNull, part),
-        _calls(part),
-    )
+    return operators(part, CONSTANTS, TEXTS) | _calls(part)
 
 
 @st.composite
