@@ -19,6 +19,7 @@ from graphtide_query.language.stream_hints import CLAUSES as STREAM_CLAUSES
 from graphtide_query.language.stream_hints import EXAMPLE as STREAM_EXAMPLE
 from graphtide_query.language.stream_hints import OPTION as FORMAT_OPTION
 from graphtide_query.language.stream_hints import stream_hint
+from graphtide_query.language.unexpected import Unexpected
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -188,12 +189,13 @@ def explain(
         message = "a STREAM statement is not a pattern"
         instead = "this text is read for patterns; graphtide_query.parse_streams reads STREAM statements"
         return InvalidPatternError(message, location, hint=instead)
+    at = Unexpected(kind, found, frozenset(accepted), last)
     hint = (
         _hint_by_text(text, start)
-        or (stream_hint(kind, found, accepted, last) if "_STREAM" in keywords else "")
-        or graph_hint(kind, found, accepted, last)
+        or (stream_hint(at) if "_STREAM" in keywords else "")
+        or graph_hint(at)
         or _hint_by_kind(kind, found, accepted, last)
-        or event_hint(kind, found, accepted, last)
+        or event_hint(at)
         or _hint_by_sign(found, start, accepted, last)
     )
     message = f"unexpected {show(found)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
-    from lark import Token
+    from graphtide_query.language.unexpected import Unexpected
 
 _CLAUSES: Final = frozenset({"WHERE", "ORDER", "UNDER", "REPORT", "ON", "WINDOW", "PARTITION", "SKIP", "RETURN", "WITHIN"})
 _CONDITION: Final = "write conditions in WHERE, after the event expression"
@@ -28,17 +28,9 @@ _AT_A_PART: Final[Mapping[str, str]] = {
 }
 
 
-def event_hint(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
-    """Return what to do about a sign or word in an event expression or in a function; empty if there is no hint.
-
-    Args:
-        kind: its terminal; empty if it has none.
-        found: the text that was found.
-        accepted: the terminals that were expected.
-        last: the token before.
-    """
-    before = "" if last is None else last.type
-    names = set(accepted)
+def event_hint(at: Unexpected) -> str:
+    """Return what to do about a sign or word in an event expression or in a function; empty if there is no hint."""
+    kind, found, names, before = at.kind, at.found, at.names, at.before
     if names == {"NAME"} and found == "*" and before == "LPAR":
         return "count(a) counts the events of the iteration a"
     if names == {"NAME"} and found == "*" and before == "DOT":

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from lark import Token
+
+    from graphtide_query.language.unexpected import Unexpected
 
 RESULT_FIRST: Final = "start with the result: CONSTRUCT (u)-[:label]->(v) MATCH …, or SELECT u, v MATCH …"
 RULE_ENDS: Final = "a rule ends with a dot"
@@ -36,27 +38,19 @@ _CLAUSES: Final[Mapping[str, str]] = {
 }
 
 
-def graph_hint(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
-    """Return what to do about a sign or word in a streaming graph query; empty without a hint.
-
-    Args:
-        kind: its terminal; empty if it has none.
-        found: the text that was found.
-        accepted: the terminals that were expected.
-        last: the token before.
-    """
-    names = set(accepted)
-    before = "" if last is None else last.type
+def graph_hint(at: Unexpected) -> str:
+    """Return what to do about a sign or word in a streaming graph query; empty without a hint."""
+    kind, found, names, before = at.kind, at.found, at.names, at.before
     return (
-        _hint_for_beginning(kind, found, names, last)
+        _hint_for_beginning(kind, found, names, at.last)
         or _hint_for_clause(kind, found, names, before)
-        or _hint_for_column(found, names, "" if last is None else last.upper())
+        or _hint_for_column(found, names, "" if at.last is None else at.last.upper())
         or _hint_for_rule(kind, found, names, before)
         or _hint_for_path(kind, found, names, before)
     )
 
 
-def _hint_for_beginning(kind: str, found: str, names: set[str], last: Token | None) -> str:
+def _hint_for_beginning(kind: str, found: str, names: frozenset[str], last: Token | None) -> str:
     if kind == "_MATCH" and "CONSTRUCT" in names:
         return RESULT_FIRST
     if kind == "ON" and "ON" not in names and names >= {"CONSTRUCT", "HEAD"}:
@@ -69,7 +63,7 @@ def _hint_for_beginning(kind: str, found: str, names: set[str], last: Token | No
     return ""
 
 
-def _hint_for_clause(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_for_clause(kind: str, found: str, names: frozenset[str], before: str) -> str:
     word = found.upper()
     if kind == "_MATCH" and before == "OPTIONAL":
         return "write OPTIONAL without MATCH: OPTIONAL (u)-[:label]->(v)"
@@ -88,7 +82,7 @@ def _hint_for_clause(kind: str, found: str, names: set[str], before: str) -> str
     return ""
 
 
-def _hint_for_column(found: str, names: set[str], last: str) -> str:
+def _hint_for_column(found: str, names: frozenset[str], last: str) -> str:
     if "?" in found and names == {"NAME"}:
         return "a variable is a name without a sign before it: u"
     if last == "SELECT" and found == "*":
@@ -103,7 +97,7 @@ def _hint_for_column(found: str, names: set[str], last: str) -> str:
     return ""
 
 
-def _hint_for_rule(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_for_rule(kind: str, found: str, names: frozenset[str], before: str) -> str:
     if names == {"LPAR"} and before == "SLASH":
         return _NEXT
     if names == {"RULE"}:
@@ -126,7 +120,7 @@ def _hint_for_rule(kind: str, found: str, names: set[str], before: str) -> str:
     return ""
 
 
-def _hint_for_path(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_for_path(kind: str, found: str, names: frozenset[str], before: str) -> str:
     if {"COLON", "TILDE"} <= names or names & {"PATH_CLOSE", "BACK_PATH_CLOSE", "MORE"}:
         return _hint_in_path(kind, found, names, before)
     if names == {"LESS"} and before == "NAME" and found[0] in "/*+?|:^~-(":
@@ -141,7 +135,7 @@ def _hint_for_path(kind: str, found: str, names: set[str], before: str) -> str:
     return ""
 
 
-def _hint_in_path(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_in_path(kind: str, found: str, names: frozenset[str], before: str) -> str:
     if kind in {"NAME", "HEAD"} and "TILDE" in names:
         return _LABEL
     if found == "{":

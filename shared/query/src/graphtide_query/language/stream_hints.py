@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from graphtide_core.suggestion import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
-    from lark import Token
+    from graphtide_query.language.unexpected import Unexpected
 
 EXAMPLE: Final = "STREAM name EDGE (src)-[kind]->(dst) AT ts"
 
@@ -50,17 +50,9 @@ _INSTEAD: Final[Mapping[str, str]] = {
 }
 
 
-def stream_hint(kind: str, found: str, accepted: Collection[str], last: Token | None) -> str:
-    """Return what to do about a sign or word in a STREAM statement; empty if there is no hint.
-
-    Args:
-        kind: its terminal; empty if it has none.
-        found: the text that was found.
-        accepted: the terminals that were expected.
-        last: the token before.
-    """
-    names = set(accepted)
-    before = "" if last is None else last.type
+def stream_hint(at: Unexpected) -> str:
+    """Return what to do about a sign or word in a STREAM statement; empty if there is no hint."""
+    kind, found, names, before = at.kind, at.found, at.names, at.before
     if "LATENESS" in names:
         return _hint_for_clause(kind, found, names)
     return (
@@ -68,7 +60,7 @@ def stream_hint(kind: str, found: str, accepted: Collection[str], last: Token | 
     )
 
 
-def _hint_for_clause(kind: str, found: str, names: set[str]) -> str:
+def _hint_for_clause(kind: str, found: str, names: frozenset[str]) -> str:
     word = found.upper()
     if word in _OF_PATTERNS:
         return f"{word} is for patterns, PATTERN name MATCH …; a STREAM statement says what records mean"
@@ -87,7 +79,7 @@ def _hint_for_clause(kind: str, found: str, names: set[str]) -> str:
     return ""
 
 
-def _hint_in_edge(found: str, names: set[str], before: str) -> str:
+def _hint_in_edge(found: str, names: frozenset[str], before: str) -> str:
     if names == {"LPAR"} and before in {"EDGE", "FORWARD", "FORWARD_CLOSE"}:
         return _BOTH_ENDS
     if names == {"FORWARD", "FORWARD_OPEN"}:
@@ -103,7 +95,7 @@ def _hint_in_edge(found: str, names: set[str], before: str) -> str:
     return ""
 
 
-def _hint_in_value(found: str, names: set[str], before: str) -> str:
+def _hint_in_value(found: str, names: frozenset[str], before: str) -> str:
     if names == {"INTEGER"} and before == "LSQB":
         return "a position in a list is a number from 0; a field stands behind a dot, in backticks if need be: a.`b c`"
     if names == {"STRING"} and before in {"NULL", "ZONE", "COMMA"}:
@@ -117,7 +109,7 @@ def _hint_in_value(found: str, names: set[str], before: str) -> str:
     return ""
 
 
-def _hint_at_word(kind: str, found: str, names: set[str], before: str) -> str:
+def _hint_at_word(kind: str, found: str, names: frozenset[str], before: str) -> str:
     if names == {"WHERE"}:
         return "write DELETE WHERE or UPDATE WHERE and a condition"
     if kind == "STRING" and before in {"UNIT", "_IN", "CLOCK", "DUPLICATES", "LATENESS"}:
