@@ -42,7 +42,7 @@ class FieldPath:
     steps: tuple[str | int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse what is no path."""
+        """Refuse what is not a path."""
         if not self.steps or not isinstance(self.steps[0], str):
             message = "a path begins with the name of a field"
             raise InvalidPatternError(message)

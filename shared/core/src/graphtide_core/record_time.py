@@ -67,9 +67,9 @@ class RecordTime:
     zone: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an unknown format or zone, parts that contradict each other, and a constant that is no time."""
+        """Refuse an unknown format or zone, parts that contradict each other, and a constant that is not a time."""
         if isinstance(self.value, Literal) and not _may_be_a_time(self.value.value):
-            message = f"AT has a constant, {_show_constant(self.value.value)}, which is no time"
+            message = f"AT has a constant, {_show_constant(self.value.value)}, which is not a time"
             raise InvalidPatternError(message, hint=WITHOUT_QUOTATION)
         if self.zone is not None:
             check_zone(self.zone)

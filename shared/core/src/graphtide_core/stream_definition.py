@@ -217,7 +217,7 @@ def check_sets(sets: Iterable[SetAttribute], reserved: frozenset[str]) -> None:
             message = "the name is empty"
             raise InvalidPatternError(message)
         if each.name in reserved:
-            message = f"{show(each.name)} is a field of every record, and no name for an attribute"
+            message = f"{show(each.name)} is a field of every record, and not a name for an attribute"
             raise InvalidPatternError(message, hint=f"give it another name: SET {each.name}_stated = {each.name}")
         if each.name in seen:
             message = f"SET states {show(each.name)} twice"

@@ -115,7 +115,7 @@ def decode_definition(value: bytes | None) -> StreamDefinition:
     """Return the definition that JSON holds.
 
     Raises:
-        PoisonRecordError: the bytes are no JSON of this form, or the model refuses what they say.
+        PoisonRecordError: the bytes are not JSON of this form, or the model refuses what they say.
     """
     what = "definition of a stream"
     form = decode(value, DefinitionForm, what)
