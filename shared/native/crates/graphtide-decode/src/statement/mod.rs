@@ -1,0 +1,19 @@
+//! A STREAM statement as a program: it makes edges and events of the fields that it reads of a record.
+
+pub(crate) mod expression;
+pub(crate) mod paths;
+
+use thiserror::Error;
+
+/// The form of a statement is not one that this version reads.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{reason}")]
+pub struct StatementError {
+    reason: String,
+}
+
+impl StatementError {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into() }
+    }
+}
