@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _NUMBER: Final = re.compile("0|[1-9][0-9]*")
+_CLAUSE_SIGN: Final = "#"
 
 
 class MatchKind(Enum):
@@ -275,8 +276,8 @@ def match_id(query: str, version: int, participants: Iterable[tuple[str, str]], 
     """Hash a pattern's name and version and the sorted (name, id) participants to 32 hexadecimal digits.
 
     BLAKE2b with a digest of 16 bytes over the parts, each preceded by its length in UTF-8 bytes as 4 bytes little-endian: no
-    two different lists of parts give the same bytes. Before an id that was given and reads like one that might be made stands
-    an empty part, which no id is. The native engines compute the same.
+    two different lists of parts give the same bytes. Before an id that was given and is a number, as made ones are, stands an
+    empty part, which no id is; before one that a clause made, `17#2`, stand two. The native engines compute the same.
 
     Args:
         query: the pattern's name.
@@ -286,8 +287,14 @@ def match_id(query: str, version: int, participants: Iterable[tuple[str, str]], 
     """
     parts = [query, str(version)]
     for name, id in sorted(participants):
-        parts += [name, "", id] if name not in made and _NUMBER.fullmatch(id) else [name, id]
+        parts += [name, *_marks(id, name in made), id]
     return _digest(parts)
+
+
+def _marks(id: str, is_made: bool) -> list[str]:  # noqa: FBT001 - a mark of the id, not a switch
+    if is_made:
+        return ["", ""] if _CLAUSE_SIGN in id else []
+    return [""] if _NUMBER.fullmatch(id) else []
 
 
 def _digest(parts: Iterable[str]) -> MatchId:

@@ -17,7 +17,7 @@ use arrow_ipc::reader::StreamDecoder;
 use arrow_schema::{ArrowError, Field, Schema};
 use graphtide_graph::Time;
 use graphtide_graph::batch::{DeadLetter, EdgeBatch};
-use graphtide_graph::key::{IdRef, KeyRef, MADE_LIMIT};
+use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
 
@@ -142,7 +142,7 @@ impl ArrowDecoder {
         let marks = Marks::of(rows)?;
         let scale = Scale { times: None, ticks_per_second: self.ticks_per_second };
         let columns = Columns::new(rows, layout, names, scale)?;
-        let mut columns = Columns { made: None, streams: None, ..columns };
+        let mut columns = Columns { made: None, streams: None, clauses: marks.clauses(), ..columns };
         let (count, before) = (rows.num_rows(), raw.rows);
         raw.rows += count as u64;
         if marks.are_in_place() && columns.write_all(count, raw.line + before, writer, target) {
@@ -302,6 +302,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) target_label: Option<Labels<'a>>,
     pub(crate) id: Option<Keys<'a>>,
     pub(crate) made: Option<&'a BooleanArray>,
+    /// The clauses that made ids where a record has none.
+    pub(crate) clauses: Option<&'a [u8]>,
     pub(crate) events: Option<&'a BooleanArray>,
     pub(crate) streams: Option<Labels<'a>>,
     pub(crate) operation: Option<Texts<'a>>,
@@ -350,6 +352,7 @@ impl<'a> Columns<'a> {
             target_label: find(Column::TargetLabel).map(labels).transpose()?,
             id: find(Column::Id).map(keys).transpose()?,
             made: truths(MADE)?,
+            clauses: None,
             events: truths(EVENT)?,
             streams: rows.column_by_name(STREAM).map(streams).transpose()?,
             operation: find(Column::Operation).map(texts).transpose()?,
@@ -380,7 +383,8 @@ impl<'a> Columns<'a> {
             stream: self.streams.as_mut().and_then(|streams| streams.get(row, writer, target.symbols)),
             id: match self.id.as_ref().and_then(|keys| key(keys, row, id)) {
                 Some(id) if self.made.is_some_and(|made| made.is_valid(row) && made.value(row)) => Some(made_of(id)?),
-                id => id.map(IdRef::Given),
+                Some(id) => Some(IdRef::Given(id)),
+                None => self.clauses.map(|clauses| IdRef::made(writer.ordinal(), clauses[row])),
             },
             operation: self.operation.as_ref().and_then(|texts| texts.get(row)),
         };
@@ -420,8 +424,7 @@ pub(crate) fn number_key(number: i64, buffer: &mut itoa::Buffer) -> KeyRef<'_> {
 
 /// The id of a record that had none, from the text of its number.
 fn made_of(id: KeyRef<'_>) -> Result<IdRef<'_>, RowError> {
-    let number = id.with_text(|text| text.parse().ok().filter(|number| *number < MADE_LIMIT && id.is_number()));
-    number.map(IdRef::Made).ok_or_else(|| RowError::NotMade { text: shorten(&id.to_string()) })
+    id.with_text(IdRef::parse_made).ok_or_else(|| RowError::NotMade { text: shorten(&id.to_string()) })
 }
 
 fn wrong_type(column: Column, names: &ColumnNames, array: &ArrayRef, expected: &'static str) -> DecodeError {

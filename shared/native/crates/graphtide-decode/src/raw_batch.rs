@@ -2,8 +2,9 @@
 //! each record, which a dead letter needs if the record turns out to be late.
 //!
 //! Columns are those of [`arrow_writer`](crate::arrow_writer), with these differences: `id` is null where a record gives none,
-//! since its ordinal in the stream is not known yet; labels of ends are there only where some end has one; [`RAW`] has the
-//! bytes; [`LINE`] and [`ORDINAL`] count from the first line and the first record of the part, and are there only where some
+//! since its ordinal in the stream is not known yet, and [`CLAUSE`] has the number of the clause that made it, if one did;
+//! labels of ends are there only where some end has one; [`RAW`] has the bytes, of rows that one record gave in the first;
+//! [`LINE`] and [`ORDINAL`] count from the first line and the first record of the part, and are there only where some
 //! row is not on the line, or does not have the ordinal, of its place. Records that were rejected before have an ordinal and no
 //! row: [`ORDINALS`] in the metadata of the schema counts all.
 
@@ -12,11 +13,11 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, PrimitiveArray, RecordBatch, UInt32Array};
+use arrow_array::types::{UInt8Type, UInt32Type};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, PrimitiveArray, RecordBatch, UInt8Array, UInt32Array};
 use arrow_schema::{ArrowError, Schema};
 use graphtide_graph::batch::EdgeBatch;
-use graphtide_graph::key::IdRef;
+use graphtide_graph::key::{IdRef, MOST_CLAUSES};
 use graphtide_graph::symbol::{Symbol, SymbolTable};
 
 use crate::arrow_writer::{EVENT, LABELS, MADE, STREAM, Written, field};
@@ -32,11 +33,14 @@ pub const LINE: &str = "graphtide.line";
 /// Column of ordinals, from 0.
 pub const ORDINAL: &str = "graphtide.ordinal";
 
+/// Column of the clauses that made ids, where some did; 0 for none.
+pub const CLAUSE: &str = "graphtide.clause";
+
 /// Key of the metadata of a schema that say how many ordinals the records take.
 pub const ORDINALS: &str = "graphtide.ordinals";
 
 /// Columns that are not attributes.
-pub(crate) const MARKS: [&str; 6] = [MADE, EVENT, STREAM, RAW, LINE, ORDINAL];
+pub(crate) const MARKS: [&str; 7] = [MADE, EVENT, STREAM, RAW, LINE, ORDINAL, CLAUSE];
 
 /// Ordinals that one record of the topic takes at most.
 const MAX_ORDINALS: u64 = 1 << 20;
@@ -72,7 +76,11 @@ pub fn write(batch: &EdgeBatch, symbols: &SymbolTable, attributes: &[String], pa
     }
     written.operations(batch)?;
     written.events(batch);
-    let raw: ArrayRef = Arc::new(BinaryArray::from_iter_values((0..batch.len()).map(|row| batch.raw(row))));
+    if let Some(clauses) = clauses(batch) {
+        written.add(field(CLAUSE, &clauses).with_nullable(false), clauses);
+    }
+    let raw_of = |row| if batch.continues(row) { b"" } else { batch.raw(row) };
+    let raw: ArrayRef = Arc::new(BinaryArray::from_iter_values((0..batch.len()).map(raw_of)));
     written.add(field(RAW, &raw).with_nullable(false), raw);
     let places = [
         (LINE, (0..batch.len()).map(|row| batch.row(row).line.saturating_sub(part.line) as u32).collect::<Vec<_>>()),
@@ -103,6 +111,12 @@ fn ids(batch: &EdgeBatch) -> Option<ArrayRef> {
     Some(Arc::new(builder.finish()))
 }
 
+/// The clauses that made ids; None if none did.
+fn clauses(batch: &EdgeBatch) -> Option<ArrayRef> {
+    let clauses: UInt8Array = (0..batch.len()).map(|row| Some(batch.id(row).clause())).collect();
+    clauses.values().iter().any(|clause| *clause > 0).then(|| Arc::new(clauses) as ArrayRef)
+}
+
 /// How many ordinals a record of the topic takes, if its schema says so.
 ///
 /// Refuses a schema that would make reading costly.
@@ -131,25 +145,31 @@ pub(crate) struct Marks<'a> {
     lines: Option<&'a [u32]>,
     ordinals: Option<&'a [u32]>,
     raw: Option<&'a BinaryArray>,
+    clauses: Option<&'a [u8]>,
 }
 
 impl<'a> Marks<'a> {
-    /// Finds the marks of rows. Refuses ordinals that do not rise.
+    /// Finds the marks of rows. Refuses ordinals that fall.
     pub(crate) fn of(rows: &'a RecordBatch) -> Result<Self, DecodeError> {
         let raw = rows.column_by_name(RAW).map(|array| {
             let raw = array.as_binary_opt::<i32>().filter(|raw| raw.null_count() == 0);
             raw.ok_or_else(|| wrong(RAW, array, "a binary without missing values"))
         });
-        let ordinals = places(rows, ORDINAL)?;
-        if ordinals.is_some_and(|ordinals| !ordinals.is_sorted_by(|one, next| one < next)) {
-            return Err(DecodeError::Arrow { reason: format!("{ORDINAL} does not rise") });
+        let ordinals = places::<UInt32Type>(rows, ORDINAL, "a 32-bit unsigned integer without missing values")?;
+        if ordinals.is_some_and(|ordinals| !ordinals.is_sorted()) {
+            return Err(DecodeError::Arrow { reason: format!("{ORDINAL} falls") });
         }
-        Ok(Self { lines: places(rows, LINE)?, ordinals, raw: raw.transpose()? })
+        let lines = places::<UInt32Type>(rows, LINE, "a 32-bit unsigned integer without missing values")?;
+        let clauses = places::<UInt8Type>(rows, CLAUSE, "an 8-bit unsigned integer without missing values")?;
+        if clauses.is_some_and(|clauses| clauses.iter().any(|clause| *clause > MOST_CLAUSES)) {
+            return Err(DecodeError::Arrow { reason: format!("{CLAUSE} is past {MOST_CLAUSES}") });
+        }
+        Ok(Self { lines, ordinals, raw: raw.transpose()?, clauses })
     }
 
     /// Whether each row has the line and the ordinal of its place.
     pub(crate) fn are_in_place(&self) -> bool {
-        self.lines.is_none() && self.ordinals.is_none()
+        self.lines.is_none() && self.ordinals.is_none() && self.clauses.is_none()
     }
 
     /// The line of a row, from 0; `before` rows of the record stand before these.
@@ -162,9 +182,15 @@ impl<'a> Marks<'a> {
         self.ordinals.map_or(before + row as u64, |ordinals| u64::from(ordinals[row]))
     }
 
-    /// The bytes of a row, if the record has them.
+    /// The clause that made the id of each row, 0 where none did; None if none did anywhere.
+    pub(crate) fn clauses(&self) -> Option<&'a [u8]> {
+        self.clauses
+    }
+
+    /// The bytes of a row, if the record has them: those of the first row of its ordinal.
     pub(crate) fn raw(&self, row: usize) -> Option<&'a [u8]> {
-        self.raw.map(|raw| raw.value(row))
+        let first = |ordinals: &[u32]| ordinals.partition_point(|ordinal| *ordinal < ordinals[row]);
+        self.raw.map(|raw| raw.value(self.ordinals.map_or(row, first)))
     }
 
     /// Gives the last rows of a batch, which are all of these, their bytes.
@@ -175,10 +201,14 @@ impl<'a> Marks<'a> {
     }
 }
 
-fn places<'a>(rows: &'a RecordBatch, name: &'static str) -> Result<Option<&'a [u32]>, DecodeError> {
+fn places<'a, T: ArrowPrimitiveType>(
+    rows: &'a RecordBatch,
+    name: &'static str,
+    expected: &'static str,
+) -> Result<Option<&'a [T::Native]>, DecodeError> {
     let numbers = |array: &'a ArrayRef| {
-        let numbers = array.as_primitive_opt::<UInt32Type>().filter(|numbers| numbers.null_count() == 0);
-        numbers.map(values).ok_or_else(|| wrong(name, array, "a 32-bit unsigned integer without missing values"))
+        let numbers = array.as_primitive_opt::<T>().filter(|numbers| numbers.null_count() == 0);
+        numbers.map(values).ok_or_else(|| wrong(name, array, expected))
     };
     rows.column_by_name(name).map(numbers).transpose()
 }

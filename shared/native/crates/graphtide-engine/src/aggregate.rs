@@ -111,7 +111,7 @@ fn sum<'a>(values: impl Iterator<Item = Operand<'a>>) -> Option<(Operand<'a>, us
                 are_whole = false;
                 total += number;
             }
-            Operand::Null | Operand::Bool(_) | Operand::Text(_) | Operand::Digits(_) => return None,
+            Operand::Null | Operand::Bool(_) | Operand::Text(_) | Operand::Digits(_) | Operand::Made(_) => return None,
         }
     }
     let sum = if are_whole { i64::try_from(whole).ok().map(Operand::Int) } else { Some(Operand::Float(total)) };

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
-use graphtide_graph::key::{IdRef, KeyRef};
+use graphtide_graph::key::{IdRef, KeyRef, with_text_of_made};
 use graphtide_graph::value::ValueRef;
 use rustc_hash::FxBuildHasher;
 use serde::Deserialize;
@@ -138,6 +138,21 @@ pub enum Operand<'a> {
     Text(&'a str),
     /// The decimal text of a number.
     Digits(u64),
+    /// The text of an id that was made, by its number.
+    Made(u64),
+}
+
+impl Operand<'_> {
+    /// Calls `f` with the text that it is; None if it is not a text.
+    #[inline]
+    pub fn with_text<R>(self, f: impl FnOnce(&str) -> R) -> Option<R> {
+        match self {
+            Self::Text(text) => Some(f(text)),
+            Self::Digits(number) => Some(f(itoa::Buffer::new().format(number))),
+            Self::Made(number) => Some(with_text_of_made(number, f)),
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => None,
+        }
+    }
 }
 
 impl<'a> From<ValueRef<'a>> for Operand<'a> {
@@ -184,7 +199,7 @@ impl<'a> From<IdRef<'a>> for Operand<'a> {
     fn from(id: IdRef<'a>) -> Self {
         match id {
             IdRef::Given(key) => key.into(),
-            IdRef::Made(number) => Self::Digits(number),
+            IdRef::Made(number) => Self::Made(number),
         }
     }
 }
@@ -218,8 +233,7 @@ impl Expression {
             }
             Self::StartsWith(operand, prefix) => match operand.evaluate(bindings) {
                 Operand::Text(text) => Some(text.starts_with(prefix.as_str())),
-                Operand::Digits(number) => Some(itoa::Buffer::new().format(number).starts_with(prefix.as_str())),
-                _ => None,
+                operand => operand.with_text(|text| text.starts_with(prefix.as_str())),
             },
             Self::IsNull(operand) => Some(matches!(operand.evaluate(bindings), Operand::Null)),
             _ => match self.evaluate(bindings) {
@@ -352,7 +366,9 @@ fn hash(operand: Operand<'_>) -> Option<u64> {
         Operand::Float(number) if number.fract() == 0.0 => FxBuildHasher.hash_one(number as i64),
         Operand::Float(number) => FxBuildHasher.hash_one(number.to_bits()),
         Operand::Text(text) => FxBuildHasher.hash_one(KeyRef::parse(text)),
-        Operand::Digits(number) => FxBuildHasher.hash_one(KeyRef::parse(itoa::Buffer::new().format(number))),
+        operand @ (Operand::Digits(_) | Operand::Made(_)) => {
+            return operand.with_text(|text| FxBuildHasher.hash_one(KeyRef::parse(text)));
+        }
     })
 }
 
@@ -388,12 +404,7 @@ pub fn compare(comparison: Comparison, left: Operand<'_>, right: Operand<'_>) ->
         (Operand::Int(left), Operand::Float(right)) => int_to_float(left, right)?,
         (Operand::Float(left), Operand::Int(right)) => int_to_float(right, left)?.reverse(),
         (Operand::Text(left), Operand::Text(right)) => left.cmp(right),
-        (Operand::Digits(left), Operand::Text(right)) => itoa::Buffer::new().format(left).cmp(right),
-        (Operand::Text(left), Operand::Digits(right)) => left.cmp(itoa::Buffer::new().format(right)),
-        (Operand::Digits(left), Operand::Digits(right)) => {
-            itoa::Buffer::new().format(left).cmp(itoa::Buffer::new().format(right))
-        }
-        _ => return None,
+        (left, right) => left.with_text(|left| right.with_text(|right| left.cmp(right)))??,
     };
     Some(match comparison {
         Comparison::Equal => ordering.is_eq(),

@@ -249,7 +249,7 @@ fn number(value: Operand<'_>) -> Option<f64> {
     match value {
         Operand::Int(number) => Some(number as f64),
         Operand::Float(number) => Some(number),
-        Operand::Null | Operand::Bool(_) | Operand::Text(_) | Operand::Digits(_) => None,
+        Operand::Null | Operand::Bool(_) | Operand::Text(_) | Operand::Digits(_) | Operand::Made(_) => None,
     }
 }
 

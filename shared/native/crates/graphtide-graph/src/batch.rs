@@ -275,11 +275,11 @@ impl EdgeBatch {
     }
 
     /// The records' bytes as they came, each on its own line of a text that begins with the line `first`: lines that are no
-    /// record's are empty.
+    /// record's are empty. Of rows that one record gave, the first has them.
     pub fn raw_text(&self, first: u64) -> Vec<u8> {
         let mut text = Vec::with_capacity(self.raw.len() + self.len());
         let mut line = first;
-        for index in 0..self.len() {
+        for index in (0..self.len()).filter(|&index| !self.continues(index)) {
             let raw = self.raw(index);
             let missing = self.lines[index].saturating_sub(line);
             text.resize(text.len() + missing as usize, b'\n');
@@ -313,6 +313,11 @@ impl EdgeBatch {
     #[inline]
     pub fn ordinal(&self, index: usize) -> u64 {
         self.ordinals[index]
+    }
+
+    /// Whether the record that gave a row gave the one before it, too.
+    pub fn continues(&self, index: usize) -> bool {
+        index > 0 && self.ordinals[index] == self.ordinals[index - 1] && self.lines[index] == self.lines[index - 1]
     }
 
     /// Event times.
@@ -427,6 +432,10 @@ mod tests {
             assert_eq!((read.ts, read.raw, read.line, read.stream), (-5, row.raw, 9, Symbol(5)));
             assert_eq!(batch.attributes(0).collect::<Vec<_>>(), [ValueRef::Text("S0"), ValueRef::Null]);
             assert_eq!(batch.raw_text(7), b"\n\nraw bytes\n");
+            let mut twice = batch.at([0, 0]);
+            assert!(!twice.continues(0) && twice.continues(1));
+            twice.push(&Row { ordinal: 8, line: 10, raw: b"next", ..row }, []);
+            assert_eq!(twice.raw_text(9), b"raw bytes\nnext\n");
             assert_eq!((batch.at([]).len(), batch.at([0, 0]).len()), (0, 2));
             let laid_out = batch.laid_out(&[None, Some(7), Some(0)]);
             assert_eq!(laid_out.attributes(0).collect::<Vec<_>>(), [ValueRef::Null, ValueRef::Null, ValueRef::Text("S0")]);

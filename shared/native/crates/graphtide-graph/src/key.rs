@@ -21,12 +21,18 @@ pub enum KeyRef<'a> {
 pub enum IdRef<'a> {
     /// The one it gives.
     Given(KeyRef<'a>),
-    /// Where it gives none, its number, below [`MADE_LIMIT`].
+    /// Where it gives none, the number that [`IdRef::made`] makes of it.
     Made(u64),
 }
 
-/// What numbers of records are below.
-pub const MADE_LIMIT: u64 = 1 << 62;
+/// What ordinals of records are below.
+pub const ORDINAL_LIMIT: u64 = 1 << CLAUSE_SHIFT;
+
+/// Clauses of a statement that make ids, at most.
+pub const MOST_CLAUSES: u8 = 64;
+
+/// Where the number of a clause begins in a number that was made.
+const CLAUSE_SHIFT: u32 = 55;
 
 impl<'a> KeyRef<'a> {
     /// The end of a record that has none: no vertex is called so.
@@ -93,17 +99,40 @@ impl fmt::Display for KeyRef<'_> {
 }
 
 impl IdRef<'_> {
+    /// The id of a record that gives none: its ordinal, below [`ORDINAL_LIMIT`]; and where a record gives several edges and
+    /// events, the number of the clause that gives this one, from 1 to [`MOST_CLAUSES`], else 0.
+    #[inline]
+    pub const fn made(ordinal: u64, clause: u8) -> IdRef<'static> {
+        IdRef::Made(ordinal | (clause as u64) << CLAUSE_SHIFT)
+    }
+
+    /// The id that was made, from its text: `17`, or `17#2` for that of a clause.
+    pub fn parse_made(text: &str) -> Option<IdRef<'static>> {
+        let number = |text: &str| Some(text).filter(|text| KeyRef::parse(text).is_number())?.parse().ok();
+        let (ordinal, clause) = match text.split_once('#') {
+            Some((ordinal, clause)) => (number(ordinal)?, u8::try_from(number(clause)?).ok().filter(|clause| *clause > 0)?),
+            None => (number(text)?, 0),
+        };
+        (ordinal < ORDINAL_LIMIT && clause <= MOST_CLAUSES).then_some(IdRef::made(ordinal, clause))
+    }
+
     /// Whether nobody gave it.
     #[inline]
     pub fn is_made(self) -> bool {
         matches!(self, Self::Made(_))
     }
 
+    /// The number of the clause that made it; 0 if none did.
+    #[inline]
+    pub fn clause(self) -> u8 {
+        if let Self::Made(number) = self { (number >> CLAUSE_SHIFT) as u8 } else { 0 }
+    }
+
     /// Calls `f` with its text, which does not say whether it was given or made.
     pub fn with_text<R>(self, f: impl FnOnce(&str) -> R) -> R {
         match self {
             Self::Given(key) => key.with_text(f),
-            Self::Made(number) => KeyRef::Number(number).with_text(f),
+            Self::Made(number) => with_text_of_made(number, f),
         }
     }
 }
@@ -122,6 +151,24 @@ impl Hash for IdRef<'_> {
             Self::Made(number) => state.write_u64(!number),
         }
     }
+}
+
+/// Calls `f` with the text of an id that was made.
+#[inline]
+pub fn with_text_of_made<R>(number: u64, f: impl FnOnce(&str) -> R) -> R {
+    if number < ORDINAL_LIMIT {
+        return f(itoa::Buffer::new().format(number));
+    }
+    // An ordinal has 17 digits at most.
+    let mut text = [b'#'; 20];
+    let mut length = 0;
+    for number in [number % ORDINAL_LIMIT, number >> CLAUSE_SHIFT] {
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(number).as_bytes();
+        text[length..length + digits.len()].copy_from_slice(digits);
+        length += digits.len() + 1;
+    }
+    f(std::str::from_utf8(&text[..length - 1]).unwrap_or_default())
 }
 
 /// A key or an id in eight bytes: a number inline, given or made, or a place in the [`TextArena`] it was made with.
@@ -148,9 +195,16 @@ impl Key {
         self.0 & ((MAX_TEXT as u64) << 1 | 1) == 1
     }
 
-    /// The id of a record that has none but its number; None if it is past [`MADE_LIMIT`].
-    pub(crate) fn made(number: u64) -> Option<Self> {
-        (number < MADE_LIMIT).then_some(Self(MADE | number << 1))
+    /// The id that a clause makes of the ordinal of a record that has none; None if either is past its limit.
+    pub(crate) fn made(ordinal: u64, clause: u8) -> Option<Self> {
+        let IdRef::Made(number) = IdRef::made(ordinal, clause) else { return None };
+        (ordinal < ORDINAL_LIMIT && clause <= MOST_CLAUSES).then_some(Self(MADE | number << 1))
+    }
+
+    /// The number of the clause that made an id of this ordinal, 0 for none; None for other ids.
+    pub(crate) fn clause_of(self, ordinal: u64) -> Option<u8> {
+        let number = (self.0 & !MADE) >> 1;
+        (self.is_made() && number % ORDINAL_LIMIT == ordinal).then_some((number >> CLAUSE_SHIFT) as u8)
     }
 
     /// Whether this is an id that was made.
@@ -274,18 +328,29 @@ mod tests {
     #[test]
     fn an_id_that_was_made_is_none_that_was_given() {
         let mut arena = TextArena::default();
-        for number in [0, 7, MADE_LIMIT - 1] {
-            let made = IdRef::Made(number);
+        let numbers = [0, 7, ORDINAL_LIMIT - 1];
+        for (number, clause) in numbers.into_iter().flat_map(|number| [0, 1, 2, MOST_CLAUSES].map(|clause| (number, clause))) {
+            let made = IdRef::made(number, clause);
             let key = arena.insert_id(made);
-            assert_eq!((arena.get_id(key), Key::made(number).map(Key::bits)), (made, Some(key.bits())));
-            let text = number.to_string();
+            assert_eq!((arena.get_id(key), Key::made(number, clause).map(Key::bits)), (made, Some(key.bits())));
+            assert_eq!((key.clause_of(number), key.clause_of(number + 1)), (Some(clause), None));
+            let text = if clause == 0 { number.to_string() } else { format!("{number}#{clause}") };
+            assert_eq!(IdRef::parse_made(&text), Some(made));
             let given = IdRef::Given(KeyRef::parse(&text));
             let key = arena.insert_id(given);
             assert_eq!(arena.get_id(key), given);
             assert_ne!(made, given);
             assert_eq!((made.to_string(), given.to_string()), (text.clone(), text));
         }
-        assert!(Key::made(MADE_LIMIT).is_none());
+        assert!(Key::made(ORDINAL_LIMIT, 0).is_none() && Key::made(0, MOST_CLAUSES + 1).is_none());
+    }
+
+    #[test]
+    fn a_text_that_nothing_makes_is_no_made_id() {
+        for text in ["", "#", "7#", "#1", "7#0", "7#01", "07", "7#65", "7#1#1", "-1", "+1", "7 ", "36028797018963968", "a"] {
+            assert_eq!(IdRef::parse_made(text), None, "{text}");
+        }
+        assert_eq!(IdRef::parse_made("36028797018963967#64").map(|id| id.to_string()).as_deref(), Some("36028797018963967#64"));
     }
 
     #[test]

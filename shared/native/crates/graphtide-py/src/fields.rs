@@ -2,6 +2,7 @@
 
 use graphtide_engine::expression::Operand;
 use graphtide_engine::output::{FieldRef, FieldsRef};
+use graphtide_graph::key::IdRef;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
@@ -18,6 +19,7 @@ fn value<'py>(py: Python<'py>, field: FieldRef<'_>) -> PyResult<Bound<'py, PyAny
         FieldRef::One(Operand::Float(number)) => number.into_bound_py_any(py),
         FieldRef::One(Operand::Text(text)) => text.into_bound_py_any(py),
         FieldRef::One(Operand::Digits(number)) => number.to_string().into_bound_py_any(py),
+        FieldRef::One(Operand::Made(number)) => IdRef::Made(number).to_string().into_bound_py_any(py),
         FieldRef::List(values) => to_python(py, values)?.into_bound_py_any(py),
     }
 }

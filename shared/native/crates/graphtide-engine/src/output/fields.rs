@@ -1,6 +1,6 @@
 //! What patterns return of their matches beside ids: values, each one or a list, match after match.
 
-use graphtide_graph::key::{Key, KeyRef, TextArena};
+use graphtide_graph::key::{Key, KeyRef, TextArena, with_text_of_made};
 
 use super::{begin_member, write_string};
 use crate::expression::Operand;
@@ -53,6 +53,7 @@ impl Fields {
             Operand::Float(number) => Item::Float(number),
             Operand::Text(value) => Item::Text(text.insert(KeyRef::Text(value))),
             Operand::Digits(number) => Item::Text(text.insert(KeyRef::Number(number))),
+            Operand::Made(number) => Item::Text(with_text_of_made(number, |made| text.insert(KeyRef::parse(made)))),
         });
     }
 
@@ -132,6 +133,7 @@ pub fn write_key(value: Operand<'_>, out: &mut Vec<u8>) {
     match value {
         Operand::Text(value) => text(value),
         Operand::Digits(number) => text(itoa::Buffer::new().format(number)),
+        Operand::Made(number) => with_text_of_made(number, text),
         Operand::Null => out.push(b'n'),
         Operand::Bool(truth) => out.extend_from_slice(&[b'b', u8::from(truth)]),
         Operand::Float(number) if number.fract() != 0.0 || number.abs() > EXACT || number.is_nan() => {
@@ -155,6 +157,7 @@ fn write_value(value: FieldRef<'_>, out: &mut Vec<u8>) {
         FieldRef::One(Operand::Float(number)) => drop(serde_json::to_writer(out, &number)),
         FieldRef::One(Operand::Text(text)) => write_string(text, out),
         FieldRef::One(Operand::Digits(number)) => write_string(itoa::Buffer::new().format(number), out),
+        FieldRef::One(Operand::Made(number)) => with_text_of_made(number, |text| write_string(text, out)),
         FieldRef::List(values) => {
             out.push(b'[');
             for (number, value) in values.iter().enumerate() {

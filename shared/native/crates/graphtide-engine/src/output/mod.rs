@@ -536,8 +536,8 @@ impl PatternNames {
     }
 }
 
-/// Part before an id that was given and might have been made; no id is empty.
-const GIVEN: &str = "";
+/// Part before an id that was given and is a number, as made ones are; twice before one that a clause made. No id is empty.
+const MARK: &str = "";
 
 /// In place of a name, before the id of the event that completes matches that are counted; no event has it.
 const COMPLETED_BY: &str = "";
@@ -558,9 +558,11 @@ fn hexadecimal(identity: Identity) -> [u8; 32] {
 }
 
 fn hash_id(identity: &mut Identity, id: IdRef<'_>) {
-    if matches!(id, IdRef::Given(key) if key.is_number()) {
-        hash_part(identity, GIVEN);
-    }
+    let marks = match id {
+        IdRef::Given(key) => usize::from(key.is_number()),
+        IdRef::Made(_) => 2 * usize::from(id.clause() > 0),
+    };
+    (0..marks).for_each(|_| hash_part(identity, MARK));
     id.with_text(|id| hash_part(identity, id));
 }
 

@@ -12,15 +12,18 @@ use std::collections::HashMap;
 use thiserror::Error;
 
 use super::{EdgeBatch, Operation};
-use crate::key::{IdRef, Key, TextArena};
+use crate::key::{Key, MOST_CLAUSES, TextArena};
 use crate::symbol::{Symbol, SymbolTable};
 use crate::value::Value;
 
 /// Number of the form; later ones are refused. The first did not distinguish a given id from one that was made of the same
-/// ordinal: it is read as made.
-const FORM: u32 = 2;
+/// ordinal: it is read as made. The third has ids that clauses made.
+const FORM: u32 = 3;
 
-/// In place of an id that was made of the ordinal.
+/// The form of a batch without ids that clauses made, which earlier versions read, too.
+const FORM_WITHOUT_CLAUSES: u32 = 2;
+
+/// In place of an id that was made of the ordinal; less the number of the clause that made it, if one did.
 const OWN_ORDINAL: u64 = u64::MAX;
 
 /// Labels without a name have the first numbers of a block.
@@ -43,7 +46,9 @@ pub enum BlockError {
 /// Writes a batch whose values are called `names`.
 pub fn pack(batch: &EdgeBatch, symbols: &SymbolTable, names: &[String]) -> Vec<u8> {
     let mut block = Vec::with_capacity(batch.len() * (96 + 9 * batch.width) + batch.text.bytes() + batch.raw.len());
-    block.extend_from_slice(&FORM.to_le_bytes());
+    let has_clauses =
+        (0..batch.len()).any(|row| batch.ids[row].clause_of(batch.ordinals[row]).is_some_and(|clause| clause > 0));
+    block.extend_from_slice(&if has_clauses { FORM } else { FORM_WITHOUT_CLAUSES }.to_le_bytes());
     put_texts(&mut block, names.iter().map(String::as_str));
     let (labels, texts) = numbered(batch, symbols);
     put_texts(&mut block, texts.into_iter());
@@ -127,13 +132,16 @@ fn numbered<'s>(batch: &EdgeBatch, symbols: &'s SymbolTable) -> (Vec<u32>, Vec<&
 }
 
 fn id(batch: &EdgeBatch, row: usize) -> u64 {
-    if batch.id(row) == IdRef::Made(batch.ordinal(row)) { OWN_ORDINAL } else { batch.ids[row].bits() }
+    batch.ids[row].clause_of(batch.ordinal(row)).map_or(batch.ids[row].bits(), |clause| OWN_ORDINAL - u64::from(clause))
 }
 
 fn ids_of(ids: &[[u8; 8]], ordinals: &[u64], text: &TextArena) -> Result<Vec<Key>, BlockError> {
     let ids = ids.iter().zip(ordinals).map(|(bytes, ordinal)| {
         let bits = u64::from_le_bytes(*bytes);
-        if bits == OWN_ORDINAL { Key::made(*ordinal) } else { text.key(bits) }
+        match u8::try_from(OWN_ORDINAL - bits).ok().filter(|clause| *clause <= MOST_CLAUSES) {
+            Some(clause) => Key::made(*ordinal, clause),
+            None => text.key(bits),
+        }
     });
     ids.collect::<Option<_>>().ok_or(BlockError::Damaged)
 }
@@ -243,7 +251,7 @@ impl<'b> Rest<'b> {
 mod tests {
     use super::*;
     use crate::batch::Row;
-    use crate::key::KeyRef;
+    use crate::key::{IdRef, KeyRef};
     use crate::value::ValueRef;
 
     fn names(of: &[&str]) -> Vec<String> {
@@ -272,6 +280,22 @@ mod tests {
             Row { ordinal: 6, operation: Operation::Delete, id: IdRef::Given(KeyRef::parse("e\u{fc}")), raw: b"", ..own };
         batch.push(&named, [ValueRef::Null, ValueRef::Float(0.5), ValueRef::Bool(true)]);
         batch
+    }
+
+    #[test]
+    fn ids_that_clauses_made_move_with_their_ordinals_and_need_a_later_form() {
+        let mut symbols = SymbolTable::default();
+        let mut batch = example(&mut symbols);
+        let named = names(&["a", "b", "c"]);
+        assert_eq!(pack(&batch, &symbols, &named)[..4], 2_u32.to_le_bytes());
+        for clause in [1, MOST_CLAUSES] {
+            batch.push(&Row { id: IdRef::made(6, clause), ..batch.clone().row(1) }, []);
+        }
+        let block = pack(&batch, &symbols, &named);
+        assert_eq!(block[..4], 3_u32.to_le_bytes());
+        let read = unpack(&block, &mut symbols, &[], 10).unwrap();
+        let ids: Vec<_> = (0..read.len()).map(|row| read.id(row).to_string()).collect();
+        assert_eq!((ids, read.id(0).is_made()), (["14", "e\u{fc}", "16#1", "16#64"].map(str::to_owned).to_vec(), true));
     }
 
     #[test]
