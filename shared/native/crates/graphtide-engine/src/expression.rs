@@ -3,10 +3,11 @@
 //! Unknown is `None` for truth values and [`Operand::Null`] for others. The rules are those of `graphtide_core.predicate`.
 //! Cost: O(size of the expression), without allocation.
 
-use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
 use graphtide_graph::key::{IdRef, KeyRef, with_text_of_made};
+pub use graphtide_graph::logic::{Arithmetic, Comparison};
+use graphtide_graph::logic::{all, any, int_to_float};
 use graphtide_graph::value::ValueRef;
 use rustc_hash::FxBuildHasher;
 use serde::Deserialize;
@@ -75,40 +76,6 @@ pub enum Scalar {
     Text(String),
     /// Missing.
     Null(()),
-}
-
-/// How two values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Comparison {
-    /// `=`
-    Equal,
-    /// `<>`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-}
-
-/// How two numbers are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arithmetic {
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
-    /// `%`
-    Remainder,
 }
 
 /// What an expression reads: the parts bound so far.
@@ -220,16 +187,14 @@ impl Expression {
     fn truth(&self, bindings: &impl Bindings) -> Option<bool> {
         match self {
             Self::And(operands) => all(operands.iter().map(|operand| operand.truth(bindings))),
-            Self::Or(operands) => {
-                all(operands.iter().map(|operand| operand.truth(bindings).map(|truth| !truth))).map(|truth| !truth)
-            }
+            Self::Or(operands) => any(operands.iter().map(|operand| operand.truth(bindings))),
             Self::Not(operand) => operand.truth(bindings).map(|truth| !truth),
             Self::Compare(comparison, operands) => {
                 compare(*comparison, operands.0.evaluate(bindings), operands.1.evaluate(bindings))
             }
             Self::In(operand, options) => {
                 let operand = operand.evaluate(bindings);
-                all(options.iter().map(|option| compare(Comparison::NotEqual, operand, option.into()))).map(|truth| !truth)
+                any(options.iter().map(|option| compare(Comparison::Equal, operand, option.into())))
             }
             Self::StartsWith(operand, prefix) => match operand.evaluate(bindings) {
                 Operand::Text(text) => Some(text.starts_with(prefix.as_str())),
@@ -257,7 +222,7 @@ impl Expression {
             }
             Self::Negate(operand) => match operand.evaluate(bindings) {
                 Operand::Int(number) => number.checked_neg().map_or(Operand::Null, Operand::Int),
-                Operand::Float(number) => Operand::Float(-number),
+                Operand::Float(number) if number.is_finite() => Operand::Float(-number),
                 _ => Operand::Null,
             },
             _ => self.truth(bindings).into(),
@@ -376,29 +341,10 @@ fn union(left: (u64, u128), right: (u64, u128)) -> (u64, u128) {
     (left.0 | right.0, left.1 | right.1)
 }
 
-/// Kleene's conjunction: false if any is false, else unknown if any is unknown.
-fn all(truths: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut result = Some(true);
-    for truth in truths {
-        match truth {
-            Some(false) => return Some(false),
-            None => result = None,
-            Some(true) => {}
-        }
-    }
-    result
-}
-
 /// Compares two values; none if that is unknown.
 pub fn compare(comparison: Comparison, left: Operand<'_>, right: Operand<'_>) -> Option<bool> {
     let ordering = match (left, right) {
-        (Operand::Bool(left), Operand::Bool(right)) => {
-            return match comparison {
-                Comparison::Equal => Some(left == right),
-                Comparison::NotEqual => Some(left != right),
-                _ => None,
-            };
-        }
+        (Operand::Bool(left), Operand::Bool(right)) => return comparison.of_truths(left, right),
         (Operand::Int(left), Operand::Int(right)) => left.cmp(&right),
         (Operand::Float(left), Operand::Float(right)) => left.partial_cmp(&right)?,
         (Operand::Int(left), Operand::Float(right)) => int_to_float(left, right)?,
@@ -406,54 +352,17 @@ pub fn compare(comparison: Comparison, left: Operand<'_>, right: Operand<'_>) ->
         (Operand::Text(left), Operand::Text(right)) => left.cmp(right),
         (left, right) => left.with_text(|left| right.with_text(|right| left.cmp(right)))??,
     };
-    Some(match comparison {
-        Comparison::Equal => ordering.is_eq(),
-        Comparison::NotEqual => ordering.is_ne(),
-        Comparison::Less => ordering.is_lt(),
-        Comparison::LessOrEqual => ordering.is_le(),
-        Comparison::Greater => ordering.is_gt(),
-        Comparison::GreaterOrEqual => ordering.is_ge(),
-    })
-}
-
-/// Compares exactly: a conversion of the integer to floating point would round.
-fn int_to_float(int: i64, float: f64) -> Option<Ordering> {
-    const BOUND: f64 = 9_223_372_036_854_775_808.0;
-    if float.is_nan() {
-        None
-    } else if float >= BOUND {
-        Some(Ordering::Less)
-    } else if float < -BOUND {
-        Some(Ordering::Greater)
-    } else {
-        let whole = float.trunc();
-        Some(int.cmp(&(whole as i64)).then_with(|| 0.0_f64.total_cmp(&((float - whole) + 0.0))))
-    }
+    Some(comparison.holds(ordering))
 }
 
 fn compute<'a>(operator: Arithmetic, left: Operand<'a>, right: Operand<'a>) -> Operand<'a> {
     if let (Operand::Int(left), Operand::Int(right)) = (left, right)
         && operator != Arithmetic::Divide
     {
-        let result = match operator {
-            Arithmetic::Add => left.checked_add(right),
-            Arithmetic::Subtract => left.checked_sub(right),
-            Arithmetic::Multiply => left.checked_mul(right),
-            Arithmetic::Divide => None,
-            Arithmetic::Remainder if right == 0 => None,
-            Arithmetic::Remainder => Some(left.wrapping_rem(right)),
-        };
-        return result.map_or(Operand::Null, Operand::Int);
+        return operator.of_integers(left, right).map_or(Operand::Null, Operand::Int);
     }
     let (Some(left), Some(right)) = (float(left), float(right)) else { return Operand::Null };
-    let result = match operator {
-        Arithmetic::Add => left + right,
-        Arithmetic::Subtract => left - right,
-        Arithmetic::Multiply => left * right,
-        Arithmetic::Divide => left / right,
-        Arithmetic::Remainder => left % right,
-    };
-    if result.is_finite() { Operand::Float(result) } else { Operand::Null }
+    operator.of_floats(left, right).map_or(Operand::Null, Operand::Float)
 }
 
 fn float(operand: Operand<'_>) -> Option<f64> {
@@ -461,29 +370,5 @@ fn float(operand: Operand<'_>) -> Option<f64> {
         Operand::Int(number) => Some(number as f64),
         Operand::Float(number) => Some(number),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_and_floating_point_numbers_compare_exactly() {
-        let beyond = 9_007_199_254_740_993; // 2^53 + 1, which no f64 holds
-        assert_eq!(int_to_float(beyond, 9_007_199_254_740_992.0), Some(Ordering::Greater));
-        assert_eq!(int_to_float(1, 1.5), Some(Ordering::Less));
-        assert_eq!(int_to_float(-1, -1.5), Some(Ordering::Greater));
-        assert_eq!(int_to_float(0, -0.0), Some(Ordering::Equal));
-        assert_eq!(int_to_float(i64::MAX, 9.3e18), Some(Ordering::Less));
-        assert_eq!(int_to_float(i64::MIN, -9_223_372_036_854_775_808.0), Some(Ordering::Equal));
-    }
-
-    #[test]
-    fn conjunction_follows_kleene() {
-        let unknown_then_false = [None, Some(false)];
-        assert_eq!(all(unknown_then_false.into_iter()), Some(false));
-        assert_eq!(all([None, Some(true)].into_iter()), None);
-        assert_eq!(all(std::iter::empty::<Option<bool>>()), Some(true));
     }
 }

@@ -6,6 +6,7 @@ pub mod batch;
 pub mod clock;
 pub mod duplicates;
 pub mod key;
+pub mod logic;
 pub mod merge;
 pub mod sequencer;
 pub mod statistics;
