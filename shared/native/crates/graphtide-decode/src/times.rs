@@ -6,6 +6,7 @@
 
 mod calendar;
 mod iso;
+pub(crate) mod parts;
 mod pattern;
 mod zone;
 

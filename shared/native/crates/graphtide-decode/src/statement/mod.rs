@@ -1,7 +1,10 @@
 //! A STREAM statement as a program: it makes edges and events of the fields that it reads of a record.
 
 pub(crate) mod expression;
+mod functions;
 pub(crate) mod paths;
+pub(crate) mod regex;
+pub(crate) mod value_text;
 
 use thiserror::Error;
 

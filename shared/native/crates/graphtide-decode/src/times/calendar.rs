@@ -58,6 +58,23 @@ fn days(year: u32, month: u32, day: u32) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// Year, month and day of the days since 1970-01-01: the reverse of [`days`].
+pub(super) fn of_days(days: i64) -> (i64, i64, i64) {
+    let since = days + 719_468;
+    let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}
+
+/// The day of a year, from 1, of the days since 1970-01-01.
+pub(super) fn day_of_year(year: i64, days_since: i64) -> i64 {
+    days_since - u32::try_from(year).map_or(0, |year| days(year, 1, 1)) + 1
+}
+
 /// A number of digits at the beginning of a text, and what follows; None if there are not so many.
 #[inline]
 pub(super) fn digits(text: &[u8], count: usize) -> Option<(u32, &[u8])> {

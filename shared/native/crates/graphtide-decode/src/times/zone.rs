@@ -12,6 +12,8 @@ pub struct Zone {
     changes: Box<[(i64, i32)]>,
     /// What clocks show when it is no longer known.
     until: i64,
+    /// When each of the changes is, in seconds since 1970.
+    moments: Box<[i64]>,
 }
 
 /// Changes of clocks that a zone may have: four a year over its range, and more.
@@ -20,7 +22,7 @@ const MOST: usize = 4_096;
 impl Zone {
     /// UTC.
     pub fn utc() -> Self {
-        Self { changes: Box::new([(i64::MIN, 0)]), until: i64::MAX }
+        Self { changes: Box::new([(i64::MIN, 0)]), until: i64::MAX, moments: Box::new([i64::MIN]) }
     }
 
     /// Makes a zone of changes: each begins when clocks show that many seconds since 1970. It is known from the first of them to
@@ -31,7 +33,15 @@ impl Zone {
         if !ascends || changes.is_empty() || changes.len() > MOST || changes.iter().any(|(_, offset)| offset.abs() >= DAY) {
             return Err(DecodeError::Zone);
         }
-        Ok(Self { changes: changes.into(), until })
+        // Clocks that go back show a time twice, and the first counts; those that go forward skip one.
+        let mut ahead = i32::MIN;
+        let moment = |(shown, offset): &(i64, i32)| {
+            let most = ahead.max(*offset);
+            ahead = *offset;
+            shown.saturating_sub(i64::from(most))
+        };
+        let moments = changes.iter().map(moment).collect();
+        Ok(Self { changes: changes.into(), until, moments })
     }
 
     /// Whether clocks always show UTC.
@@ -45,5 +55,12 @@ impl Zone {
         let next = self.changes.partition_point(|(from, _)| *from <= clock);
         let (_, offset) = self.changes.get(next.checked_sub(1)?)?;
         (clock < self.until).then_some(i64::from(*offset))
+    }
+    /// Seconds that clocks are ahead of UTC at a moment, in seconds since 1970; None where that is not known.
+    pub(super) fn offset_at(&self, moment: i64) -> Option<i64> {
+        let next = self.moments.partition_point(|from| *from <= moment);
+        let (_, offset) = self.changes.get(next.checked_sub(1)?)?;
+        let offset = i64::from(*offset);
+        (moment.saturating_add(offset) < self.until).then_some(offset)
     }
 }
