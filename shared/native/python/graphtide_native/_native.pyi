@@ -25,6 +25,7 @@ __all__ = [
     "Occurrences",
     "RawBatchDecoder",
     "Sequencer",
+    "StatementDecoder",
     "Statistics",
     "Symbols",
     "check_graph_query",
@@ -148,6 +149,9 @@ class Decoder:
 
     def settled(self) -> list[tuple[str, int, str]]:
         """Return the columns that the first block showed to hold texts, with the line of the first text and the text."""
+
+    def filtered(self) -> int:
+        """Return how many records so far are not of the stream, as its statement says; they have ordinals."""
 
     def ordinal(self) -> int:
         """Return the ordinal that the next record will have."""
@@ -629,6 +633,37 @@ class Sequencer:
     @property
     def watermark(self) -> int | None:
         """Greatest `ts` so far, up to the bound, less the lateness, or what it was set to; None before the first record."""
+
+@final
+class StatementDecoder(Decoder):
+    """Decoder of records that a STREAM statement reads.
+
+    A record gives one row or several, in the order of the statement's clauses, with one ordinal and one line. Ids that are made
+    have the number of the clause as suffix, `17#2`, if there are several. An update is a deletion and an insert.
+
+    `definition` is the JSON of `graphtide_wire.stream_definition.encode_definition`; what it says of the format wins over
+    `format` and `form`. `zones` has the clocks of every zone that it names: changes, and until when they are known, as a
+    `TimeForm` has them. `types` are those of the attributes. `discovered` has the names that a SET states and nobody asked for.
+    """
+
+    def __new__(
+        cls,
+        symbols: Symbols,
+        attributes: Sequence[str],
+        definition: bytes,
+        *,
+        format: str,
+        zones: Mapping[str, tuple[Sequence[tuple[int, int]], int]],
+        form: RecordForm | None = None,
+        types: Mapping[str, str] | None = None,
+        keep_raw: bool = False,
+        substitutes: bool = False,
+    ) -> StatementDecoder: ...
+    def check_columns(self, schema: object) -> None:
+        """Check the columns of the next record batches, as `ArrowDecoder` does."""
+
+    def decode_rows(self, rows: object) -> EdgeBatch:
+        """Decode a record batch in memory, as `ArrowDecoder` does, if the format is `arrow` or `parquet`."""
 
 @final
 class Statistics:

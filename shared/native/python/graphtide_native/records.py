@@ -23,6 +23,7 @@ from graphtide_native._native import (
     JsonLinesDecoder,
     RawBatchDecoder,
     Sequencer,
+    StatementDecoder,
     Symbols,
 )
 
@@ -39,6 +40,7 @@ __all__ = [
     "JsonLinesDecoder",
     "RawBatchDecoder",
     "Sequencer",
+    "StatementDecoder",
     "Symbols",
     "take_dead_letters",
     "ticks_per_second",

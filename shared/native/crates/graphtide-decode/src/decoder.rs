@@ -73,6 +73,11 @@ pub trait Decoder {
         false
     }
 
+    /// Records so far that are not of the stream, as its statement says.
+    fn filtered(&self) -> u64 {
+        0
+    }
+
     /// Ordinal that the next record will have: how many came before.
     fn ordinal(&self) -> u64;
 

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::statement::StatementError;
+
 /// The stream as a whole cannot be read, or the decoder was asked for something impossible.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
@@ -97,6 +99,9 @@ pub enum DecodeError {
         /// The number given.
         ticks: i64,
     },
+    /// A statement that cannot read any record.
+    #[error("the definition of the stream cannot be used: {0}")]
+    Statement(#[from] StatementError),
     /// The bytes are not an Arrow IPC stream, or a damaged one.
     #[error("this is not a readable Arrow IPC stream: {reason}")]
     Arrow {
@@ -148,6 +153,22 @@ pub(crate) enum RowError {
     Future { ts: i64, latest: i64, hint: &'static str },
     #[error("not a JSON object: {reason}")]
     Json { reason: String },
+    #[error("no time")]
+    NoRecordTime,
+    #[error("the time {text} cannot be read")]
+    UnreadableTime { text: String },
+    #[error("the time {text} cannot be read: the clocks of its zone are not known so far away")]
+    TimeBeyondZone { text: String },
+    #[error("the time {text} is out of range")]
+    TimeOutOfRange { text: String },
+    #[error("no {end}")]
+    NoEnd { end: &'static str },
+    #[error("no type")]
+    NoType,
+    #[error("no id, which {change} needs")]
+    NoId { change: &'static str },
+    #[error("unknown operation {text}")]
+    UnknownOperation { text: String },
 }
 
 impl RowError {

@@ -21,6 +21,7 @@ use crate::error::{DecodeError, RowError, shorten};
 use crate::json_objects::JsonObjects;
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::statement::{JsonStatement, Statement};
 use crate::times::{Times, not_ticks};
 use crate::types::{AttributeType, Projection, refuse};
 use crate::unusable_values::{self, UnusableValues};
@@ -39,6 +40,8 @@ pub struct JsonLinesDecoder {
     records: Records,
     writer: Writer,
     seen: Seen,
+    /// What reads records in place of all that, where there is a statement.
+    statement: Option<Box<JsonStatement>>,
 }
 
 /// Where records are.
@@ -114,6 +117,7 @@ impl JsonLinesDecoder {
             records: Records::Lines(Splitter::new(None).without_comments(&options.comment)),
             writer,
             seen: Seen::default(),
+            statement: None,
             options,
         }
     }
@@ -125,8 +129,14 @@ impl JsonLinesDecoder {
         Self { records: Records::Anywhere(JsonObjects::new(path)), ..self }
     }
 
+    /// Lets a statement read the records.
+    #[must_use]
+    pub(crate) fn by(self, statement: Statement) -> Self {
+        Self { statement: Some(Box::new(JsonStatement::new(statement))), ..self }
+    }
+
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
-        let Self { attributes, declared, ts, keys, records, writer, seen, options, .. } = self;
+        let Self { attributes, declared, ts, keys, records, writer, seen, options, statement, .. } = self;
         let Options { times, nulls, .. } = options;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
@@ -141,6 +151,12 @@ impl JsonLinesDecoder {
             let (line, bytes, result) = match piece {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
+                    if let Some(statement) = statement {
+                        if let Err(error) = statement.write(writer, &mut target, line, bytes) {
+                            writer.reject(&mut target, line, &error, bytes);
+                        }
+                        continue;
+                    }
                     let result = parse(keys, bytes)
                         .and_then(|mut fields| {
                             if !nulls.is_empty() {
@@ -208,19 +224,26 @@ impl Decoder for JsonLinesDecoder {
     }
 
     fn has_zoneless_times(&self) -> bool {
-        self.options.times.as_ref().is_some_and(Times::had_zoneless)
+        match &self.statement {
+            Some(by) => by.statement.had_zoneless(),
+            None => self.options.times.as_ref().is_some_and(Times::had_zoneless),
+        }
     }
 
     fn has_ids(&self) -> bool {
-        self.seen.ids
+        self.statement.as_ref().map_or(self.seen.ids, |by| by.statement.has_ids())
     }
 
     fn has_operations(&self) -> bool {
-        self.seen.operations
+        self.statement.as_ref().map_or(self.seen.operations, |by| by.statement.has_operations())
     }
 
     fn discovered(&self) -> &[String] {
-        &self.seen.others
+        self.statement.as_ref().map_or(&self.seen.others, |by| by.statement.others())
+    }
+
+    fn filtered(&self) -> u64 {
+        self.statement.as_ref().map_or(0, |by| by.statement.filtered())
     }
 
     fn unusable_values(&self) -> &[UnusableValues] {
@@ -290,7 +313,7 @@ fn as_written(error: RowError, name: &str, line: &[u8]) -> RowError {
 
 /// Says what is wrong and where; the line that the parser counts is that of the record, from 1.
 #[cold]
-fn refuse_json(error: &serde_json::Error) -> RowError {
+pub(crate) fn refuse_json(error: &serde_json::Error) -> RowError {
     let text = error.to_string();
     let reason = text.split(" at line ").next().unwrap_or_default();
     // The parser's column is 0 where it has nothing to point at yet.

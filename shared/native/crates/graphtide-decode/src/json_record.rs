@@ -4,7 +4,7 @@
 //! unless an escape forces a copy. A key given twice counts as given last. Where attributes are to be discovered, the names of
 //! values nobody asked for are collected.
 
-mod flat;
+pub(crate) mod flat;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -27,7 +27,7 @@ mod json_objects;
 mod json_record;
 mod labels;
 mod splitter;
-mod statement;
+pub mod statement;
 mod suggest;
 mod unusable_values;
 mod writer;

@@ -8,8 +8,10 @@ mod calendar;
 mod iso;
 pub(crate) mod parts;
 mod pattern;
+mod rfc2822;
 mod zone;
 
+pub(crate) use rfc2822::read as rfc2822;
 pub use zone::Zone;
 
 use std::sync::Arc;
@@ -43,7 +45,7 @@ enum Form {
 
 /// Why a text is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flaw {
+pub(crate) enum Flaw {
     /// It is not written so.
     Form,
     /// It is past 64 bits.
@@ -92,17 +94,22 @@ impl Times {
     /// Reads a text.
     #[inline]
     pub(crate) fn read(&self, text: &str) -> Result<i64, RowError> {
-        let found = match &self.form {
+        self.ticks_of(text).map_err(|flaw| self.refuse(text, flaw))
+    }
+
+    /// Reads a text; says why it is no time.
+    #[inline]
+    pub(crate) fn ticks_of(&self, text: &str) -> Result<i64, Flaw> {
+        match &self.form {
             Form::Number { per_second } => number(text, *per_second, self.ticks_per_second),
             Form::Iso => iso::read(text).ok_or(Flaw::Form).and_then(|moment| self.ticks(&moment)),
             Form::Pattern(pattern) => pattern.read(text).ok_or(Flaw::Form).and_then(|moment| self.ticks(&moment)),
-        };
-        found.map_err(|flaw| self.refuse(text, flaw))
+        }
     }
 
     /// The ticks of a moment.
     #[inline]
-    fn ticks(&self, moment: &Moment) -> Result<i64, Flaw> {
+    pub(crate) fn ticks(&self, moment: &Moment) -> Result<i64, Flaw> {
         let offset = if let Some(offset) = moment.offset {
             i64::from(offset)
         } else {
@@ -179,9 +186,43 @@ fn hint(text: &str) -> &'static str {
     }
 }
 
+/// Sizes below which a number counts seconds, milliseconds and microseconds, if its size shows the unit, and how many of these
+/// make a second.
+const SIZES: [(i64, i64); 3] = [(100_000_000_000, 1), (100_000_000_000_000, 1_000), (100_000_000_000_000_000, 1_000_000)];
+
+const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
+
+/// How many units make a second, by the size of a number of them.
+#[inline]
+pub(crate) fn unit_of(number: i64) -> i64 {
+    let size = number.unsigned_abs();
+    SIZES.iter().find(|(limit, _)| size < limit.unsigned_abs()).map_or(NANOSECONDS_PER_SECOND, |(_, per_second)| *per_second)
+}
+
+/// Ticks of a number in the unit that its size shows.
+pub(crate) fn number_of_any_unit(text: &str, ticks_per_second: i64) -> Result<i64, Flaw> {
+    // Without its sign it is rounded towards zero, as sizes are.
+    let per_second = match number(text.strip_prefix(['-', '+']).unwrap_or(text), 1, 1) {
+        Ok(size) => unit_of(size),
+        Err(Flaw::Range) => NANOSECONDS_PER_SECOND,
+        Err(flaw) => return Err(flaw),
+    };
+    number(text, per_second, ticks_per_second)
+}
+
+/// Ticks of an integer of units; so many make a second.
+#[inline]
+pub(crate) fn whole(number: i64, per_second: i64, ticks_per_second: i64) -> Result<i64, Flaw> {
+    if per_second == ticks_per_second {
+        return Ok(number);
+    }
+    let ticks = (i128::from(number) * i128::from(ticks_per_second)).div_euclid(i128::from(per_second));
+    i64::try_from(ticks).map_err(|_| Flaw::Range)
+}
+
 /// Ticks of a number: its digits, cut where the unit of the stream ends.
 #[inline]
-fn number(text: &str, per_second: i64, ticks_per_second: i64) -> Result<i64, Flaw> {
+pub(crate) fn number(text: &str, per_second: i64, ticks_per_second: i64) -> Result<i64, Flaw> {
     let bytes = text.as_bytes();
     let (is_negative, digits) = match bytes {
         [b'-', rest @ ..] => (true, rest),

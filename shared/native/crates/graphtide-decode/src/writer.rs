@@ -183,6 +183,66 @@ impl Writer {
     }
 }
 
+/// An edge, event or deletion that a record gives, checked already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given<'a> {
+    pub(crate) operation: Operation,
+    /// [`KeyRef::ABSENT`] for an event and a deletion, as the target is.
+    pub(crate) source: KeyRef<'a>,
+    pub(crate) target: KeyRef<'a>,
+    pub(crate) label: Symbol,
+    pub(crate) source_label: Symbol,
+    pub(crate) target_label: Symbol,
+    pub(crate) id: IdRef<'a>,
+}
+
+impl<'a> Given<'a> {
+    /// An event whose type is still to be set.
+    pub(crate) fn event(id: IdRef<'a>) -> Self {
+        let [source, target] = [KeyRef::ABSENT; 2];
+        let [label, source_label, target_label] = [Symbol::ABSENT; 3];
+        Self { operation: Operation::Insert, source, target, label, source_label, target_label, id }
+    }
+
+    /// A deletion.
+    pub(crate) fn deletion(id: IdRef<'a>) -> Self {
+        Self { operation: Operation::Delete, ..Self::event(id) }
+    }
+}
+
+impl Writer {
+    /// Counts a record that gives nothing, and is not bad.
+    #[inline]
+    pub(crate) fn skip(&mut self) {
+        self.ordinal += 1;
+    }
+
+    /// Appends all that one record gives, or nothing if it is later than what is accepted. `width` of the values belong to each
+    /// row.
+    #[inline]
+    pub(crate) fn write_given(
+        &mut self,
+        target: &mut Target<'_>,
+        (line, ts, raw): (u64, Time, &[u8]),
+        rows: &[Given<'_>],
+        (values, width): (&[ValueRef<'_>], usize),
+    ) -> Result<(), RowError> {
+        if ts > self.latest && !rows.is_empty() {
+            return Err(RowError::future(ts, self.latest));
+        }
+        let raw = if self.keep_raw { raw } else { b"" };
+        for (place, given) in rows.iter().enumerate() {
+            let Given { operation, source, target: to, label, source_label, target_label, id } = *given;
+            let (ordinal, stream) = (self.ordinal, Symbol::ABSENT);
+            let row =
+                Row { ordinal, line, ts, operation, source, target: to, label, source_label, target_label, stream, id, raw };
+            target.batch.push(&row, values[place * width..(place + 1) * width].iter().copied());
+        }
+        self.ordinal += 1;
+        Ok(())
+    }
+}
+
 /// Refuses a text that a batch could not hold whole.
 #[inline]
 pub(crate) fn check_text(text: &str, column: &str) -> Result<(), RowError> {

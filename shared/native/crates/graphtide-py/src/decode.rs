@@ -6,9 +6,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_pyarrow::PyArrowType;
 use arrow_schema::Schema;
+use graphtide_decode::statement::{Source, open};
 use graphtide_decode::{
     ArrowDecoder, AttributeType, ColumnNames, CsvDecoder, DeadLetter, Decoder, JsonLinesDecoder, Options, Settled,
-    UnusableValues,
+    UnusableValues, Zone,
 };
 use graphtide_graph::batch::EdgeBatch;
 use graphtide_graph::symbol::SharedSymbols;
@@ -36,7 +37,11 @@ pub(crate) struct PyDecoder {
 
 impl PyDecoder {
     fn new(inner: impl Decoder + Send + Sync + 'static, symbols: SharedSymbols, attributes: Vec<String>) -> Self {
-        Self { inner: Box::new(inner), symbols, attributes: attributes.into(), dead: Vec::new() }
+        Self::of(Box::new(inner), symbols, attributes)
+    }
+
+    fn of(inner: Box<dyn Decoder + Send + Sync>, symbols: SharedSymbols, attributes: Vec<String>) -> Self {
+        Self { inner, symbols, attributes: attributes.into(), dead: Vec::new() }
     }
 
     /// Initialises a subclass with this as its base.
@@ -136,6 +141,10 @@ impl PyDecoder {
     fn settled(&self) -> Vec<(String, u64, String)> {
         let emitted = |settled: &Settled| (settled.column.clone(), settled.line, settled.text.clone());
         self.inner.settled().iter().map(emitted).collect()
+    }
+
+    fn filtered(&self) -> u64 {
+        self.inner.filtered()
     }
 
     fn ordinal(&self) -> u64 {
@@ -271,6 +280,52 @@ impl PyRawBatchDecoder {
     }
 }
 
+/// Decoder of records that a statement reads.
+#[pyclass(extends = PyDecoder, name = "StatementDecoder", module = "graphtide_native._native")]
+pub(crate) struct PyStatementDecoder;
+
+#[pymethods]
+impl PyStatementDecoder {
+    #[new]
+    #[pyo3(signature = (
+        symbols, attributes, definition, *, format, zones, form = None, types = None, keep_raw = false, substitutes = false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn new(
+        symbols: &PySymbols,
+        attributes: Vec<String>,
+        definition: Vec<u8>,
+        format: String,
+        zones: HashMap<String, (Vec<(i64, i32)>, i64)>,
+        form: Option<PyRecordForm>,
+        types: Option<HashMap<String, String>>,
+        keep_raw: bool,
+        substitutes: bool,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let form = form.unwrap_or_default();
+        let options = Options { keep_raw, substitutes, ..options(&attributes, HashMap::new(), types)? };
+        let opened = || {
+            let clocks = zones.into_iter().map(|(name, (changes, until))| Ok((name, Zone::new(changes, until)?)));
+            let clocks = clocks.collect::<Result<_, graphtide_decode::DecodeError>>()?;
+            let (dialect, path) = (form.dialect(",")?, form.path());
+            let source = Source { definition, format, dialect, path, clocks };
+            open(source, form.add_to(options)?, &symbols.inner)
+        };
+        let decoder = opened().map_err(|error| from_decode(&error))?;
+        Ok(PyDecoder::of(decoder, symbols.inner.clone(), attributes).under(Self))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
+    fn check_columns(mut this: PyRefMut<'_, Self>, schema: PyArrowType<Schema>) -> PyResult<()> {
+        this.as_super().inner.check_columns(&schema.0).map_err(|error| from_decode(&error))
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "Python gives what is owned")]
+    fn decode_rows(mut this: PyRefMut<'_, Self>, py: Python<'_>, rows: PyArrowType<RecordBatch>) -> PyResult<PyEdgeBatch> {
+        this.as_super().run(py, |decoder, batch, dead| decoder.feed_rows(&rows.0, batch, dead))
+    }
+}
+
 fn options(
     attributes: &[String],
     columns: HashMap<String, String>,
@@ -292,5 +347,6 @@ pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyCsvDecoder>()?;
     m.add_class::<PyJsonLinesDecoder>()?;
     m.add_class::<PyArrowDecoder>()?;
-    m.add_class::<PyRawBatchDecoder>()
+    m.add_class::<PyRawBatchDecoder>()?;
+    m.add_class::<PyStatementDecoder>()
 }

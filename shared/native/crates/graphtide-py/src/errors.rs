@@ -20,6 +20,7 @@ pub(crate) fn from_decode(error: &DecodeError) -> PyErr {
         | DecodeError::TicksPerSecond { .. }
         | DecodeError::Arrow { .. }
         | DecodeError::TimeFormat { .. }
-        | DecodeError::Zone => UnreadableStreamError::new_err(error.to_string()),
+        | DecodeError::Zone
+        | DecodeError::Statement(_) => UnreadableStreamError::new_err(error.to_string()),
     }
 }

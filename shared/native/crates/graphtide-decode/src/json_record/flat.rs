@@ -221,7 +221,7 @@ const ONES: u64 = u64::MAX / 255;
 
 /// Whether a byte is below that of a blank.
 #[inline]
-fn has_controls(bytes: &[u8]) -> bool {
+pub(crate) fn has_controls(bytes: &[u8]) -> bool {
     let (words, rest) = bytes.as_chunks::<8>();
     let below = |word: &[u8; 8]| {
         let word = u64::from_le_bytes(*word);
@@ -233,7 +233,7 @@ fn has_controls(bytes: &[u8]) -> bool {
 
 /// Where the first quote or backslash is. Most texts are a few words long.
 #[inline]
-fn quote_or_escape(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn quote_or_escape(bytes: &[u8]) -> Option<usize> {
     const QUOTES: u64 = ONES * b'"' as u64;
     const ESCAPES: u64 = ONES * b'\\' as u64;
     // The lowest bit is that of the lowest byte that is zero.

@@ -19,7 +19,7 @@ pub(crate) enum Role {
     Value,
     /// As the text that it is written as, where the format is text; else as the value that it is.
     Text,
-    /// As the time that it states: a number with all digits that it is written with, as a text.
+    /// As the time that it states: a number that is not an integer with all digits that it is written with, as a text.
     Time,
 }
 

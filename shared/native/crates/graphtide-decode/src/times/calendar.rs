@@ -2,7 +2,7 @@
 
 /// A moment as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     /// Seconds since 1970-01-01T00:00:00 by the clocks of its zone.
     pub(super) seconds: i64,
     /// Nanoseconds after that; below a second.

@@ -1,0 +1,113 @@
+//! Attributes of what a clause gives: those that SET states, or without one the fields that are called so.
+
+use bumpalo::Bump;
+use graphtide_graph::value::ValueRef;
+use serde_json::Value as Form;
+
+use super::StatementError;
+use super::expression::{Context, Expression};
+use super::names::paths_named;
+use super::paths::{Paths, Role};
+use super::time::steps_of;
+use crate::error::RowError;
+use crate::types::{AttributeType, refuse};
+
+/// Names of the fields that a record has itself: no attribute is called so.
+const OF_EDGES: [&str; 8] = ["ts", "id", "src", "dst", "label", "src_label", "dst_label", "op"];
+const OF_EVENTS: [&str; 4] = ["ts", "id", "type", "op"];
+
+/// How fields of a format become values of a declared type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// They have types.
+    Typed,
+    /// They are texts.
+    Written,
+    /// They are texts, and numbers have a decimal comma.
+    WithComma,
+}
+
+/// The attributes that a clause states.
+pub(crate) struct Sets<'f> {
+    pub(crate) of_stream: &'f [(String, Form)],
+    pub(crate) of_clause: &'f [(String, Form)],
+    pub(crate) is_event: bool,
+}
+
+/// Where the value of an attribute is read.
+#[derive(Clone, Debug)]
+pub(crate) enum Attribute {
+    Missing,
+    Slot(usize),
+    /// The first of these fields that is there.
+    FirstOf(Box<[usize]>),
+    /// The first of these fields that is there, as a text that is to be of the declared type.
+    Written(Box<[usize]>, Reading),
+    Expression(Expression),
+}
+
+impl Sets<'_> {
+    /// Where the value of an attribute of this name and declared type is read.
+    pub(crate) fn attribute(
+        &self,
+        name: &str,
+        (kind, reading): (AttributeType, Reading),
+        paths: &mut Paths,
+        context: &Context,
+    ) -> Result<Attribute, StatementError> {
+        let is_written = kind != AttributeType::Any && reading != Reading::Typed;
+        let role = if is_written { Role::Text } else { Role::Value };
+        let steps = if self.of_stream.is_empty() && self.of_clause.is_empty() {
+            let is_own = if self.is_event { OF_EVENTS.contains(&name) } else { OF_EDGES.contains(&name) };
+            if is_own { Vec::new() } else { paths_named(name) }
+        } else {
+            let stated =
+                |sets: &&[(String, Form)]| sets.iter().find(|(stated, _)| stated == name).map(|(_, form)| form.clone());
+            let Some(form) = stated(&self.of_clause).or_else(|| stated(&self.of_stream)) else {
+                return Ok(Attribute::Missing);
+            };
+            match steps_of(&form) {
+                Some(steps) => vec![steps],
+                None => return Expression::compile(&form, paths, context).map(Attribute::Expression),
+            }
+        };
+        let slots: Box<[usize]> = steps.into_iter().map(|steps| paths.slot_as(steps, role)).collect();
+        Ok(match *slots {
+            [] => Attribute::Missing,
+            _ if is_written => Attribute::Written(slots, reading),
+            [slot] => Attribute::Slot(slot),
+            _ => Attribute::FirstOf(slots),
+        })
+    }
+}
+
+impl Attribute {
+    /// Its value; an error where it is not of the declared type.
+    #[inline]
+    pub(crate) fn value<'a>(
+        &'a self,
+        slots: &[ValueRef<'a>],
+        arena: &'a Bump,
+        name: &str,
+        kind: AttributeType,
+    ) -> Result<ValueRef<'a>, RowError> {
+        let first = |places: &[usize]| {
+            let values = places.iter().map(|place| slots[*place]);
+            values.filter(|value| *value != ValueRef::Null).next().unwrap_or(ValueRef::Null)
+        };
+        let value = match self {
+            Self::Missing => return Ok(ValueRef::Null),
+            Self::Slot(slot) => slots[*slot],
+            Self::FirstOf(places) => first(places),
+            Self::Written(places, reading) => match first(places) {
+                ValueRef::Text(text) => {
+                    let read = if *reading == Reading::WithComma { kind.read_comma(text) } else { kind.read(text) };
+                    return read.ok_or_else(|| refuse(name, text, kind));
+                }
+                value => value,
+            },
+            Self::Expression(expression) => expression.evaluate(slots, arena),
+        };
+        if kind.fits(value) { Ok(value) } else { Err(refuse(name, &format!("{value:?}"), kind)) }
+    }
+}

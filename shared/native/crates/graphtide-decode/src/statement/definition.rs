@@ -1,0 +1,143 @@
+//! The JSON form of a statement, as `graphtide_wire.stream_definition` writes it; what says how bytes become records is in
+//! [`FormatForm`].
+
+use serde::Deserialize;
+use serde_json::Value as Form;
+
+use super::StatementError;
+use super::paths::Step;
+
+/// A statement.
+#[derive(Debug, Deserialize)]
+pub(crate) struct DefinitionForm {
+    pub(crate) time: TimeForm,
+    pub(crate) unit: String,
+    #[serde(default)]
+    pub(crate) format: Option<FormatForm>,
+    #[serde(default)]
+    pub(crate) clauses: Vec<ClauseForm>,
+    #[serde(default)]
+    pub(crate) id: Option<Form>,
+    #[serde(default)]
+    pub(crate) sets: Vec<(String, Form)>,
+    #[serde(default, rename = "where")]
+    pub(crate) holds: Option<Form>,
+    #[serde(default)]
+    pub(crate) delete_where: Option<Form>,
+    #[serde(default)]
+    pub(crate) update_where: Option<Form>,
+    #[serde(default)]
+    pub(crate) nulls: Vec<String>,
+}
+
+/// An edge or an event that a record gives.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ClauseForm {
+    pub(crate) gives: Gives,
+    #[serde(default)]
+    pub(crate) source: Option<EndForm>,
+    #[serde(default)]
+    pub(crate) target: Option<EndForm>,
+    #[serde(default)]
+    pub(crate) label: Option<Form>,
+    #[serde(default, rename = "type")]
+    pub(crate) kind: Option<Form>,
+    #[serde(default, rename = "where")]
+    pub(crate) holds: Option<Form>,
+    #[serde(default)]
+    pub(crate) sets: Vec<(String, Form)>,
+    #[serde(default)]
+    pub(crate) id: Option<Form>,
+}
+
+/// What a clause gives.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Gives {
+    Edge,
+    Event,
+}
+
+/// An end of an edge.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EndForm {
+    pub(crate) value: Form,
+    #[serde(default)]
+    pub(crate) label: Option<Form>,
+}
+
+/// The time of a record.
+#[derive(Debug, Deserialize)]
+pub(crate) struct TimeForm {
+    pub(crate) value: Form,
+    #[serde(default)]
+    pub(crate) unit: Option<String>,
+    #[serde(default)]
+    pub(crate) format: Option<String>,
+    #[serde(default)]
+    pub(crate) zone: Option<String>,
+}
+
+/// How bytes become records; see `graphtide_core.record_format`.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct FormatForm {
+    /// The format.
+    pub(crate) name: String,
+    /// The regular expression of a line.
+    #[serde(default)]
+    pub(crate) pattern: Option<String>,
+    /// What separates fields.
+    #[serde(default)]
+    pub(crate) delimiter: Option<String>,
+    /// Whether the first line names the columns.
+    #[serde(default)]
+    pub(crate) header: Option<bool>,
+    /// The names of the columns.
+    #[serde(default)]
+    pub(crate) columns: Option<Vec<String>>,
+    /// How a line starts that is skipped.
+    #[serde(default)]
+    pub(crate) comment: Option<String>,
+    /// The character around fields; empty for none.
+    #[serde(default)]
+    pub(crate) quote: Option<String>,
+    /// The sign before decimals.
+    #[serde(default)]
+    pub(crate) decimal: Option<String>,
+    /// How characters are written.
+    #[serde(default)]
+    pub(crate) encoding: Option<String>,
+    /// Where records are in JSON.
+    #[serde(default)]
+    pub(crate) unnest: Option<Form>,
+    /// The elements of XML that are records.
+    #[serde(default)]
+    pub(crate) row: Option<String>,
+}
+
+impl FormatForm {
+    /// Where records are in JSON, if it says so.
+    pub(crate) fn path_of_records(&self) -> Result<Option<Box<[Step]>>, StatementError> {
+        let wrong = |form: &Form| StatementError::new(format!("{form} is not a path"));
+        self.unnest.as_ref().map(|form| super::expression::steps(form).ok_or_else(|| wrong(form))).transpose()
+    }
+}
+
+impl DefinitionForm {
+    /// Reads the form.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, StatementError> {
+        serde_json::from_slice(bytes).map_err(|error| StatementError::new(error.to_string()))
+    }
+
+    /// How many ticks make a second.
+    pub(crate) fn ticks_per_second(&self) -> Result<i64, StatementError> {
+        per_second(&self.unit).ok_or_else(|| StatementError::new(format!("{:?} is not a unit of time", self.unit)))
+    }
+}
+
+/// How many units of this name make a second.
+pub(crate) fn per_second(unit: &str) -> Option<i64> {
+    [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000)]
+        .into_iter()
+        .find_map(|(name, per_second)| (name == unit).then_some(per_second))
+}

@@ -1,0 +1,334 @@
+//! The values of a statement's paths in one object of JSON, in one pass: no tree is built, and what nobody reads is passed over.
+//!
+//! All of JSON is read as RFC 8259 has it. A key given twice counts as given last, with all that stands in it. Texts are
+//! borrowed unless an escape forces a copy, which lies in an arena. Cost: each byte is looked at a constant number of times, in
+//! words where texts are long; a key is mostly the one that followed last time.
+
+use bumpalo::Bump;
+use graphtide_graph::value::ValueRef;
+use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
+
+use super::Statement;
+use super::json_scan::{Rest, are_escapes};
+use super::nulls::Nulls;
+use super::paths::{Path, Role, Step};
+use crate::columns::ColumnNames;
+use crate::error::RowError;
+use crate::json_lines::refuse_json;
+use crate::json_record::Keys;
+use crate::writer::{Target, Writer};
+
+/// Places of a tree's fields are looked up by the key that came next the last time.
+const START: usize = 0;
+
+/// Longest number that is handed on as a text, for a time: as long as a text may be that is one.
+const LONGEST_NUMBER: usize = 400;
+
+/// Longest exponent of such a number.
+const LONGEST_EXPONENT: usize = 6;
+
+/// A statement that reads objects of JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct JsonStatement {
+    pub(crate) statement: Statement,
+    reader: PathReader,
+}
+
+impl JsonStatement {
+    pub(crate) fn new(statement: Statement) -> Self {
+        let reader = PathReader::new(statement.paths.all());
+        Self { statement, reader }
+    }
+
+    /// Writes what an object gives.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        writer: &mut Writer,
+        target: &mut Target<'_>,
+        line: u64,
+        bytes: &[u8],
+    ) -> Result<(), RowError> {
+        let Self { statement, reader } = self;
+        statement.write((writer, target), (line, bytes), |slots, arena, nulls| reader.read(bytes, slots, arena, nulls))
+    }
+}
+
+/// What stands at the end of steps that some path has.
+#[derive(Clone, Debug, Default)]
+struct Node {
+    /// Of an object, its fields: the name, the name as it is written with its colon, unless it has escapes, and the node.
+    fields: Vec<Field>,
+    /// Of a list, its items: the position, ascending, and the node.
+    items: Vec<(u32, usize)>,
+    /// Where the value goes.
+    slots: Vec<(usize, Role)>,
+    /// By the field that came last, from 1, the field that came next the last time; at first, 0, the first of all.
+    next: Vec<usize>,
+    /// The record in which it was last seen.
+    seen: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    name: Box<str>,
+    closed: Option<Box<str>>,
+    node: usize,
+}
+
+/// Reads the values of paths.
+#[derive(Clone, Debug)]
+pub(crate) struct PathReader {
+    nodes: Vec<Node>,
+    records: u64,
+}
+
+impl PathReader {
+    /// Makes a reader of these paths; the place of each is its slot.
+    pub(crate) fn new(paths: &[Path]) -> Self {
+        let mut made = Self { nodes: vec![Node::default()], records: 0 };
+        for (slot, path) in paths.iter().enumerate() {
+            let node = path.steps.iter().fold(0, |node, step| made.child(node, step));
+            made.nodes[node].slots.push((slot, path.role));
+        }
+        for node in &mut made.nodes {
+            node.items.sort_unstable();
+            node.next = (0..=node.fields.len()).map(|last| last % node.fields.len().max(1)).collect();
+        }
+        made
+    }
+
+    fn child(&mut self, node: usize, step: &Step) -> usize {
+        let known = match step {
+            Step::Name(name) => self.nodes[node].fields.iter().find(|field| field.name == *name).map(|field| field.node),
+            Step::Position(place) => self.nodes[node].items.iter().find(|item| item.0 == *place).map(|item| item.1),
+        };
+        known.unwrap_or_else(|| {
+            let child = self.nodes.len();
+            self.nodes.push(Node::default());
+            match step {
+                Step::Name(name) => {
+                    let is_plain = !name.contains(|char: char| matches!(char, '"' | '\\' | '\0'..='\x1f'));
+                    let closed = is_plain.then(|| format!("{name}\":").into());
+                    self.nodes[node].fields.push(Field { name: name.clone(), closed, node: child });
+                }
+                Step::Position(place) => self.nodes[node].items.push((*place, child)),
+            }
+            child
+        })
+    }
+
+    /// Reads an object into slots that are all missing.
+    fn read<'t>(&mut self, line: &'t [u8], slots: &mut [ValueRef<'t>], arena: &'t Bump, nulls: &Nulls) -> Result<(), RowError> {
+        let text = std::str::from_utf8(line).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
+        self.records += 1;
+        let mut reading = Reading { reader: self, rest: Rest::new(text), slots, arena, nulls };
+        reading.whole().ok_or_else(|| refuse(text))
+    }
+}
+
+/// One pass over a record.
+struct Reading<'r, 't> {
+    reader: &'r mut PathReader,
+    rest: Rest<'t>,
+    slots: &'r mut [ValueRef<'t>],
+    arena: &'t Bump,
+    nulls: &'r Nulls,
+}
+
+impl<'t> Reading<'_, 't> {
+    fn whole(&mut self) -> Option<()> {
+        self.rest.token(b'{')?;
+        self.object(START)?;
+        self.rest.is_blank().then_some(())
+    }
+
+    /// Reads the members of an object whose brace is open.
+    fn object(&mut self, node: usize) -> Option<()> {
+        let mut last = 0;
+        let mut next = self.rest.next()?;
+        if next == b'}' {
+            return Some(());
+        }
+        loop {
+            if next != b'"' {
+                return None;
+            }
+            let Node { fields, next: expected, .. } = &self.reader.nodes[node];
+            let guess = expected[last];
+            if let Some(field) = fields.get(guess)
+                && self.rest.passes(field.closed.as_deref())
+            {
+                last = guess + 1;
+                let child = field.node;
+                self.field(child)?;
+            } else if let Some(found) = self.key(node)? {
+                self.reader.nodes[node].next[last] = found;
+                last = found + 1;
+                let child = self.reader.nodes[node].fields[found].node;
+                self.field(child)?;
+            } else {
+                self.rest.skip_value()?;
+            }
+            match self.rest.next()? {
+                b',' => next = self.rest.next()?,
+                b'}' => return Some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Reads a key and its colon; which field it is.
+    fn key(&mut self, node: usize) -> Option<Option<usize>> {
+        let fields = &self.reader.nodes[node].fields;
+        let found = match self.rest.string()? {
+            (key, false) => fields.iter().position(|field| *field.name == *key),
+            (_, true) => {
+                let key = unescaped(self.rest.quoted(), self.arena)?;
+                self.reader.nodes[node].fields.iter().position(|field| *field.name == *key)
+            }
+        };
+        self.rest.token(b':')?;
+        Some(found)
+    }
+
+    /// Reads a value that some path reads, or leads through.
+    fn field(&mut self, node: usize) -> Option<()> {
+        let records = self.reader.records;
+        let seen = &mut self.reader.nodes[node].seen;
+        if std::mem::replace(seen, records) == records {
+            self.forget(node);
+        }
+        match self.rest.next()? {
+            b'"' => {
+                let (text, has_escapes) = self.rest.string()?;
+                if self.reader.nodes[node].slots.is_empty() {
+                    return if has_escapes { are_escapes(text.as_bytes()) } else { Some(()) };
+                }
+                let text = if has_escapes { unescaped(self.rest.quoted(), self.arena)? } else { text };
+                if !self.nulls.contain(text) {
+                    self.keep(node, ValueRef::Text(text));
+                }
+            }
+            b'{' if self.reader.nodes[node].fields.is_empty() => self.rest.skip_rest(b'{')?,
+            b'{' => self.object(node)?,
+            b'[' if self.reader.nodes[node].items.is_empty() => self.rest.skip_rest(b'[')?,
+            b'[' => self.list(node)?,
+            b't' => {
+                self.rest.word("rue")?;
+                self.keep(node, ValueRef::Bool(true));
+            }
+            b'f' => {
+                self.rest.word("alse")?;
+                self.keep(node, ValueRef::Bool(false));
+            }
+            b'n' => self.rest.word("ull")?,
+            first => {
+                let (text, is_whole) = self.rest.number(first)?;
+                self.keep_number(node, text, is_whole)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Reads the items of a list whose bracket is open.
+    fn list(&mut self, node: usize) -> Option<()> {
+        if self.rest.ends_list() {
+            return Some(());
+        }
+        let (mut position, mut item) = (0_u32, 0);
+        loop {
+            match self.reader.nodes[node].items.get(item) {
+                Some(&(wanted, child)) if wanted == position => {
+                    item += 1;
+                    self.field(child)?;
+                }
+                _ => self.rest.skip_value()?,
+            }
+            position = position.saturating_add(1);
+            match self.rest.next()? {
+                b',' => {}
+                b']' => return Some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, node: usize, value: ValueRef<'t>) {
+        for (slot, _) in &self.reader.nodes[node].slots {
+            self.slots[*slot] = value;
+        }
+    }
+
+    fn keep_number(&mut self, node: usize, text: &'t str, is_whole: bool) -> Option<()> {
+        let slots = &self.reader.nodes[node].slots;
+        if slots.is_empty() {
+            return Some(());
+        }
+        let value = number(text, is_whole)?;
+        let is_written = !matches!(value, ValueRef::Int(_)) && is_time(text);
+        for (slot, role) in slots {
+            self.slots[*slot] = if *role == Role::Time && is_written { ValueRef::Text(text) } else { value };
+        }
+        Some(())
+    }
+
+    /// Makes all missing that an earlier value of a key gave.
+    #[cold]
+    fn forget(&mut self, node: usize) {
+        let Node { fields, items, slots, .. } = &self.reader.nodes[node];
+        for (slot, _) in slots {
+            self.slots[*slot] = ValueRef::Null;
+        }
+        let children: Vec<usize> = fields.iter().map(|field| field.node).chain(items.iter().map(|item| item.1)).collect();
+        children.into_iter().for_each(|child| self.forget(child));
+    }
+}
+
+/// Whether a time is read of a number as it is written.
+fn is_time(number: &str) -> bool {
+    let is_short = |exponent: &str| exponent.trim_start_matches(['+', '-']).len() <= LONGEST_EXPONENT;
+    number.len() <= LONGEST_NUMBER && number.split_once(['e', 'E']).is_none_or(|(_, exponent)| is_short(exponent))
+}
+
+/// A number of JSON: past 64 bits the nearest; None for one past all of them.
+fn number<'t>(text: &str, is_whole: bool) -> Option<ValueRef<'t>> {
+    if is_whole
+        && let Ok(number) = text.parse()
+        && text != "-0"
+    {
+        return Some(ValueRef::Int(number));
+    }
+    text.parse().ok().filter(|number: &f64| number.is_finite()).map(ValueRef::Float)
+}
+
+/// The text that one with escapes, in its quotes, stands for; None if an escape is none.
+fn unescaped<'t>(quoted: &str, arena: &'t Bump) -> Option<&'t str> {
+    struct Into<'t>(&'t Bump);
+    impl<'t> Visitor<'_> for Into<'t> {
+        type Value = &'t str;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a text")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(self.0.alloc_str(text))
+        }
+    }
+    serde_json::Deserializer::from_str(quoted).deserialize_str(Into(arena)).ok()
+}
+
+/// Says what is wrong with a text that is not an object of JSON, or that has a number or an escape that is none.
+#[cold]
+fn refuse(text: &str) -> RowError {
+    let keys = Keys::new(&ColumnNames::default(), &[], false);
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let error = (&keys).deserialize(&mut reader).and_then(|_| reader.end()).err();
+    // What is passed over is not looked at as closely.
+    match error.or_else(|| serde_json::from_str::<serde_json::Value>(text).err()) {
+        Some(error) => refuse_json(&error),
+        None => RowError::Json { reason: "it cannot be read".to_owned() },
+    }
+}

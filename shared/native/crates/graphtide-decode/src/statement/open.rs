@@ -1,0 +1,82 @@
+//! The decoder of a format that a statement reads.
+
+use std::collections::HashMap;
+
+use graphtide_graph::symbol::SharedSymbols;
+
+use super::definition::{DefinitionForm, FormatForm};
+use super::paths::Step;
+use super::{Reading, Statement, StatementError};
+use crate::decoder::{Decoder, Options};
+use crate::dialect::{Delimiter, Dialect, Heading};
+use crate::error::DecodeError;
+use crate::json_lines::JsonLinesDecoder;
+use crate::times::Zone;
+
+/// A statement, and how the records that it reads are written.
+#[derive(Debug)]
+pub struct Source {
+    /// The form of the statement, as JSON.
+    pub definition: Vec<u8>,
+    /// The format, where the statement does not say it.
+    pub format: String,
+    /// How fields are separated and columns named, likewise.
+    pub dialect: Dialect,
+    /// The keys that lead to records of JSON, likewise; None if each is a line.
+    pub path: Option<Vec<String>>,
+    /// The clocks of the zones that the statement names.
+    pub clocks: HashMap<String, Zone>,
+}
+
+/// Makes a decoder of records that a statement reads.
+pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result<Box<dyn Decoder + Send + Sync>, DecodeError> {
+    let Source { definition, format, dialect, path, clocks } = source;
+    let definition = DefinitionForm::read(&definition)?;
+    let form = definition.format.clone().unwrap_or_else(|| FormatForm { name: format, ..FormatForm::default() });
+    let dialect = said(dialect, &form)?;
+    let options = Options { comment: form.comment.clone().unwrap_or(options.comment), ..options };
+    let reading = match form.name.as_str() {
+        "csv" if dialect.has_decimal_comma => Reading::WithComma,
+        "csv" | "zeek" => Reading::Written,
+        _ => Reading::Typed,
+    };
+    let statement = Statement::compile(&definition, &options, reading, (clocks, symbols))?;
+    match form.name.as_str() {
+        "json" | "jsonl" => {
+            let path = match form.path_of_records()? {
+                Some(steps) => Some(keys(&steps)?),
+                None if form.name == "json" => Some(path.unwrap_or_default()),
+                None => path,
+            };
+            let decoder = JsonLinesDecoder::new(options, symbols.clone()).by(statement);
+            Ok(Box::new(if let Some(path) = path { decoder.anywhere(path) } else { decoder }))
+        }
+        other => Err(StatementError::new(format!("there is no decoder of the format {other:?}")).into()),
+    }
+}
+
+/// The keys of a path to records.
+fn keys(steps: &[Step]) -> Result<Vec<String>, StatementError> {
+    let key = |step: &Step| match step {
+        Step::Name(name) => Ok(name.to_string()),
+        Step::Position(_) => Err(StatementError::new("UNNEST has a position in a list; name the fields alone")),
+    };
+    steps.iter().map(key).collect()
+}
+
+/// A dialect with what a format says of it.
+fn said(dialect: Dialect, form: &FormatForm) -> Result<Dialect, DecodeError> {
+    let delimiter = match &form.delimiter {
+        Some(text) => Delimiter::new(text)?,
+        None => dialect.delimiter,
+    };
+    let heading = match (form.name.as_str(), &form.columns, form.header) {
+        ("zeek", ..) => Heading::Zeek,
+        (_, Some(columns), _) => Heading::Given(columns.clone()),
+        (_, None, Some(false)) => Heading::Numbers,
+        (_, None, Some(true)) => Heading::Line,
+        (_, None, None) => dialect.heading,
+    };
+    let has_decimal_comma = form.decimal.as_ref().map_or(dialect.has_decimal_comma, |sign| sign == ",");
+    Ok(Dialect { delimiter, heading, has_decimal_comma })
+}

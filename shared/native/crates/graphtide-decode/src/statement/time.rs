@@ -1,0 +1,136 @@
+//! The time of a record: `AT expression IN unit FORMAT '…' ZONE '…'`, as `graphtide_core.record_time` has it.
+
+use bumpalo::Bump;
+use graphtide_graph::Time;
+use graphtide_graph::value::ValueRef;
+
+use super::StatementError;
+use super::definition::{TimeForm, per_second};
+use super::expression::{Context, Expression, steps};
+use super::paths::{Paths, Role};
+use super::texts::text_of;
+use crate::error::{RowError, shorten};
+use crate::times::{Flaw, Times, Zone, number, number_of_any_unit, rfc2822, unit_of, whole};
+
+/// Characters of a text that is a number, or in a format.
+const LONGEST: usize = 400;
+
+/// What states the time, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordTime {
+    source: Source,
+    form: Form,
+    /// By which texts of ISO 8601, or of the format, are read.
+    dates: Times,
+    ticks_per_second: i64,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Slot(usize),
+    Expression(Expression),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// A number in ticks, or a text of ISO 8601.
+    Any,
+    /// A number; so many units make a second.
+    Unit(i64),
+    /// A number in a unit that its size shows.
+    Auto,
+    /// A text of ISO 8601, or in a format.
+    Format,
+    /// A text of RFC 2822.
+    Mail,
+}
+
+impl RecordTime {
+    pub(crate) fn compile(form: &TimeForm, paths: &mut Paths, context: &Context) -> Result<Self, StatementError> {
+        let role = if form.format.is_some() { Role::Text } else { Role::Time };
+        let source = match steps_of(&form.value) {
+            Some(steps) => Source::Slot(paths.slot_as(steps, role)),
+            None => Source::Expression(Expression::compile(&form.value, paths, context)?),
+        };
+        let zone = match form.zone.as_deref() {
+            None | Some("UTC") => Zone::utc(),
+            Some(name) => {
+                let unknown = || StatementError::new(format!("the clocks of the zone {name:?} are not given"));
+                context.zones.get(name).cloned().ok_or_else(unknown)?
+            }
+        };
+        let read = match (form.unit.as_deref(), form.format.as_deref()) {
+            (None, None) => Form::Any,
+            (Some("auto"), _) => Form::Auto,
+            (Some(unit), _) => {
+                let wrong = || StatementError::new(format!("{unit:?} is not a unit of time"));
+                Form::Unit(per_second(unit).ok_or_else(wrong)?)
+            }
+            (None, Some("rfc2822")) => Form::Mail,
+            (None, Some(_)) => Form::Format,
+        };
+        let format = form.format.as_deref().filter(|_| read == Form::Format).unwrap_or("iso");
+        let ticks_per_second = context.ticks_per_second;
+        let dates = Times::new(format, ticks_per_second, zone).map_err(|error| StatementError::new(error.to_string()))?;
+        Ok(Self { source, form: read, dates, ticks_per_second })
+    }
+
+    /// Whether a date so far named no zone.
+    pub(crate) fn had_zoneless(&self) -> bool {
+        self.dates.had_zoneless()
+    }
+
+    /// The time of a record, by the values of its paths.
+    #[inline]
+    pub(crate) fn read<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Result<Time, RowError> {
+        let value = match &self.source {
+            Source::Slot(slot) => slots[*slot],
+            Source::Expression(expression) => expression.evaluate(slots, arena),
+        };
+        let found = match (value, self.form) {
+            (ValueRef::Int(number), Form::Any) => return Ok(number),
+            (ValueRef::Int(number), Form::Unit(per_second)) => whole(number, per_second, self.ticks_per_second),
+            (ValueRef::Int(number), Form::Auto) => whole(number, unit_of(number), self.ticks_per_second),
+            (ValueRef::Null, _) => return Err(RowError::NoRecordTime),
+            (ValueRef::Bool(_), _) => Err(Flaw::Form),
+            (ValueRef::Text(text), form) => self.of_text(text, form),
+            (number @ (ValueRef::Int(_) | ValueRef::Float(_)), form) => {
+                text_of(number, arena).ok_or(Flaw::Form).and_then(|text| self.of_text(text, form))
+            }
+        };
+        found.map_err(|flaw| refuse(value, flaw, arena))
+    }
+
+    fn of_text(&self, text: &str, form: Form) -> Result<Time, Flaw> {
+        let is_long = text.len() > LONGEST && text.chars().nth(LONGEST).is_some();
+        match form {
+            Form::Any => match self.dates.ticks_of(text) {
+                Err(Flaw::Form) if !is_long => number(text, self.ticks_per_second, self.ticks_per_second),
+                found => found,
+            },
+            _ if is_long => Err(Flaw::Form),
+            Form::Unit(per_second) => number(text, per_second, self.ticks_per_second),
+            Form::Auto => number_of_any_unit(text, self.ticks_per_second),
+            Form::Format => self.dates.ticks_of(text),
+            Form::Mail => rfc2822(text).ok_or(Flaw::Form).and_then(|moment| self.dates.ticks(&moment)),
+        }
+    }
+}
+
+/// The steps of a path, if an expression is one.
+pub(crate) fn steps_of(form: &serde_json::Value) -> Option<Box<[super::paths::Step]>> {
+    if form["is"] == "path" { steps(&form["steps"]) } else { None }
+}
+
+#[cold]
+fn refuse(value: ValueRef<'_>, flaw: Flaw, arena: &Bump) -> RowError {
+    let text = match value {
+        ValueRef::Text(text) => format!("{:?}", shorten(text)),
+        value => text_of(value, arena).unwrap_or_default().to_owned(),
+    };
+    match flaw {
+        Flaw::Form => RowError::UnreadableTime { text },
+        Flaw::Range => RowError::TimeOutOfRange { text },
+        Flaw::Zone => RowError::TimeBeyondZone { text },
+    }
+}
