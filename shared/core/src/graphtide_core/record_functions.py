@@ -2,7 +2,8 @@ r"""The functions of expressions over a record: how many arguments each takes, w
 
 All of them: what is missing or unknown makes the result unknown (NULL), except in `coalesce`, and so does an argument of
 another type. Texts count in code points and positions from 0, as in paths. A number as a text is its decimal digits, a
-floating-point number the shortest that reads back (`0.1`, `1e300`), a truth value `true` or `false`.
+floating-point number the shortest that reads back (`0.1`, `1e300`), a truth value `true` or `false`. A text that a function
+makes, and that is longer than `LONGEST_TEXT`, is unknown.
 """
 
 from __future__ import annotations
@@ -26,6 +27,24 @@ MOST_ARGUMENTS: Final = 64
 MOST_DIGITS: Final = 15
 """Digits after the point that `round` keeps."""
 
+LONGEST_TEXT: Final = 2**20
+"""Bytes in UTF-8 of a text that a function makes; `lower` and `upper` take no longer ones."""
+
+WITHOUT_CASE: Final = (
+    (0x19B, 0x19B),
+    (0x264, 0x264),
+    (0x1C89, 0x1C8A),
+    (0xA7CB, 0xA7CF),
+    (0xA7D2, 0xA7D5),
+    (0xA7DA, 0xA7DC),
+    (0x10D50, 0x10D65),
+    (0x10D70, 0x10D85),
+    (0x16EA0, 0x16EB8),
+    (0x16EBB, 0x16ED3),
+)
+"""Ranges of characters that `lower` and `upper` leave as they are: Unicode has letters of the other case for them since
+version 15, and libraries differ."""
+
 DATE_PARTS: Final = ("year", "month", "day", "hour", "minute", "second", "weekday", "day_of_year")
 """What `date_part` returns; a week begins with Monday, 1."""
 
@@ -48,8 +67,8 @@ class RecordFunction:
 
 
 FUNCTIONS: Final[dict[str, RecordFunction]] = {
-    "lower": RecordFunction("lower(text)", 1, 1, "the text in small letters"),
-    "upper": RecordFunction("upper(text)", 1, 1, "the text in capital letters"),
+    "lower": RecordFunction("lower(text)", 1, 1, "the text in small letters, each character by itself, as Unicode 14 has them"),
+    "upper": RecordFunction("upper(text)", 1, 1, "the text in capital letters, as Unicode 14 has them"),
     "trim": RecordFunction("trim(text)", 1, 1, "the text without white space at its ends"),
     "substring": RecordFunction(
         "substring(text, start[, length])", 2, 3, "the characters from a start on; unknown for a negative start or length"
@@ -91,7 +110,8 @@ FUNCTIONS: Final[dict[str, RecordFunction]] = {
         "date_part('part', time[, 'zone'])",
         2,
         3,
-        "a part of a time in a zone, else in UTC; the time is a text in ISO 8601, or ticks of the stream",
+        "a part of a time in a zone, else in UTC; the time is a text in ISO 8601, or ticks of the stream, of the years 1 to "
+        "9999, in a zone with a name 1900 to 2099",
     ),
     "cidr_contains": RecordFunction(
         "cidr_contains('network', address)", 2, 2, "whether a network, such as 10.0.0.0/8, has an address of its family"

@@ -2,7 +2,8 @@
 
 What that leaves open is decided here. `split` by an empty separator is unknown. `concat` of a missing value is missing; use
 `coalesce`. `greatest` and `least` of values of two kinds, or of truth values, are unknown. An address with a zone (`%eth0`)
-is none, and one of IPv6 is in no network of IPv4, also where it maps one.
+is none, and one of IPv6 is in no network of IPv4, also where it maps one. A text that is made and longer than `LONGEST_TEXT`
+is unknown, and so are the letters of a longer text.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from graphtide_core.predicate import Comparison
+from graphtide_core.record_functions import LONGEST_TEXT, WITHOUT_CASE
 
+from graphtide_testing.oracles.exact_ends import end_exactly
 from graphtide_testing.oracles.predicates import compare
 from graphtide_testing.oracles.record_texts import WHITE_SPACE, read_number, write_text
 from graphtide_testing.oracles.record_times import local_time
@@ -47,11 +50,24 @@ def call(function: str, arguments: Sequence[Value], unit: TimeUnit) -> Value:
 
 
 def _lower(text: Value) -> Value:
-    return text.lower() if isinstance(text, str) else None
+    return _convert(text, str.lower)
 
 
 def _upper(text: Value) -> Value:
-    return text.upper() if isinstance(text, str) else None
+    return _convert(text, str.upper)
+
+
+def _convert(text: Value, convert: Callable[[str], str]) -> Value:
+    """Return a text with each character converted by itself, except those that were without case in Unicode 14."""
+    if not isinstance(text, str) or _bound(text) is None:
+        return None
+    return _bound(
+        "".join(each if any(low <= ord(each) <= high for low, high in WITHOUT_CASE) else convert(each) for each in text)
+    )
+
+
+def _bound(text: str) -> str | None:
+    return text if len(text.encode()) <= LONGEST_TEXT else None
 
 
 def _trim(text: Value) -> Value:
@@ -74,7 +90,10 @@ def _split(text: Value, separator: Value, position: Value) -> Value:
 def _replace(text: Value, old: Value, new: Value) -> Value:
     if not isinstance(text, str) or not isinstance(old, str) or not isinstance(new, str):
         return None
-    return text.replace(old, new) if old else text
+    if not old or old not in text:
+        return text
+    added = text.count(old) * (len(new.encode()) - len(old.encode()))
+    return text.replace(old, new) if len(text.encode()) + added <= LONGEST_TEXT else None
 
 
 def _length(text: Value) -> Value:
@@ -83,24 +102,17 @@ def _length(text: Value) -> Value:
 
 def _concat(*values: Value) -> Value:
     texts = list(map(write_text, values))
-    return None if None in texts else "".join(text for text in texts if text is not None)
+    return None if None in texts else _bound("".join(text for text in texts if text is not None))
 
 
 def _regexp_extract(text: Value, pattern: Value, group: Value = None) -> Value:
     if not isinstance(text, str):
         return None
-    expression = re.compile(_end_exactly(str(pattern)))
+    expression = re.compile(end_exactly(str(pattern)), re.ASCII)
     found = expression.search(text)
     if found is None:
         return None
     return found.group(min(1, expression.groups) if group is None else int(group))
-
-
-def _end_exactly(pattern: str) -> str:
-    r"""Return a pattern in which `$` is the end alone, as in Rust: Python's is also before a last line feed."""
-    if re.search(r"\(\?[isx]*m", pattern):
-        return pattern
-    return re.sub(r"(\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\$", lambda found: found[1] or r"\Z", pattern, flags=re.DOTALL)
 
 
 def _to_number(value: Value) -> Value:
@@ -184,9 +196,9 @@ def _host_of(url: Value) -> Value:
     _, scheme, rest = url.partition("://")
     rest = re.split(r"[/?#\\]", rest if scheme else url, maxsplit=1)[0].rpartition("@")[2]
     if rest.startswith("["):
-        return rest[1:].partition("]")[0].lower() or None
+        return _lower(rest[1:].partition("]")[0]) or None
     # More than one colon is an address of IPv6 without brackets, which has no port.
-    return (rest if rest.count(":") > 1 else rest.partition(":")[0]).lower() or None
+    return _lower(rest if rest.count(":") > 1 else rest.partition(":")[0]) or None
 
 
 def _hash(value: Value) -> Value:

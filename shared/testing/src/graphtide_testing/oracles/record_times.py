@@ -76,8 +76,10 @@ def local_time(value: Value, unit: TimeUnit, zone: str) -> datetime | None:
             nanoseconds = _of_iso(value, UTC)
     if nanoseconds is None:
         return None
+    clock = _zone(zone)
     try:
-        return (_EPOCH + timedelta(seconds=math.floor(nanoseconds / 10**9))).astimezone(_zone(zone))
+        moment = _EPOCH + timedelta(seconds=math.floor(nanoseconds / 10**9))
+        return None if isinstance(clock, ZoneInfo) and not _KNOWN[0] <= moment < _KNOWN[1] else moment.astimezone(clock)
     except OverflowError:
         return None
 
