@@ -287,14 +287,16 @@ def match_id(query: str, version: int, participants: Iterable[tuple[str, str]], 
     """
     parts = [query, str(version)]
     for name, id in sorted(participants):
-        parts += [name, *_marks(id, name in made), id]
+        parts += [name, *(_marks_of_made(id) if name in made else _marks_of_given(id)), id]
     return _digest(parts)
 
 
-def _marks(id: str, is_made: bool) -> list[str]:  # noqa: FBT001 - a mark of the id, not a switch
-    if is_made:
-        return ["", ""] if _CLAUSE_SIGN in id else []
+def _marks_of_given(id: str) -> list[str]:
     return [""] if _NUMBER.fullmatch(id) else []
+
+
+def _marks_of_made(id: str) -> list[str]:
+    return ["", ""] if _CLAUSE_SIGN in id else []
 
 
 def _digest(parts: Iterable[str]) -> MatchId:

@@ -6,6 +6,7 @@ for `IS NULL`: only texts, numbers and truth values are values.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Union
 
@@ -30,6 +31,12 @@ MOST_LEVELS: Final = 200
 
 LARGEST_POSITION: Final = 2**31 - 1
 """The largest position in a list that a path may name."""
+
+MOST_CUTS: Final = 6
+"""Places where a name may be cut into the steps of a path, so that every way to do it is tried."""
+
+_CUT: Final = re.compile(r"[.\[]")
+_POSITION: Final = re.compile(r"\[(0|[1-9][0-9]{0,9})\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +122,62 @@ def field_paths(expression: RecordExpression) -> Iterator[FieldPath]:
         yield expression
     for each in operands_of(expression):
         yield from field_paths(each)
+
+
+def named_zones(expression: RecordExpression) -> Iterator[str]:
+    """Yield the zones of time that an expression names."""
+    match expression:
+        case FunctionCall("date_part", (_, _, Literal(str() as zone))):
+            yield zone
+        case _:
+            pass
+    for each in operands_of(expression):
+        yield from named_zones(each)
+
+
+def paths_named(name: str) -> list[FieldPath]:
+    """Return the paths that a name may mean, which all are written so: `a.b[0]` is `a`, `b`, 0, and also the field `a.b[0]`.
+
+    Those of fewer steps come first, of equally many that with the longer step first. A name that can be cut at more than
+    `MOST_CUTS` places is cut at all of them, or at none: it must not mean paths without bound.
+    """
+    is_cut_anywhere = len(_CUT.findall(name, 1)) <= MOST_CUTS
+    found = list(_cut(name)) if is_cut_anywhere else [[name], *_cut_everywhere(name)]
+    fitting = [each for each in found if len(each) <= MOST_STEPS and "" not in each]
+    ordered = sorted(fitting, key=lambda steps: (len(steps), [-len(step) if isinstance(step, str) else 0 for step in steps]))
+    return [FieldPath(tuple(steps)) for steps in ordered]
+
+
+def _cut(name: str) -> Iterator[list[str | int]]:
+    """Yield the steps of each way to read a name that begins with that of a field."""
+    for end in (*(found.start() for found in _CUT.finditer(name, 1)), len(name)):
+        for rest in _behind(name[end:]):
+            yield [name[:end], *rest]
+
+
+def _behind(rest: str) -> Iterator[list[str | int]]:
+    if not rest:
+        yield []
+    elif rest[0] == ".":
+        yield from _cut(rest[1:])
+    elif (found := _POSITION.match(rest)) and int(found[1]) <= LARGEST_POSITION:
+        for more in _behind(rest[found.end() :]):
+            yield [int(found[1]), *more]
+
+
+def _cut_everywhere(name: str) -> list[list[str | int]]:
+    """Return the one way to cut a name at every place, if it is one."""
+    steps: list[str | int] = []
+    while True:
+        found = _CUT.search(name, 1)
+        end = found.start() if found else len(name)
+        steps.append(name[:end])
+        name = name[end:]
+        while (position := _POSITION.match(name)) and int(position[1]) <= LARGEST_POSITION:
+            steps.append(int(position[1]))
+            name = name[position.end() :]
+        if not name:
+            return [steps]
+        if name[0] != "." or len(name) == 1:
+            return []
+        name = name[1:]

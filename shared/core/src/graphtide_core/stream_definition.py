@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from graphtide_core.errors import InvalidPatternError
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
-from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, reads_a_field
+from graphtide_core.record_expression import WITHOUT_QUOTATION, FieldPath, named_zones, reads_a_field
 from graphtide_core.record_time import RecordTime
 from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME, TimeUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from graphtide_core.ids import StreamName
     from graphtide_core.record_expression import RecordExpression
@@ -102,6 +102,12 @@ class EdgeClause:
             raise InvalidPatternError(message, hint=WITHOUT_QUOTATION)
         check_id(self.id)
 
+    def expressions(self) -> Iterator[RecordExpression]:
+        """Yield every expression over a record."""
+        stated = (self.source.value, self.source.label, self.target.value, self.target.label, self.label, self.where, self.id)
+        yield from (each for each in stated if each is not None)
+        yield from (each.value for each in self.sets)
+
 
 @dataclass(frozen=True, slots=True)
 class EventClause:
@@ -115,6 +121,11 @@ class EventClause:
     def __post_init__(self) -> None:
         """Refuse an id that is the same for every record."""
         check_id(self.id)
+
+    def expressions(self) -> Iterator[RecordExpression]:
+        """Yield every expression over a record."""
+        yield from (each for each in (self.type, self.where, self.id) if each is not None)
+        yield from (each.value for each in self.sets)
 
 
 def _read_ts() -> RecordTime:
@@ -159,6 +170,20 @@ class StreamDefinition:
     duplicates: DuplicatePolicy | None = None
     clock: StreamClock | None = None
     partition_by: RecordExpression | None = None
+
+    def expressions(self) -> Iterator[RecordExpression]:
+        """Yield every expression over a record, in the order of the attributes."""
+        for clause in self.clauses:
+            yield from clause.expressions()
+        yield self.time.value
+        yield from (each.value for each in self.sets)
+        stated = (self.id, self.where, self.delete_where, self.update_where, self.partition_by)
+        yield from (each for each in stated if each is not None)
+
+    def zones(self) -> frozenset[str]:
+        """Return the zones of time that are named."""
+        named = {zone for each in self.expressions() for zone in named_zones(each)}
+        return frozenset(named if self.time.zone is None else named | {self.time.zone})
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself, and what is past a bound."""

@@ -15,7 +15,7 @@ from graphtide_core.time import TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols, ticks_per_second
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import tzinfo
 
 TICKS: Final = "ticks"
@@ -130,6 +130,15 @@ def zone_of(name: str) -> tzinfo:
             "pip install tzdata adds those of the world"
         )
         raise ValueError(message) from error
+
+
+def clocks_of_zones(names: Iterable[str]) -> dict[str, tuple[tuple[tuple[int, int], ...], int]]:
+    """Return the changes of clocks of zones, and until when they are known, as a `TimeForm` has them, by name.
+
+    Raises:
+        ValueError: there is no such zone.
+    """
+    return {name: _clocks(name) for name in sorted(set(names))}
 
 
 @cache

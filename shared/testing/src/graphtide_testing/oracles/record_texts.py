@@ -18,6 +18,43 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _LONGEST_NUMBER: Final = 400
 
 
+class WrittenInt(int):
+    """An integer, with the text that it is written as."""
+
+    written: str
+
+    @classmethod
+    def of(cls, number: int, written: str) -> WrittenInt:
+        """Return a number that is written so."""
+        made = cls(number)
+        made.written = written
+        return made
+
+
+class WrittenFloat(float):
+    """A floating-point number, likewise."""
+
+    written: str
+
+    @classmethod
+    def of(cls, number: float, written: str) -> WrittenFloat:
+        """Return a number that is written so."""
+        made = cls(number)
+        made.written = written
+        return made
+
+
+def plain(value: Value) -> Value:
+    """Return a value without the text that it is written as."""
+    match value:
+        case WrittenInt():
+            return int(value)
+        case WrittenFloat():
+            return float(value)
+        case _:
+            return value
+
+
 def write_text(value: Value) -> str | None:
     """Return a value as a text; None for what is missing, infinite or not a number.
 
@@ -27,6 +64,8 @@ def write_text(value: Value) -> str | None:
     match value:
         case None:
             return None
+        case WrittenInt() | WrittenFloat():
+            return value.written
         case bool():
             return "true" if value else "false"
         case float():

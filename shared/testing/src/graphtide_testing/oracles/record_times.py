@@ -26,7 +26,7 @@ from graphtide_core.record_time import EpochUnit
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_core.zones import offset_of
 
-from graphtide_testing.oracles.record_texts import write_text
+from graphtide_testing.oracles.record_texts import WrittenFloat, WrittenInt, write_text
 from graphtide_testing.oracles.time_formats import read_moment, read_offset
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ def _number(value: bool | int | float | str) -> Fraction | None:
     match value:
         case str():
             return Fraction(Decimal(value)) if len(value) <= _LONGEST and _NUMBER.fullmatch(value) else None
+        case WrittenInt() | WrittenFloat():
+            return _number(value.written)
         case float():
             return Fraction(Decimal(repr(value))) if math.isfinite(value) else None
         case _:

@@ -11,18 +11,20 @@ statement leaves open is decided here.
   the result is unknown, as in patterns (`oracles.predicates`), and so is a division by zero.
 * A condition holds if it is true; an unknown one does not. A record of which no EDGE and no EVENT applies is filtered, too.
 * A record is a dead letter as a whole: without a time, or where an EDGE that applies lacks an end, or an EVENT its type. So no
-  part of it is in the stream. Ends, labels, types and ids that are numbers or truth values become texts; a label that is
-  missing is `edge`, and one of an end is absent.
+  part of it is in the stream. Ends, labels, types and ids that are numbers or truth values become texts, and an empty one is
+  missing; a label that is missing is `edge`, and one of an end is absent. A field that a format writes as text, and that is
+  one of them or the time by itself, is read as it is written: `007` (`Written`).
 * An id of an insert that is missing is made: the 0-based ordinal of the record, where filtered and rejected ones count. Made
   ids have suffixes as given ones, `17#2`, and the number of a clause counts all clauses from 1.
 * A deletion gives one for each clause, whatever its WHERE, because a deleted record may lack what it asks. An update gives one
   for each clause, a deletion where its WHERE does not hold. Both need an id: without it, the record is a dead letter.
   `DELETE WHERE` goes before `UPDATE WHERE`.
-* Without SET every text, number and truth value is an attribute, named by its path; of two with one name the one with fewer
-  steps counts. Names of the record's own fields are left out, because nothing can read them.
+* Without SET every text, number and truth value is an attribute, named by its path; of several with one name the first that
+  `paths_named` has counts, and no other path has a name. Names of the record's own fields are left out, because nothing can read them.
 * Without EDGE and EVENT a record has fields of its own, as streams without a statement: it is an event if it has a `type` and
   none of `src`, `dst` and `label`; `op` says what it does, unless DELETE WHERE or UPDATE WHERE does.
-* UNNEST takes the items of the list at its path, and of all lists on the way; what is around an item cannot be read.
+* UNNEST takes the items of the list at its path, and of all lists on the way and of lists in lists; what is around an item
+  cannot be read. `null` is no record under a path.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from graphtide_core.edge import Edge, Operation
 from graphtide_core.event import Event
 from graphtide_core.ids import EdgeId, VertexId
 from graphtide_core.predicate import Literal, map_operands
-from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.record_expression import FieldPath, FunctionCall, paths_named
 from graphtide_core.stream_definition import (
     DEFAULT_LABEL,
     RESERVED_FOR_EDGES,
@@ -48,7 +50,7 @@ from graphtide_core.time import EventTime
 
 from graphtide_testing.oracles.predicates import evaluate
 from graphtide_testing.oracles.record_functions import call
-from graphtide_testing.oracles.record_texts import write_text
+from graphtide_testing.oracles.record_texts import plain, write_text
 from graphtide_testing.oracles.record_times import ticks_of
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def unnest(document: object, path: FieldPath | None) -> list[object]:
             found = [each[step] for each in found if isinstance(each, list) and step < len(each)]
         else:
             found = [each[step] for each in _items(found) if isinstance(each, dict) and step in each]
-    return [each for each in _items(found) if each is not None]
+    return [each for each in _items(found) if each is not None or path is None]
 
 
 def read_stream(definition: StreamDefinition, records: Iterable[object]) -> list[Outcome]:
@@ -130,7 +132,7 @@ def evaluate_record(expression: RecordExpression, record: object, unit: TimeUnit
     def fill(each: RecordExpression) -> RecordExpression:
         match each:
             case FieldPath():
-                return Literal(_read(record, each))
+                return Literal(plain(_read(record, each)))
             case FunctionCall(function, arguments):
                 values = [evaluate_record(argument, record, unit) for argument in arguments]
                 return Literal(call(function, values, unit))
@@ -144,7 +146,10 @@ def evaluate_record(expression: RecordExpression, record: object, unit: TimeUnit
 
 def _items(values: Iterable[object]) -> Iterator[object]:
     for value in values:
-        yield from value if isinstance(value, list) else [value]
+        if isinstance(value, list):
+            yield from _items(value)
+        else:
+            yield value
 
 
 def _read(record: object, path: FieldPath) -> Value:
@@ -198,12 +203,15 @@ class _Reading:
         return evaluate_record(expression, self.record, self.definition.unit)
 
     def text(self, expression: RecordExpression | None) -> str | None:
-        return None if expression is None else write_text(self.value(expression))
+        if isinstance(expression, FieldPath):
+            return write_text(_read(self.record, expression)) or None
+        return None if expression is None else write_text(self.value(expression)) or None
 
     def give(self) -> tuple[GivenRecord, ...]:
         time = self.definition.time
         try:
-            ts = EventTime(ticks_of(self.value(time.value), time, self.definition.unit))
+            read = _read(self.record, time.value) if isinstance(time.value, FieldPath) else self.value(time.value)
+            ts = EventTime(ticks_of(read, time, self.definition.unit))
         except ValueError as error:
             raise _RefusedError(str(error)) from None
         change, clauses = self.change(), self.clauses()
@@ -232,8 +240,8 @@ class _Reading:
             return Change.UPDATE
         if definition.clauses or definition.delete_where is not None or definition.update_where is not None:
             return Change.INSERT
-        match self.record.get("op"):
-            case None | "insert":
+        match self.value(FieldPath(("op",))):
+            case None | "" | "insert":
                 return Change.INSERT
             case "delete":
                 return Change.DELETE
@@ -244,9 +252,8 @@ class _Reading:
     def clauses(self) -> tuple[EdgeClause | EventClause, ...]:
         if self.definition.clauses:
             return self.definition.clauses
-        is_event = self.record.get("type") is not None and all(
-            self.record.get(name) is None for name in ("src", "dst", "label")
-        )
+        has = {name: self.value(FieldPath((name,))) is not None for name in ("type", "src", "dst", "label")}
+        is_event = has["type"] and not (has["src"] or has["dst"] or has["label"])
         return (_OWN_EVENT if is_event else _OWN_EDGE,)
 
     def identity(self, clause: EdgeClause | EventClause, suffix: str) -> EdgeId | None:
@@ -299,20 +306,24 @@ def _deletion(clause: EdgeClause | EventClause, identity: EdgeId, ts: EventTime)
 
 
 def _all_fields(record: object) -> dict[str, Value]:
-    """Return every value in a record by the name of its path, those of fewer steps first."""
-    found: dict[str, Value] = {}
-    level: list[tuple[str, object]] = [("", record)]
-    while level:
-        for name, value in level:
-            if name and isinstance(value, bool | int | float | str):
-                found.setdefault(name, value)
-        level = [inner for name, value in level for inner in _inside(name, value)]
+    """Return every value in a record by the name of its path, in the order of the record."""
+    found = {}
+    for name in dict.fromkeys(_names("", record)):
+        values = (_read(record, path) for path in paths_named(name))
+        value = next((value for value in values if value is not None), None)
+        if value is not None:
+            found[name] = plain(value)
     return found
 
 
-def _inside(name: str, value: object) -> Iterator[tuple[str, object]]:
+def _names(name: str, value: object) -> Iterator[str]:
     match value:
         case dict():
-            yield from ((f"{name}.{key}" if name else key, inner) for key, inner in value.items())
-        case list():
-            yield from ((f"{name}[{place}]", inner) for place, inner in enumerate(value))
+            for key, inner in value.items():
+                if key:
+                    yield from _names(f"{name}.{key}" if name else key, inner)
+        case list() if name:
+            for place, inner in enumerate(value):
+                yield from _names(f"{name}[{place}]", inner)
+        case _:
+            yield name

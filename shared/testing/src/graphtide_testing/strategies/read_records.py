@@ -1,0 +1,102 @@
+"""Definitions of streams over records that mostly have what these read: most give edges and events, some are dead letters.
+
+Records are nested; flat ones have fields alone, as CSV does. Names are few, so that paths meet, also with and without dots.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from graphtide_core.ids import StreamName
+from graphtide_core.record_expression import FieldPath, FunctionCall
+from graphtide_core.record_time import EpochUnit, RecordTime
+from graphtide_core.stream_definition import EdgeClause, EventClause, LabelledEnd, StreamDefinition
+from graphtide_core.time import TimeUnit
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+ATTRIBUTES: Final = ("n", "m", "b", "in", "in.x", "in.list[0]", "in.list[1].y", "src", "label", "type", "other", "x.y.z")
+"""Attributes that a decoder is asked for: stated ones, paths, fields with dots, and what no record has."""
+
+_NAMES: Final = st.sampled_from(
+    ["a", "b", "k", "n", "a", "b", "k", "n", "in.x", "src", "dst", "label", "type", "id", "uid", "op"]
+)
+_NESTED: Final = st.sampled_from(
+    [("in", "x"), ("in", "list", 0), ("in", "list", 1, "y"), ("in",), ("in", "list", 7), ("in.list",)]
+)
+PATHS: Final = st.builds(FieldPath, _NAMES.map(lambda name: (name,)) | _NESTED)
+"""Paths that records mostly have."""
+
+_TEXTS: Final = st.sampled_from(["u", "v", "d", "x y", "", "-", "007", "7", "1.50", "true", '\u00fc"\\\n\t', "1e3", "#1"])
+_NUMBERS: Final = st.sampled_from([0, 1, -1, 7, 2**53 + 1, 2**63 - 1, -(2**63), 2**63, 10**30, 0.5, 1.0, -0.0, 1e16, 1.5e-7])
+VALUES: Final = st.one_of(_TEXTS, _TEXTS, _TEXTS, _NUMBERS, _NUMBERS, st.booleans(), st.none())
+"""What fields hold."""
+
+_ODD_TS: Final = FieldPath(("ts",))
+_AT: Final = FieldPath(("in", "at"))
+_TIMES: Final = st.one_of(
+    *[st.builds(RecordTime, st.just(_TS), st.none() | st.sampled_from(EpochUnit))] * 3,
+    st.builds(
+        RecordTime, st.just(_AT), st.none(), st.none() | st.just("iso"), st.sampled_from(["UTC", "Europe/Berlin", "-03:30"])
+    ),
+    st.builds(RecordTime, st.just(_TS), st.none(), st.sampled_from(["%d/%m/%Y %H:%M", "%Y%m%d", "rfc2822"])),
+    st.builds(RecordTime, st.just(FunctionCall("coalesce", (_TS, _AT))), st.none() | st.sampled_from(EpochUnit)),
+)
+
+
+def _rarely(draw: DrawFn, strategy: SearchStrategy[Any]) -> Any:
+    return draw(strategy) if draw(st.integers(0, 3)) == 3 else None
+
+
+@st.composite
+def _clauses(draw: DrawFn) -> EdgeClause | EventClause:
+    where, sets, identity = _rarely(draw, _CONDITIONS), draw(_SETS), _rarely(draw, _OF_FIELDS)
+    if draw(st.booleans()):
+        return EventClause(draw(EXPRESSIONS), where, sets, identity)
+    source, target = (
+        LabelledEnd(draw(_OF_FIELDS), _rarely(draw, EXPRESSIONS)),
+        LabelledEnd(draw(EXPRESSIONS), _rarely(draw, EXPRESSIONS)),
+    )
+    return EdgeClause(source, target, _rarely(draw, EXPRESSIONS), where, sets, identity)
+
+
+@st.composite
+def reading_definitions(draw: DrawFn) -> StreamDefinition:
+    """A definition that reads fields which records mostly have."""
+    identity = draw(st.none() | _OF_FIELDS)
+    return StreamDefinition(
+        StreamName("s"),
+        None,
+        tuple(draw(st.lists(_clauses(), max_size=3))),
+        draw(_TIMES),
+        draw(st.sampled_from(TimeUnit)),
+        identity,
+        draw(_SETS),
+        _rarely(draw, _CONDITIONS),
+        None if identity is None else _rarely(draw, _CONDITIONS),
+        None if identity is None else _rarely(draw, _CONDITIONS),
+        tuple(draw(st.lists(_TEXTS, max_size=2, unique=True))),
+    )
+
+
+@st.composite
+def flat_records(draw: DrawFn) -> dict[str, object]:
+    """A record of fields alone, with all of these names."""
+    names = ("a", "b", "k", "n", "in.x", "src", "dst", "label", "type", "id", "uid", "op", "in.list[0]", "in")
+    kept = {"op": st.none() | st.sampled_from(["insert", "delete", "u"])}
+    return {"ts": draw(TIMES), **{name: draw(kept.get(name, VALUES)) for name in names}}
+
+
+@st.composite
+def nested_records(draw: DrawFn) -> object:
+    """A record with objects and lists in it, some of whose fields are missing; rarely it is not one."""
+    if not draw(st.integers(0, 29)):
+        return draw(st.sampled_from([1, "text", [], [1], True]))
+    flat = {name: value for name, value in draw(flat_records()).items() if draw(st.integers(0, 5))}
+    item = VALUES | st.fixed_dictionaries({"y": VALUES})
+    inner = {"x": draw(VALUES), "list": draw(st.lists(item, max_size=3)), "at": draw(TIMES), "deep": {"a": [[{}], {"b": 1}]}}
+    if draw(st.integers(0, 4)):
+        flat["in"] = draw(st.sampled_from([inner, [inner], inner, inner]))
+    return dict(draw(st.permutations(list(flat.items()))))
