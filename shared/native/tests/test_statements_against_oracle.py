@@ -1,9 +1,10 @@
-"""Records that a STREAM statement reads natively are those of the oracle: edges, events, ids, times, attributes, dead letters."""
+"""Records that a STREAM statement reads natively are those of the oracle, whole, and so are dead letters."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from graphtide_native.record_form import clocks_of_zones
@@ -40,7 +41,7 @@ def decoder_of(definition: StreamDefinition, format: str, attributes: Sequence[s
 
 def decode(decoder: StatementDecoder, text: bytes, cuts: Sequence[float] = ()) -> list[dict[str, Any]]:
     places = [0, *sorted(int(cut * len(text)) for cut in cuts), len(text)]
-    blocks = [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    blocks = [text[start:end] for start, end in pairwise(places)]
     return [row for block in blocks for row in decoder.decode(block).to_records()] + decoder.finish().to_records()
 
 

@@ -20,7 +20,8 @@ statement leaves open is decided here.
   for each clause, a deletion where its WHERE does not hold. Both need an id: without it, the record is a dead letter.
   `DELETE WHERE` goes before `UPDATE WHERE`.
 * Without SET every text, number and truth value is an attribute, named by its path; of several with one name the first that
-  `paths_named` has counts, and no other path has a name. Names of the record's own fields are left out, because nothing can read them.
+  `paths_named` has counts, and no other path has a name. Names of the record's own fields are left out, because nothing can
+  read them.
 * Without EDGE and EVENT a record has fields of its own, as streams without a statement: it is an event if it has a `type` and
   none of `src`, `dst` and `label`; `op` says what it does, unless DELETE WHERE or UPDATE WHERE does.
 * UNNEST takes the items of the list at its path, and of all lists on the way and of lists in lists; what is around an item

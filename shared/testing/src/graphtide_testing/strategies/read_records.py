@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.ids import StreamName
+from graphtide_core.predicate import Arithmetic, Compare, Comparison, Compute, IsNull, Literal, Negation
 from graphtide_core.record_expression import FieldPath, FunctionCall
 from graphtide_core.record_time import EpochUnit, RecordTime
-from graphtide_core.stream_definition import EdgeClause, EventClause, LabelledEnd, StreamDefinition
+from graphtide_core.stream_definition import EdgeClause, EventClause, LabelledEnd, SetAttribute, StreamDefinition
 from graphtide_core.time import TimeUnit
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
+    from graphtide_core.record_expression import RecordExpression
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 ATTRIBUTES: Final = ("n", "m", "b", "in", "in.x", "in.list[0]", "in.list[1].y", "src", "label", "type", "other", "x.y.z")
@@ -34,7 +36,41 @@ _NUMBERS: Final = st.sampled_from([0, 1, -1, 7, 2**53 + 1, 2**63 - 1, -(2**63), 
 VALUES: Final = st.one_of(_TEXTS, _TEXTS, _TEXTS, _NUMBERS, _NUMBERS, st.booleans(), st.none())
 """What fields hold."""
 
-_ODD_TS: Final = FieldPath(("ts",))
+_ODD_TIMES: Final = st.one_of(
+    st.sampled_from([-1.5, 1521911721.258458, 1e11, 1e14, 10**17, 1e300, 2**63, "soon", True, None, "2024-03-31 02:30"]),
+    st.sampled_from(["1521911721.258458123", "31/01/2024 12:00", "20240131", "1 Feb 2024 00:00 GMT", 20240131, "1e3"]),
+    st.sampled_from(["Wed, 31 Jan 2024 12:00:00 +0100", "2024-01-31 12:00:00.25+02:00", "2024-01-31"]),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+_GOOD_TIMES: Final = st.sampled_from([0, 1700000000, 1700000000123, 1700000000.25, "1700000000"])
+TIMES: Final = st.integers(0, 4).flatmap(lambda odd: _ODD_TIMES if odd == 4 else _GOOD_TIMES)
+"""What states a time, or rarely fails to."""
+
+
+def _small(part: SearchStrategy[RecordExpression]) -> SearchStrategy[RecordExpression]:
+    return st.one_of(
+        st.builds(Compare, st.sampled_from(Comparison), part, part),
+        st.builds(Compute, st.sampled_from(Arithmetic), part, part),
+        st.builds(Negation, st.builds(IsNull, part)),
+        st.builds(IsNull, part),
+        st.builds(lambda *parts: FunctionCall("coalesce", parts), part, part),
+        st.builds(lambda *parts: FunctionCall("concat", parts), part, part),
+    )
+
+
+_LITERALS: Final = st.builds(Literal, _TEXTS | st.sampled_from([1, 0.5, True, None]))
+EXPRESSIONS: Final[SearchStrategy[RecordExpression]] = st.one_of(PATHS, PATHS, _LITERALS, _small(PATHS | _LITERALS))
+"""Expressions that mostly have a value."""
+
+_OF_FIELDS: Final = PATHS | _small(PATHS)
+_CONDITIONS: Final = _small(PATHS | _LITERALS)
+_SETS: Final = st.lists(
+    st.builds(SetAttribute, st.sampled_from(["n", "m", "in.x", "other"]), EXPRESSIONS),
+    max_size=3,
+    unique_by=lambda each: each.name,
+).map(tuple)
+_TS: Final = FieldPath(("ts",))
 _AT: Final = FieldPath(("in", "at"))
 _TIMES: Final = st.one_of(
     *[st.builds(RecordTime, st.just(_TS), st.none() | st.sampled_from(EpochUnit))] * 3,
