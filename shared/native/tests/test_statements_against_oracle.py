@@ -7,12 +7,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from graphtide_core.record_format import RecordFormat
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
-from graphtide_testing.oracles.record_decoding import decode_json
+from graphtide_testing.oracles.record_decoding import decode_field, decode_json
 from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream
-from graphtide_testing.strategies.read_records import ATTRIBUTES, nested_records, reading_definitions
+from graphtide_testing.strategies.read_records import ATTRIBUTES, FIELDS, flat_records, nested_records, reading_definitions
 from graphtide_testing.strategies.stream_definitions import CONSTANTS, NAMES, stream_definitions
 from graphtide_wire.stream_definition import encode_definition
 from hypothesis import HealthCheck, event, given, settings
@@ -51,9 +52,13 @@ def names_in(outcomes: Sequence[Any]) -> list[str]:
 
 
 def assert_same(
-    decoder: StatementDecoder, rows: list[dict[str, Any]], outcomes: Sequence[Any], attributes: Sequence[str]
+    decoder: StatementDecoder,
+    rows: list[dict[str, Any]],
+    outcomes: Sequence[Any],
+    attributes: Sequence[str],
+    places: Sequence[int] = (),
 ) -> None:
-    lines = range(1, len(outcomes) + 1)
+    lines = places or range(1, len(outcomes) + 1)
     assert [values_of(row) for row in rows] == [values_of(row) for row in expected_rows(outcomes, attributes, lines)]
     refused = [
         (line, class_of(each.reason)) for line, each in zip(lines, outcomes, strict=True) if isinstance(each, RefusedRecord)
@@ -82,3 +87,69 @@ def test_lines_of_json_that_have_what_is_read(definition: StreamDefinition, reco
     outcomes = read_stream(definition, map(decode_json, lines))
     decoder = decoder_of(definition, "jsonl", ATTRIBUTES)
     assert_same(decoder, decode(decoder, "\n".join(lines).encode(), cuts), outcomes, ATTRIBUTES)
+
+
+COLUMNS = st.none() | st.just(tuple(f"c{place}" for place in range(len(FIELDS)))) | st.just(FIELDS)
+SIGNS = [(None, "."), (",", None), (";", ","), ("\t", ","), ("|", None), ("::", ","), ("whitespace", "."), ("whitespace", ",")]
+FORMATS = st.builds(
+    lambda signs, **others: RecordFormat("csv", delimiter=signs[0], decimal=signs[1], **others),
+    st.sampled_from(SIGNS),
+    header=st.none() | st.booleans(),
+    columns=COLUMNS,
+    comment=st.none() | st.sampled_from(["//", "//~"]),
+    quote=st.none() | st.sampled_from(["", "'", '"']),
+)
+
+
+@slowly
+@given(reading_definitions(), FORMATS, st.lists(flat_records(), min_size=1, max_size=5), CUTS)
+def test_csv(definition: StreamDefinition, stated: RecordFormat, records: list[dict[str, object]], cuts: list[float]) -> None:
+    definition = replace(definition, format=stated)
+    text, read, lines = write_csv(stated, [[write_field(record[name]) for name in FIELDS] for record in records])
+    nulls = definition.nulls
+    columns = stated.columns or (FIELDS if stated.header is not False else [str(place) for place in range(1, len(FIELDS) + 1)])
+    fields = [[decode_field(each, nulls, decimal=stated.decimal or ".") for each in row] for row in read]
+    outcomes = read_stream(definition, [dict(zip(columns, row, strict=True)) for row in fields])
+    decoder = decoder_of(definition, "jsonl", ATTRIBUTES)
+    rows = decode(decoder, text, cuts)
+    assert decoder.columns() == list(columns)
+    assert_same(decoder, rows, outcomes, ATTRIBUTES, lines)
+
+
+def write_field(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
+def write_csv(stated: RecordFormat, rows: list[list[str]]) -> tuple[bytes, list[list[str]], list[int]]:
+    """Return a text of CSV in a dialect, the fields that it holds, and the line of each record."""
+    delimiter = stated.delimiter or ","
+    quote = '"' if stated.quote is None else stated.quote
+    is_quoted = bool(quote) and len(delimiter) == 1
+    text, lines = [], []
+    has_heading = stated.header is True or (stated.header is None and stated.columns is None)
+    if has_heading:
+        rows = [list(FIELDS), *rows]
+    for number, row in enumerate(rows):
+        if not is_quoted:
+            row[:] = [each.replace("\n", "~").replace("\t", "~").replace('"', "~").replace(delimiter, "~") for each in row]
+        if delimiter == "whitespace":
+            row[:] = [each.replace(" ", "~") or "~" for each in row]
+        if number % 2 and stated.comment:
+            text.append(f"{stated.comment} a comment\n")
+        start = 1 + "".join(text).count("\n")
+        between = " \t " if delimiter == "whitespace" else delimiter
+        needed = (delimiter, quote, "\n", "\r")
+        written = [
+            f"{quote}{each.replace(quote, 2 * quote)}{quote}" if is_quoted and any(sign in each for sign in needed) else each
+            for each in row
+        ]
+        text.append(between.join(written) + "\n")
+        lines.append(start)
+    first = int(has_heading)
+    return "".join(text).encode(), rows[first:], lines[first:]

@@ -10,11 +10,13 @@ pub struct ColumnNames {
     names: [String; Column::COUNT],
     /// Whether edges need a column for their label.
     needs_label: bool,
+    /// Whether no column has a meaning: something else says what records are.
+    has_none: bool,
 }
 
 impl Default for ColumnNames {
     fn default() -> Self {
-        Self { names: Column::ALL.map(|column| column.name().to_owned()), needs_label: true }
+        Self { names: Column::ALL.map(|column| column.name().to_owned()), needs_label: true, has_none: false }
     }
 }
 
@@ -50,6 +52,11 @@ impl ColumnNames {
         Self { needs_label: false, ..self }
     }
 
+    /// Names for records of which something else says what they are: no column has a meaning.
+    pub(crate) fn of_no_column() -> Self {
+        Self { has_none: true, ..Self::default() }
+    }
+
     /// What the stream calls a column.
     pub fn get(&self, column: Column) -> &str {
         &self.names[column as usize]
@@ -76,6 +83,10 @@ impl Layout {
     /// Finds the wanted columns in a header.
     pub(crate) fn resolve(names: &ColumnNames, attributes: &[String], header: &[String]) -> Result<Self, DecodeError> {
         let mut layout = Self::default();
+        if names.has_none {
+            layout.attributes = attributes.iter().map(|name| locate(name, header)).collect::<Result<_, _>>()?;
+            return Ok(layout);
+        }
         let kind = locate(names.get(Column::Type), header)?;
         let is_edge = Column::OF_EDGES.iter().any(|column| header.iter().any(|name| name == names.get(*column)));
         layout.is_events = kind.is_some() && !is_edge && !names_ends(header);

@@ -4,7 +4,7 @@
 //! unquoted field stands for itself, text behind a closing quote belongs to the field. A [`Dialect`] separates fields otherwise,
 //! or names the columns elsewhere. Cost: a few passes of `memchr` over each record.
 
-mod fields;
+pub(crate) mod fields;
 mod header;
 
 use graphtide_graph::Time;
@@ -19,6 +19,7 @@ use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::statement::{CsvStatement, Record, Statement};
 use crate::times::{Times, not_ticks};
 use crate::types::{AttributeType, Projection, SETTLED_BY, Settled, is_text, refuse};
 use crate::writer::{Draft, Label, Target, Writer};
@@ -41,6 +42,8 @@ pub struct CsvDecoder {
     writer: Writer,
     header: Option<Header>,
     fields: Fields,
+    /// What reads records in place of all that, where there is a statement.
+    statement: Option<Box<CsvStatement>>,
 }
 
 /// How the types of the attributes come about.
@@ -61,7 +64,8 @@ impl CsvDecoder {
         let attributes = Projection::new(options.attributes, options.declared);
         let can_refuse = can_refuse(&attributes.types);
         let zeek = matches!(dialect.heading, Heading::Zeek).then(|| Zeek::new(&options.nulls));
-        let quotes = if zeek.is_some() { None } else { dialect.delimiter.quoted() };
+        let quotes = if zeek.is_some() { None } else { dialect.quoted() };
+        let quote = dialect.quote.unwrap_or(b'"');
         let names = if options.label.is_some() { options.columns.without_label() } else { options.columns };
         let writer = Writer::new(symbols, options.keep_raw, options.substitutes).labelling(options.label.as_deref());
         Self {
@@ -72,11 +76,21 @@ impl CsvDecoder {
             times: options.times,
             nulls: options.nulls,
             zeek,
-            splitter: Splitter::new(quotes).without_comments(&options.comment),
+            splitter: Splitter::new(quotes).quoted_by(quote).without_comments(&options.comment),
             writer,
             header: None,
-            fields: Fields::default(),
+            fields: Fields::quoted_by(quote),
+            statement: None,
         }
+    }
+
+    /// Lets a statement read the records.
+    #[must_use]
+    pub(crate) fn by(self, statement: Statement) -> Self {
+        let (statement, columns) = CsvStatement::new(statement);
+        let attributes = Projection::new(columns, Vec::new());
+        let types = Types { can_refuse: false, declared: attributes.types.clone(), to_settle: false, settled: Vec::new() };
+        Self { names: ColumnNames::of_no_column(), statement: Some(Box::new(statement)), attributes, types, ..self }
     }
 
     /// Lets the first block settle which columns hold texts, where nothing is declared of them.
@@ -100,7 +114,7 @@ impl CsvDecoder {
         splitter.feed(&block[..block.len().min(SETTLED_BY)]);
         let delimiter = &dialect.delimiter;
         // Where no line has the names, the first is looked at, too.
-        let whole = (!matches!(dialect.heading, Heading::Line)).then(|| splitter.clone());
+        let whole = (!dialect.heading.is_line()).then(|| splitter.clone());
         let header = loop {
             let Some(first) = splitter.next() else { return Ok(()) };
             if !is_blank(&first, delimiter) {
@@ -137,7 +151,7 @@ impl CsvDecoder {
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
-        let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields } = self;
+        let Self { attributes, types, names, dialect, times, nulls, zeek, splitter, writer, header, fields, statement } = self;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
         let mut ended = false;
@@ -175,7 +189,7 @@ impl CsvDecoder {
             }
             if header.is_none() {
                 *header = Some(Header::read(&piece, dialect, fields, names, &attributes.names)?);
-                if matches!(dialect.heading, Heading::Line) {
+                if dialect.heading.is_line() {
                     continue;
                 }
             }
@@ -184,7 +198,20 @@ impl CsvDecoder {
                 Piece::Record { line, bytes, quoted } => {
                     let place = (line, bytes);
                     let columns = (&*header, &*attributes, types.can_refuse);
-                    let result = if let Some(delimiter) = plain {
+                    let result = if let Some(statement) = statement {
+                        let split = match dialect.delimiter {
+                            Delimiter::Byte(delimiter) => fields.split(bytes, delimiter, quoted),
+                            _ => fields.split_by(bytes, &dialect.delimiter, &[], quoted),
+                        };
+                        split.and_then(|fields| {
+                            header.check(fields)?;
+                            let (places, columns) = (header.layout.attributes.as_slice(), &*attributes);
+                            let nulls: &[String] = if zeek.is_some() { nulls } else { &[] };
+                            let has_decimal_comma = dialect.has_decimal_comma;
+                            let record = Record { line, bytes, fields, places, columns, nulls, has_decimal_comma };
+                            statement.write(writer, &mut target, record)
+                        })
+                    } else if let Some(delimiter) = plain {
                         fields.split(bytes, delimiter, quoted).and_then(|fields| {
                             write(writer, &mut target, columns, place, fields, parse_ts, AttributeType::read)
                         })
@@ -232,7 +259,7 @@ impl Decoder for CsvDecoder {
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError> {
         self.drain(true, batch, dead)?;
         match self.dialect.heading {
-            Heading::Line | Heading::Zeek if self.header.is_none() => Err(DecodeError::NoHeader),
+            Heading::Line | Heading::Replaced(_) | Heading::Zeek if self.header.is_none() => Err(DecodeError::NoHeader),
             _ => Ok(()),
         }
     }
@@ -250,15 +277,26 @@ impl Decoder for CsvDecoder {
     }
 
     fn has_zoneless_times(&self) -> bool {
-        self.times.as_ref().is_some_and(Times::had_zoneless)
+        match &self.statement {
+            Some(by) => by.statement.had_zoneless(),
+            None => self.times.as_ref().is_some_and(Times::had_zoneless),
+        }
     }
 
     fn has_ids(&self) -> bool {
-        self.has(Column::Id)
+        self.statement.as_ref().map_or_else(|| self.has(Column::Id), |by| by.statement.has_ids())
     }
 
     fn has_operations(&self) -> bool {
-        self.has(Column::Operation)
+        self.statement.as_ref().map_or_else(|| self.has(Column::Operation), |by| by.statement.has_operations())
+    }
+
+    fn discovered(&self) -> &[String] {
+        self.statement.as_ref().map_or(&[], |by| by.statement.others())
+    }
+
+    fn filtered(&self) -> u64 {
+        self.statement.as_ref().map_or(0, |by| by.statement.filtered())
     }
 }
 
@@ -306,9 +344,7 @@ fn write<'t>(
     read: impl Fn(AttributeType, &'t str) -> Option<ValueRef<'t>>,
 ) -> Result<(), RowError> {
     let layout = &header.layout;
-    if fields.len() != header.columns.len() {
-        return Err(RowError::FieldCount { expected: header.columns.len(), found: fields.len() });
-    }
+    header.check(fields)?;
     if can_refuse {
         check_types(projection, layout, fields, &read)?;
     }

@@ -9,6 +9,8 @@ use crate::error::DecodeError;
 pub struct Dialect {
     pub(crate) delimiter: Delimiter,
     pub(crate) heading: Heading,
+    /// The ASCII sign around fields; None if there is none.
+    pub(crate) quote: Option<u8>,
     /// Whether numbers have a decimal comma, and points between thousands: `1.234,50`.
     pub(crate) has_decimal_comma: bool,
 }
@@ -31,10 +33,19 @@ pub enum Heading {
     Line,
     /// Nowhere: they are given.
     Given(Vec<String>),
+    /// In the first line; others are given in their place.
+    Replaced(Vec<String>),
     /// Nowhere: they are the numbers of the columns, from 1.
     Numbers,
     /// In lines such as Zeek writes, which begin with `#`; they say the delimiter, types and words for missing values, too.
     Zeek,
+}
+
+impl Heading {
+    /// Whether the first line is not a record.
+    pub(crate) fn is_line(&self) -> bool {
+        matches!(self, Self::Line | Self::Replaced(_))
+    }
 }
 
 impl Delimiter {
@@ -60,13 +71,18 @@ impl Delimiter {
 impl Dialect {
     /// Fields that a byte separates, below a header line.
     pub fn new(delimiter: Delimiter) -> Self {
-        Self { delimiter, heading: Heading::Line, has_decimal_comma: false }
+        Self { delimiter, heading: Heading::Line, quote: Some(b'"'), has_decimal_comma: false }
     }
 
     /// The same with another heading.
     #[must_use]
     pub fn headed(self, heading: Heading) -> Self {
         Self { heading, ..self }
+    }
+
+    /// The delimiter, where quotes protect it.
+    pub(crate) fn quoted(&self) -> Option<u8> {
+        self.delimiter.quoted().filter(|_| self.quote.is_some())
     }
 
     /// The same with a decimal comma.

@@ -57,6 +57,8 @@ struct Found {
 pub(crate) struct Splitter {
     /// Separates fields, if quotes have a meaning.
     delimiter: Option<u8>,
+    /// The sign around fields, if it has one.
+    quote: u8,
     /// Beginning of lines that are no records; empty if there are none.
     comment: Box<[u8]>,
     buffer: Vec<u8>,
@@ -71,7 +73,12 @@ impl Splitter {
     /// Makes a splitter for lines; with a delimiter, quotes at the start of a field protect line ends.
     pub(crate) fn new(delimiter: Option<u8>) -> Self {
         let (comment, buffer, scan) = (Box::default(), Vec::new(), Scan::default());
-        Self { delimiter, comment, buffer, start: 0, line: 1, scan, skipping: false, begun: false }
+        Self { delimiter, quote: b'"', comment, buffer, start: 0, line: 1, scan, skipping: false, begun: false }
+    }
+
+    /// The same with another sign around fields.
+    pub(crate) fn quoted_by(self, quote: u8) -> Self {
+        Self { quote, ..self }
     }
 
     /// The same, but lines that begin so are no records, and quotes in them have no meaning.
@@ -127,7 +134,7 @@ impl Splitter {
                 return None;
             }
             let rest = &self.buffer[self.start..];
-            let found = self.scan.find(rest, self.delimiter);
+            let found = self.scan.find(rest, self.delimiter, self.quote);
             let Some((end, quoted)) = found.filter(|(end, _)| *end <= MAX_RECORD) else {
                 return (rest.len() > MAX_RECORD).then(|| self.too_long());
             };
@@ -160,7 +167,7 @@ impl Splitter {
             return Some(Piece::OpenQuote { line, bytes });
         }
         let bytes = without_return(bytes);
-        let quoted = self.delimiter.is_some() && memchr(b'"', bytes).is_some();
+        let quoted = self.delimiter.is_some() && memchr(self.quote, bytes).is_some();
         (!bytes.is_empty()).then_some(Piece::Record { line, bytes, quoted })
     }
 
@@ -216,7 +223,7 @@ impl Splitter {
 impl Scan {
     /// Finds the line feed that ends the record, and whether there is a quote before it; remembers how far it looked.
     #[inline]
-    fn find(&mut self, record: &[u8], delimiter: Option<u8>) -> Option<(usize, bool)> {
+    fn find(&mut self, record: &[u8], delimiter: Option<u8>, quote: u8) -> Option<(usize, bool)> {
         let Some(delimiter) = delimiter else {
             let found = memchr(b'\n', &record[self.offset..]).map(|at| (self.offset + at, false));
             self.offset = record.len();
@@ -225,21 +232,21 @@ impl Scan {
         if self.offset == 0 {
             // Most records have no quotes: two fast searches settle them.
             if let Some(end) = memchr(b'\n', record)
-                && memchr(b'"', &record[..end]).is_none()
+                && memchr(quote, &record[..end]).is_none()
             {
                 return Some((end, false));
             }
         }
         // A record that blocks cut is examined byte by byte, with quotes or without.
-        self.find_quoted(record, delimiter).map(|end| (end, memchr(b'"', &record[..end]).is_some()))
+        self.find_quoted(record, delimiter, quote).map(|end| (end, memchr(quote, &record[..end]).is_some()))
     }
 
-    fn find_quoted(&mut self, record: &[u8], delimiter: u8) -> Option<usize> {
+    fn find_quoted(&mut self, record: &[u8], delimiter: u8, quote: u8) -> Option<usize> {
         loop {
             let rest = &record[self.offset..];
             match self.mode {
                 Mode::FieldStart => {
-                    let opens = *rest.first()? == b'"';
+                    let opens = *rest.first()? == quote;
                     self.offset += usize::from(opens);
                     self.mode = if opens { Mode::InQuotes } else { Mode::InField };
                 }
@@ -255,13 +262,13 @@ impl Scan {
                     self.mode = Mode::FieldStart;
                 }
                 Mode::InQuotes => {
-                    let Some(at) = memchr(b'"', rest) else {
+                    let Some(at) = memchr(quote, rest) else {
                         self.offset = record.len();
                         return None;
                     };
                     self.offset += at;
                     // The byte after a quote says whether it closes or is literal.
-                    let doubled = *rest.get(at + 1)? == b'"';
+                    let doubled = *rest.get(at + 1)? == quote;
                     self.offset += 1 + usize::from(doubled);
                     if !doubled {
                         self.mode = Mode::InField;

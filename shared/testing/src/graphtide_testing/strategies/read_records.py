@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 ATTRIBUTES: Final = ("n", "m", "b", "in", "in.x", "in.list[0]", "in.list[1].y", "src", "label", "type", "other", "x.y.z")
 """Attributes that a decoder is asked for: stated ones, paths, fields with dots, and what no record has."""
 
+FIELDS: Final = ("ts", "a", "b", "k", "n", "in.x", "src", "dst", "label", "type", "id", "uid", "op", "in.list[0]", "in")
+"""The fields of flat records."""
+
 _NAMES: Final = st.sampled_from(
     ["a", "b", "k", "n", "a", "b", "k", "n", "in.x", "src", "dst", "label", "type", "id", "uid", "op"]
 )
@@ -120,9 +123,8 @@ def reading_definitions(draw: DrawFn) -> StreamDefinition:
 @st.composite
 def flat_records(draw: DrawFn) -> dict[str, object]:
     """A record of fields alone, with all of these names."""
-    names = ("a", "b", "k", "n", "in.x", "src", "dst", "label", "type", "id", "uid", "op", "in.list[0]", "in")
-    kept = {"op": st.none() | st.sampled_from(["insert", "delete", "u"])}
-    return {"ts": draw(TIMES), **{name: draw(kept.get(name, VALUES)) for name in names}}
+    kept = {"ts": TIMES, "op": st.none() | st.sampled_from(["insert", "delete", "u"])}
+    return {name: draw(kept.get(name, VALUES)) for name in FIELDS}
 
 
 @st.composite

@@ -6,15 +6,17 @@ use crate::dialect::Delimiter;
 use crate::error::RowError;
 
 /// Places of fields, kept from record to record for their memory alone.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Fields {
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    /// The sign around fields.
+    quote: u8,
     places: Vec<(usize, usize)>,
     unquoted: String,
 }
 
 /// The fields of one record.
 #[derive(Clone, Copy)]
-pub(super) struct FieldsOf<'a> {
+pub(crate) struct FieldsOf<'a> {
     text: &'a str,
     places: &'a [(usize, usize)],
 }
@@ -26,13 +28,24 @@ impl<'a> FieldsOf<'a> {
     }
 
     #[inline]
-    pub(super) fn get(self, place: usize) -> &'a str {
+    pub(crate) fn get(self, place: usize) -> &'a str {
         let (start, end) = self.places[place];
         &self.text[start..end]
     }
 }
 
+impl Default for Fields {
+    fn default() -> Self {
+        Self::quoted_by(b'"')
+    }
+}
+
 impl Fields {
+    /// Fields with this ASCII sign around them, where it is needed.
+    pub(crate) fn quoted_by(quote: u8) -> Self {
+        Self { quote, places: Vec::new(), unquoted: String::new() }
+    }
+
     /// Takes a record apart whose fields a byte separates.
     #[inline]
     pub(super) fn split<'a>(&'a mut self, record: &'a [u8], delimiter: u8, quoted: bool) -> Result<FieldsOf<'a>, RowError> {
@@ -109,15 +122,16 @@ impl Fields {
 
     fn unquote(&mut self, mut rest: &str, delimiter: u8) {
         self.unquoted.clear();
+        let quote = char::from(self.quote);
         loop {
             let start = self.unquoted.len();
-            if let Some(inner) = rest.strip_prefix('"') {
+            if let Some(inner) = rest.strip_prefix(quote) {
                 rest = inner;
-                while let Some(quote) = memchr(b'"', rest.as_bytes()) {
-                    self.unquoted.push_str(&rest[..quote]);
-                    rest = &rest[quote + 1..];
-                    let Some(after) = rest.strip_prefix('"') else { break };
-                    self.unquoted.push('"');
+                while let Some(end) = memchr(self.quote, rest.as_bytes()) {
+                    self.unquoted.push_str(&rest[..end]);
+                    rest = &rest[end + 1..];
+                    let Some(after) = rest.strip_prefix(quote) else { break };
+                    self.unquoted.push(quote);
                     rest = after;
                 }
             }

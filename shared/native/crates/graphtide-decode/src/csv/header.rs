@@ -2,10 +2,10 @@
 
 use memchr::memchr;
 
-use super::fields::Fields;
+use super::fields::{Fields, FieldsOf};
 use crate::columns::{ColumnNames, Layout};
 use crate::dialect::{Delimiter, Dialect, Heading};
-use crate::error::DecodeError;
+use crate::error::{DecodeError, RowError};
 use crate::splitter::Piece;
 
 const FORMAT: &str = "CSV";
@@ -28,7 +28,7 @@ impl Header {
     ) -> Result<Self, DecodeError> {
         match &dialect.heading {
             Heading::Line => Self::of_columns(first_line(piece, &dialect.delimiter, fields)?, names, attributes),
-            Heading::Given(columns) => Self::of_columns(columns.clone(), names, attributes),
+            Heading::Given(columns) | Heading::Replaced(columns) => Self::of_columns(columns.clone(), names, attributes),
             Heading::Numbers => {
                 let count = first_line(piece, &dialect.delimiter, fields)?.len();
                 Self::of_columns((1..=count).map(|number| number.to_string()).collect(), names, attributes)
@@ -38,6 +38,13 @@ impl Header {
                 Err(DecodeError::NotThisFormat { format: "a log of Zeek", reason })
             }
         }
+    }
+
+    /// Refuses a record that has not as many fields as there are columns.
+    #[inline]
+    pub(super) fn check(&self, fields: FieldsOf<'_>) -> Result<(), RowError> {
+        let (expected, found) = (self.columns.len(), fields.len());
+        if found == expected { Ok(()) } else { Err(RowError::FieldCount { expected, found }) }
     }
 
     /// Finds the columns among these.

@@ -4,6 +4,7 @@
 //! statement makes of them is the same for all formats.
 
 mod attributes;
+mod csv;
 pub(crate) mod definition;
 pub(crate) mod expression;
 mod functions;
@@ -29,6 +30,7 @@ use smallvec::{SmallVec, smallvec};
 use thiserror::Error;
 
 pub(crate) use attributes::Reading;
+pub(crate) use csv::{CsvStatement, Record};
 use definition::DefinitionForm;
 use expression::Context;
 pub(crate) use json::JsonStatement;

@@ -7,6 +7,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use super::definition::{DefinitionForm, FormatForm};
 use super::paths::Step;
 use super::{Reading, Statement, StatementError};
+use crate::csv::CsvDecoder;
 use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
 use crate::error::DecodeError;
@@ -51,6 +52,7 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
             let decoder = JsonLinesDecoder::new(options, symbols.clone()).by(statement);
             Ok(Box::new(if let Some(path) = path { decoder.anywhere(path) } else { decoder }))
         }
+        "csv" | "zeek" => Ok(Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement))),
         other => Err(StatementError::new(format!("there is no decoder of the format {other:?}")).into()),
     }
 }
@@ -72,11 +74,18 @@ fn said(dialect: Dialect, form: &FormatForm) -> Result<Dialect, DecodeError> {
     };
     let heading = match (form.name.as_str(), &form.columns, form.header) {
         ("zeek", ..) => Heading::Zeek,
+        (_, Some(columns), Some(true)) => Heading::Replaced(columns.clone()),
         (_, Some(columns), _) => Heading::Given(columns.clone()),
         (_, None, Some(false)) => Heading::Numbers,
         (_, None, Some(true)) => Heading::Line,
         (_, None, None) => dialect.heading,
     };
+    let quote = match form.quote.as_deref().map(str::as_bytes) {
+        None => dialect.quote,
+        Some([]) => None,
+        Some([quote]) if quote.is_ascii() => Some(*quote),
+        Some(_) => return Err(StatementError::new("QUOTE is an ASCII character").into()),
+    };
     let has_decimal_comma = form.decimal.as_ref().map_or(dialect.has_decimal_comma, |sign| sign == ",");
-    Ok(Dialect { delimiter, heading, has_decimal_comma })
+    Ok(Dialect { delimiter, heading, quote, has_decimal_comma })
 }

@@ -1,0 +1,92 @@
+//! A statement over records whose fields are texts: CSV in every dialect, and logs of Zeek.
+//!
+//! A path of one name is the column that is called so; one of more steps is missing. A value has the type that its text looks
+//! like, or that the log says; an end, a label, an id or a time is read of the text as it is written.
+
+use graphtide_graph::value::ValueRef;
+
+use super::Statement;
+use super::nulls::Nulls;
+use super::paths::{Role, Step};
+use crate::csv::fields::FieldsOf;
+use crate::error::RowError;
+use crate::types::{AttributeType, Projection, refuse};
+use crate::writer::{Target, Writer};
+
+/// A statement that reads fields.
+#[derive(Clone, Debug)]
+pub(crate) struct CsvStatement {
+    pub(crate) statement: Statement,
+    /// Of each column that is read: its slots.
+    slots: Vec<Vec<(usize, Role)>>,
+}
+
+/// The fields of a record, and how they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'r> {
+    pub(crate) line: u64,
+    pub(crate) bytes: &'r [u8],
+    pub(crate) fields: FieldsOf<'r>,
+    /// Of each column that is read: where it is.
+    pub(crate) places: &'r [Option<usize>],
+    /// The columns that are read, and their types.
+    pub(crate) columns: &'r Projection,
+    /// Words for missing values that the stream itself says.
+    pub(crate) nulls: &'r [String],
+    pub(crate) has_decimal_comma: bool,
+}
+
+impl CsvStatement {
+    /// Makes a reader of a statement; returns it with the names of the columns that it reads.
+    pub(crate) fn new(statement: Statement) -> (Self, Vec<String>) {
+        let (mut names, mut slots): (Vec<String>, Vec<Vec<(usize, Role)>>) = (Vec::new(), Vec::new());
+        for (slot, path) in statement.paths.all().iter().enumerate() {
+            let [Step::Name(name)] = &*path.steps else { continue };
+            let place = names.iter().position(|known| **known == **name).unwrap_or_else(|| {
+                names.push(name.to_string());
+                slots.push(Vec::new());
+                names.len() - 1
+            });
+            slots[place].push((slot, path.role));
+        }
+        (Self { statement, slots }, names)
+    }
+
+    /// Writes what a record gives.
+    #[inline]
+    pub(crate) fn write<'r>(
+        &'r mut self,
+        writer: &mut Writer,
+        target: &mut Target<'_>,
+        record: Record<'r>,
+    ) -> Result<(), RowError> {
+        let Self { statement, slots: of_columns } = self;
+        statement.write((writer, target), (record.line, record.bytes), |slots, _, nulls| record.read(of_columns, slots, nulls))
+    }
+}
+
+impl<'r> Record<'r> {
+    fn read(&self, of_columns: &[Vec<(usize, Role)>], slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), RowError> {
+        for (column, (place, of_column)) in self.places.iter().zip(of_columns).enumerate() {
+            let Some(place) = place else { continue };
+            let text = self.fields.get(*place);
+            if text.is_empty() || nulls.contain(text) || self.nulls.iter().any(|null| null == text) {
+                continue;
+            }
+            for (slot, role) in of_column {
+                slots[*slot] = match role {
+                    Role::Value => self.value(column, text)?,
+                    Role::Text | Role::Time => ValueRef::Text(text),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn value(&self, column: usize, text: &'r str) -> Result<ValueRef<'r>, RowError> {
+        let kind = self.columns.types[column];
+        let read = if self.has_decimal_comma { kind.read_comma(text) } else { AttributeType::read(kind, text) };
+        read.ok_or_else(|| refuse(&self.columns.names[column], text, kind))
+    }
+}
