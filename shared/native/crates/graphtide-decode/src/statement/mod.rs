@@ -10,13 +10,13 @@ pub(crate) mod expression;
 mod functions;
 mod json;
 mod json_scan;
+mod keys;
 mod names;
 mod nulls;
 mod open;
 pub(crate) mod paths;
 mod program;
 pub(crate) mod regex;
-mod texts;
 mod time;
 pub(crate) mod value_text;
 

@@ -15,9 +15,10 @@ use super::StatementError;
 use super::attributes::{Attribute, Reading, Sets};
 use super::definition::{ClauseForm, DefinitionForm, EndForm, Gives};
 use super::expression::{Context, Expression};
+use super::keys::key_of;
 use super::paths::{Paths, Role};
-use super::texts::{key_of, text_of};
 use super::time::{RecordTime, steps_of};
+use super::value_text::write_text;
 use crate::column::Column;
 use crate::error::{RowError, shorten};
 use crate::types::Projection;
@@ -307,7 +308,7 @@ impl Program {
             ValueRef::Null | ValueRef::Text("" | "insert") => Ok(Change::Insert),
             ValueRef::Text("delete") => Ok(Change::Delete),
             other => {
-                let text = text_of(other, arena).unwrap_or_default();
+                let text = write_text(other, arena).unwrap_or_default();
                 Err(RowError::UnknownOperation { text: format!("{:?}", shorten(text)) })
             }
         }
@@ -343,7 +344,7 @@ impl Clause {
         let key = if self.suffix == 0 {
             key_of(value, arena)
         } else {
-            let text = text_of(value, arena).filter(|text| !text.is_empty());
+            let text = write_text(value, arena).filter(|text| !text.is_empty());
             text.map(|text| KeyRef::Text(bumpalo::format!(in arena, "{text}#{}", self.suffix).into_bump_str()))
         };
         if let Some(KeyRef::Text(text)) = key {
@@ -364,7 +365,7 @@ impl Clause {
         let mut label = |source: &'a LabelSource| match source {
             LabelSource::Known(symbol) => Some(*symbol),
             LabelSource::Read(source) => {
-                let text = text_of(source.value(slots, arena), arena).filter(|text| !text.is_empty());
+                let text = write_text(source.value(slots, arena), arena).filter(|text| !text.is_empty());
                 text.map(|text| writer.intern(text, target.symbols))
             }
         };

@@ -8,7 +8,7 @@ use super::StatementError;
 use super::definition::{TimeForm, per_second};
 use super::expression::{Context, Expression, steps};
 use super::paths::{Paths, Role};
-use super::texts::text_of;
+use super::value_text::write_text;
 use crate::error::{RowError, shorten};
 use crate::times::{Flaw, Times, Zone, number, number_of_any_unit, rfc2822, unit_of, whole};
 
@@ -95,7 +95,7 @@ impl RecordTime {
             (ValueRef::Bool(_), _) => Err(Flaw::Form),
             (ValueRef::Text(text), form) => self.of_text(text, form),
             (number @ (ValueRef::Int(_) | ValueRef::Float(_)), form) => {
-                text_of(number, arena).ok_or(Flaw::Form).and_then(|text| self.of_text(text, form))
+                write_text(number, arena).ok_or(Flaw::Form).and_then(|text| self.of_text(text, form))
             }
         };
         found.map_err(|flaw| refuse(value, flaw, arena))
@@ -126,7 +126,7 @@ pub(crate) fn steps_of(form: &serde_json::Value) -> Option<Box<[super::paths::St
 fn refuse(value: ValueRef<'_>, flaw: Flaw, arena: &Bump) -> RowError {
     let text = match value {
         ValueRef::Text(text) => format!("{:?}", shorten(text)),
-        value => text_of(value, arena).unwrap_or_default().to_owned(),
+        value => write_text(value, arena).unwrap_or_default().to_owned(),
     };
     match flaw {
         Flaw::Form => RowError::UnreadableTime { text },
