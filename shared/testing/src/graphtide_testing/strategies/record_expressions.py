@@ -1,4 +1,4 @@
-"""Expressions over flat records that mostly have a value, with hostile texts and numbers, to compare with the oracle."""
+"""Expressions over flat records that mostly have a value, with hostile values: to compare programs with the oracle."""
 
 from __future__ import annotations
 
