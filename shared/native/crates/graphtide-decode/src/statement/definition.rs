@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value as Form;
 
 use super::StatementError;
+use super::expression::MOST_LEVELS;
 use super::paths::Step;
 
 /// A statement.
@@ -126,7 +127,14 @@ impl FormatForm {
 impl DefinitionForm {
     /// Reads the form.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, StatementError> {
-        serde_json::from_slice(bytes).map_err(|error| StatementError::new(error.to_string()))
+        if depth(bytes) > MOST_DEEP {
+            return Err(StatementError::new("the form of the statement is nested too deep"));
+        }
+        // The library's own bound is below what an expression may have.
+        let mut json = serde_json::Deserializer::from_slice(bytes);
+        json.disable_recursion_limit();
+        let read = Self::deserialize(&mut json).and_then(|form| json.end().map(|()| form));
+        read.map_err(|error| StatementError::new(error.to_string()))
     }
 
     /// How many ticks make a second.
@@ -135,9 +143,49 @@ impl DefinitionForm {
     }
 }
 
+/// Objects and lists inside each other: two for each level of an expression, and those of a statement around it.
+const MOST_DEEP: usize = 2 * MOST_LEVELS + 16;
+
+/// How deep objects and lists of JSON are inside each other.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut most, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_text,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => {
+                depth += 1;
+                most = most.max(depth);
+            }
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
 /// How many units of this name make a second.
 pub(crate) fn per_second(unit: &str) -> Option<i64> {
     [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000)]
         .into_iter()
         .find_map(|(name, per_second)| (name == unit).then_some(per_second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_in_texts_do_not_count_as_depth() {
+        assert_eq!(depth(br#"{"a": [[1], "[[[\"[[", {}]}"#), 3);
+        assert_eq!(depth(b"]]}}"), 0);
+    }
+
+    #[test]
+    fn a_form_that_is_nested_without_end_is_refused() {
+        let form = format!(r#"{{"time": {}"#, "[".repeat(1_000_000));
+        let error = DefinitionForm::read(form.as_bytes()).err();
+        assert_eq!(error, Some(StatementError::new("the form of the statement is nested too deep")));
+    }
 }

@@ -16,7 +16,7 @@ use super::paths::{Paths, Step};
 use crate::times::Zone;
 
 /// Levels of an expression, as the language bounds them.
-const MOST_LEVELS: usize = 200;
+pub(super) const MOST_LEVELS: usize = 200;
 
 /// What compilation needs to know of the stream.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use regex_automata::util::syntax;
 use super::StatementError;
 
 /// Bytes that the automaton of an expression takes at most.
-const LARGEST: usize = 1 << 20;
+const LARGEST: usize = 16 << 20;
 
 /// Groups inside each other; a repetition of a group counts as one, too.
 const MOST_OPEN: u32 = 250;
