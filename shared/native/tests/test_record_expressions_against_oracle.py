@@ -66,9 +66,7 @@ def test_expressions(expression: RecordExpression, record: dict[str, Value]) -> 
 @quickly
 @given(REGEXES, SPARE, st.integers(0, 3))
 def test_regular_expressions(pattern: str, text: str, group: int) -> None:
-    call = FunctionCall(
-        "regexp_extract", (FieldPath(("t",)), Literal(pattern), Literal(min(group, count_groups(pattern))))
-    )
+    call = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern), Literal(min(group, count_groups(pattern)))))
     (found,) = read_natively([call], {"t": text})
     expected = evaluate_record(call, {"t": text}, UNIT)
     event(f"found: {expected is not None}")
@@ -117,8 +115,8 @@ def test_an_expression_of_the_most_levels_is_read() -> None:
     negated: RecordExpression = FieldPath(("i",))
     called: RecordExpression = FieldPath(("t",))
     for _ in range(MOST_LEVELS - 1):
-        negated, called = Negate(negated), FunctionCall("coalesce", (called, FunctionCall("trim", (FieldPath(("t",)),))))
-    assert read_natively([negated, called], {"i": 7, "t": " x"}) == [-7, " x"]
+        negated, called = Negate(negated), FunctionCall("trim", (called,))
+    assert read_natively([negated, called], {"i": 7, "t": " x"}) == [-7, "x"]
 
 
 def test_every_function_is_native() -> None:
@@ -134,7 +132,7 @@ def test_every_function_is_native() -> None:
     assert read_natively(calls, record) == [evaluate_record(call, record, UNIT) for call in calls]
 
 
-@pytest.mark.parametrize("pattern", ["(?:.{100}){100}", "[^a]{255}" * 39, "(?:[a-z_]{25}){50}", "(?i)" + "[^k-m]{20}" * 60])
+@pytest.mark.parametrize("pattern", ["(?:.{100}){100}", "[^a]{255}" * 9, "(?:[a-z_]{25}){50}", "(?i)" + "[^k-m]{20}" * 60])
 def test_the_largest_regular_expressions_can_be_compiled(pattern: str) -> None:
     call = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern)))
     record: dict[str, Value] = {"t": "é" * 10_000}
