@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from graphtide_core.record_format import RecordFormat
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
-from graphtide_testing.oracles.record_decoding import decode_field, decode_json
+from graphtide_testing.oracles.record_decoding import decode_field, decode_json, decode_rows
 from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream
 from graphtide_testing.strategies.read_records import ATTRIBUTES, FIELDS, flat_records, nested_records, reading_definitions
 from graphtide_testing.strategies.stream_definitions import CONSTANTS, NAMES, stream_definitions
@@ -153,3 +155,88 @@ def write_csv(stated: RecordFormat, rows: list[list[str]]) -> tuple[bytes, list[
         lines.append(start)
     first = int(has_heading)
     return "".join(text).encode(), rows[first:], lines[first:]
+
+
+TEXT = pa.string()
+KINDS = {
+    "ts": [pa.int64(), pa.float64(), TEXT, pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date32(), pa.uint64()],
+    "a": [TEXT, pa.large_string(), pa.dictionary(pa.int8(), TEXT), pa.int32()],
+    "b": [TEXT, pa.int64(), pa.decimal128(12, 2)],
+    "k": [TEXT, pa.bool_(), pa.timestamp("ms")],
+    "n": [pa.float64(), pa.float32(), pa.uint64(), pa.null()],
+    "in.x": [TEXT, pa.int8()],
+    "op": [TEXT],
+    "src": [TEXT],
+    "dst": [TEXT],
+}
+ITEMS = [pa.int64(), TEXT, pa.struct([("y", pa.int64()), ("z", TEXT)])]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    """A table of the fields that definitions read, flat and nested, of any type that they may have."""
+    kinds = {name: draw(st.sampled_from(each)) for name, each in KINDS.items() if draw(st.integers(0, 7))}
+    item = draw(st.sampled_from(ITEMS))
+    several = draw(st.sampled_from([pa.list_(item), pa.large_list(item), pa.list_(item, 2)]))
+    # A missing struct has an index into an empty dictionary, which readers refuse.
+    inner = draw(st.sampled_from([TEXT, pa.large_string(), pa.int32(), pa.date32()]))
+    kinds["in"] = pa.struct([("x", inner), ("list", several), ("at", pa.timestamp("us"))])
+    count = draw(st.integers(1, 5))
+    columns = {name: pa.array([draw(cells(kind)) for _ in range(count)], kind) for name, kind in kinds.items()}
+    return pa.table(columns)
+
+
+def cells(kind: pa.DataType) -> st.SearchStrategy[object]:
+    """Values of a type of Arrow."""
+    if pa.types.is_struct(kind):
+        return maybe(st.fixed_dictionaries({each.name: cells(each.type) for each in kind}))
+    if pa.types.is_fixed_size_list(kind):
+        return maybe(st.lists(cells(kind.value_type), min_size=kind.list_size, max_size=kind.list_size))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return maybe(st.lists(cells(kind.value_type), max_size=3))
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return maybe(
+            st.sampled_from(
+                ["u", "v", "d", "insert", "u", "v", "", "-", "007", "1700000000", "2024-01-31T12:00:00", "31/01/2024 12:00"]
+            )
+        )
+    if pa.types.is_integer(kind):
+        return maybe(st.sampled_from([0, 1, 7, 100]) | st.sampled_from([1, 2]) | st.integers(*LIMITS[kind]))
+    if pa.types.is_floating(kind):
+        return maybe(st.floats(width=32) | st.sampled_from([1.0, 0.5, 1700000000.0]))
+    if pa.types.is_timestamp(kind):
+        return maybe(st.datetimes(datetime(1800, 1, 1), datetime(2200, 1, 1)))  # noqa: DTZ001 - the type has the zone
+    if pa.types.is_date(kind):
+        return maybe(st.dates())
+    if pa.types.is_decimal(kind):
+        return maybe(st.decimals(-(10**9), 10**9, places=2))
+    return maybe(
+        st.booleans() if pa.types.is_boolean(kind) else st.binary(max_size=2) if pa.types.is_binary(kind) else st.none()
+    )
+
+
+def maybe(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.integers(0, 7).flatmap(lambda rarely: st.none() if rarely == 7 else values)
+
+
+LIMITS = {
+    pa.int8(): (-128, 127),
+    pa.int32(): (-(2**31), 2**31 - 1),
+    pa.int64(): (-(2**63), 2**63 - 1),
+    pa.uint64(): (0, 2**64 - 1),
+}
+
+
+@slowly
+@given(reading_definitions(), tables(), st.booleans())
+def test_rows_of_arrow(definition: StreamDefinition, table: pa.Table, is_stream: bool) -> None:
+    decoder = decoder_of(definition, "arrow", ATTRIBUTES)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    if is_stream:
+        rows = decode(decoder, sink.getvalue().to_pybytes())
+    else:
+        decoder.check_columns(table.schema)
+        rows = [row for each in table.to_batches() for row in decoder.decode_rows(each).to_records()]
+    assert_same(decoder, rows, read_stream(definition, decode_rows(table)), ATTRIBUTES)

@@ -32,6 +32,7 @@ use crate::json_lines::MAX_DISCOVERED;
 use crate::json_record::MAX_NAME;
 use crate::raw_batch::{self, MARKS, Marks};
 use crate::render::Object;
+use crate::statement::{ArrowStatement, Statement};
 use crate::times::Times;
 use crate::types::AttributeType;
 use crate::writer::{Draft, Target, Writer};
@@ -49,6 +50,8 @@ pub struct ArrowDecoder {
     layout: Layout,
     /// What a record of the raw topic needs; None where blocks are of a file, or of the ordered topic.
     raw: Option<Raw>,
+    /// What reads rows in place of all that, where there is a statement.
+    statement: Option<Box<ArrowStatement>>,
 }
 
 /// Where a record of the raw topic is read.
@@ -82,7 +85,14 @@ impl ArrowDecoder {
             columns: None,
             layout: Layout::default(),
             raw: None,
+            statement: None,
         })
+    }
+
+    /// Lets a statement read the rows.
+    #[must_use]
+    pub(crate) fn by(self, statement: Statement) -> Self {
+        Self { statement: Some(Box::new(ArrowStatement::new(statement))), ..self }
     }
 
     /// Makes a decoder of records of the raw topic, which [`raw_batch`](crate::raw_batch) writes: records keep their bytes, and
@@ -95,6 +105,10 @@ impl ArrowDecoder {
     /// Finds the wanted columns of a schema.
     fn resolve(&mut self, schema: &Schema) -> Result<(), DecodeError> {
         let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+        if let Some(statement) = &mut self.statement {
+            self.columns = Some(columns);
+            return statement.check(schema);
+        }
         self.layout = Layout::resolve(&self.names, &self.attributes, &columns)?;
         self.columns = Some(columns);
         if self.raw.is_some() {
@@ -120,6 +134,10 @@ impl ArrowDecoder {
     fn decode(&mut self, rows: &RecordBatch, target: &mut Target<'_>) -> Result<(), DecodeError> {
         if self.raw.is_some() {
             return self.decode_raw(rows, target);
+        }
+        if let Some(statement) = &mut self.statement {
+            statement.decode(rows, &mut self.writer, target, render);
+            return Ok(());
         }
         let scale = Scale { times: self.times.as_ref(), ticks_per_second: self.ticks_per_second };
         let mut columns = Columns::new(rows, &self.layout, &self.names, scale)?;
@@ -261,7 +279,14 @@ impl Decoder for ArrowDecoder {
     }
 
     fn discovered(&self) -> &[String] {
-        self.raw.as_ref().map_or(&[], |raw| &raw.others)
+        match (&self.statement, &self.raw) {
+            (Some(by), _) => by.statement.others(),
+            (None, raw) => raw.as_ref().map_or(&[], |raw| &raw.others),
+        }
+    }
+
+    fn filtered(&self) -> u64 {
+        self.statement.as_ref().map_or(0, |by| by.statement.filtered())
     }
 
     fn columns(&self) -> Option<&[String]> {
@@ -269,15 +294,19 @@ impl Decoder for ArrowDecoder {
     }
 
     fn has_zoneless_times(&self) -> bool {
-        self.times.as_ref().is_some_and(Times::had_zoneless)
+        match &self.statement {
+            Some(by) => by.statement.had_zoneless(),
+            None => self.times.as_ref().is_some_and(Times::had_zoneless),
+        }
     }
 
     fn has_ids(&self) -> bool {
-        self.layout.get(Column::Id).is_some()
+        self.statement.as_ref().map_or_else(|| self.layout.get(Column::Id).is_some(), |by| by.statement.has_ids())
     }
 
     fn has_operations(&self) -> bool {
-        self.layout.get(Column::Operation).is_some()
+        let is_column = || self.layout.get(Column::Operation).is_some();
+        self.statement.as_ref().map_or_else(is_column, |by| by.statement.has_operations())
     }
 }
 

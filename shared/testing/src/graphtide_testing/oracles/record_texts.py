@@ -44,6 +44,12 @@ class WrittenFloat(float):
         return made
 
 
+class Moment(str):
+    """A timestamp or a date of a format that has such values, as a text of ISO 8601: a time however times are written."""
+
+    __slots__ = ()
+
+
 def plain(value: Value) -> Value:
     """Return a value without the text that it is written as."""
     match value:
@@ -51,6 +57,8 @@ def plain(value: Value) -> Value:
             return int(value)
         case WrittenFloat():
             return float(value)
+        case Moment():
+            return str(value)
         case _:
             return value
 

@@ -5,6 +5,7 @@ What that leaves open is decided here.
 * A value between two ticks is rounded down, also before 1970.
 * A floating-point number is the decimal number with its shortest digits: 1521911721.258458 is exactly that many seconds. A
   decoder that reads texts must use the digits of the text.
+* A timestamp of a format that has them (`Moment`) is a time whatever IN and FORMAT say; without a zone it is of that of ZONE.
 * A text without FORMAT is a decimal number, in the unit of IN or of the stream, or a date (midnight) or date and time in
   ISO 8601. With IN it is a number. With FORMAT a number is read as its digits: `AT day FORMAT '%Y%m%d'`.
 * A local time that a clock shows twice, or skips, has the offset from before the change: `fold=0` of `zoneinfo`.
@@ -26,7 +27,7 @@ from graphtide_core.record_time import EpochUnit
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME, TimeUnit
 from graphtide_core.zones import offset_of
 
-from graphtide_testing.oracles.record_texts import WrittenFloat, WrittenInt, write_text
+from graphtide_testing.oracles.record_texts import Moment, WrittenFloat, WrittenInt, write_text
 from graphtide_testing.oracles.time_formats import read_moment, read_offset
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ def local_time(value: Value, unit: TimeUnit, zone: str) -> datetime | None:
 def _nanoseconds(value: bool | int | float | str, time: RecordTime, unit: TimeUnit) -> Fraction | None:
     """Return the nanoseconds since 1970 that a value states."""
     zone = _zone(time.zone or "UTC")
+    if isinstance(value, Moment):
+        return _of_iso(value, zone)
     if time.format is not None:
         text = write_text(value)
         return None if text is None or len(text) > _LONGEST else _by_format(text, time.format, zone)

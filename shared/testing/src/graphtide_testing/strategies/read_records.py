@@ -39,6 +39,8 @@ _NUMBERS: Final = st.sampled_from([0, 1, -1, 7, 2**53 + 1, 2**63 - 1, -(2**63), 
 VALUES: Final = st.one_of(_TEXTS, _TEXTS, _TEXTS, _NUMBERS, _NUMBERS, st.booleans(), st.none())
 """What fields hold."""
 
+_GOOD_TEXTS: Final = st.sampled_from(["u", "v", "d", "007", 7, "x y"])
+
 _ODD_TIMES: Final = st.one_of(
     st.sampled_from([-1.5, 1521911721.258458, 1e11, 1e14, 10**17, 1e300, 2**63, "soon", True, None, "2024-03-31 02:30"]),
     st.sampled_from(["1521911721.258458123", "31/01/2024 12:00", "20240131", "1 Feb 2024 00:00 GMT", 20240131, "1e3"]),
@@ -66,7 +68,9 @@ _LITERALS: Final = st.builds(Literal, _TEXTS | st.sampled_from([1, 0.5, True, No
 EXPRESSIONS: Final[SearchStrategy[RecordExpression]] = st.one_of(PATHS, PATHS, _LITERALS, _small(PATHS | _LITERALS))
 """Expressions that mostly have a value."""
 
-_OF_FIELDS: Final = PATHS | _small(PATHS)
+_GOOD: Final = st.sampled_from([FieldPath((name,)) for name in ("a", "b", "k")])
+_OF_FIELDS: Final = st.one_of(_GOOD, _GOOD, _GOOD, PATHS, _small(_GOOD))
+_ENDS: Final = st.one_of(_GOOD, _GOOD, _GOOD, EXPRESSIONS)
 _CONDITIONS: Final = _small(PATHS | _LITERALS)
 _SETS: Final = st.lists(
     st.builds(SetAttribute, st.sampled_from(["n", "m", "in.x", "other"]), EXPRESSIONS),
@@ -76,7 +80,7 @@ _SETS: Final = st.lists(
 _TS: Final = FieldPath(("ts",))
 _AT: Final = FieldPath(("in", "at"))
 _TIMES: Final = st.one_of(
-    *[st.builds(RecordTime, st.just(_TS), st.none() | st.sampled_from(EpochUnit))] * 3,
+    *[st.builds(RecordTime, st.just(_TS), st.none() | st.sampled_from(EpochUnit))] * 7,
     st.builds(
         RecordTime, st.just(_AT), st.none(), st.none() | st.just("iso"), st.sampled_from(["UTC", "Europe/Berlin", "-03:30"])
     ),
@@ -93,10 +97,10 @@ def _rarely(draw: DrawFn, strategy: SearchStrategy[Any]) -> Any:
 def _clauses(draw: DrawFn) -> EdgeClause | EventClause:
     where, sets, identity = _rarely(draw, _CONDITIONS), draw(_SETS), _rarely(draw, _OF_FIELDS)
     if draw(st.booleans()):
-        return EventClause(draw(EXPRESSIONS), where, sets, identity)
+        return EventClause(draw(_ENDS), where, sets, identity)
     source, target = (
         LabelledEnd(draw(_OF_FIELDS), _rarely(draw, EXPRESSIONS)),
-        LabelledEnd(draw(EXPRESSIONS), _rarely(draw, EXPRESSIONS)),
+        LabelledEnd(draw(_ENDS), _rarely(draw, EXPRESSIONS)),
     )
     return EdgeClause(source, target, _rarely(draw, EXPRESSIONS), where, sets, identity)
 
@@ -108,7 +112,7 @@ def reading_definitions(draw: DrawFn) -> StreamDefinition:
     return StreamDefinition(
         StreamName("s"),
         None,
-        tuple(draw(st.lists(_clauses(), max_size=3))),
+        tuple(draw(st.lists(_clauses(), min_size=min(1, draw(st.integers(0, 7))), max_size=3))),
         draw(_TIMES),
         draw(st.sampled_from(TimeUnit)),
         identity,
@@ -123,7 +127,16 @@ def reading_definitions(draw: DrawFn) -> StreamDefinition:
 @st.composite
 def flat_records(draw: DrawFn) -> dict[str, object]:
     """A record of fields alone, with all of these names."""
-    kept = {"ts": TIMES, "op": st.none() | st.sampled_from(["insert", "delete", "u"])}
+    good = st.integers(0, 7).flatmap(lambda rarely: VALUES if rarely == 7 else _GOOD_TEXTS)
+    kept = {
+        "ts": TIMES,
+        "a": good,
+        "b": good,
+        "k": good,
+        "src": good,
+        "dst": good,
+        "op": st.none() | st.sampled_from(["insert", "delete", "u"]),
+    }
     return {name: draw(kept.get(name, VALUES)) for name in FIELDS}
 
 

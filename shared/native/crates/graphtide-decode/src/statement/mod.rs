@@ -3,6 +3,7 @@
 //! A format gives the values of the paths that the statement reads, each in its slot, in one pass and nothing else; what the
 //! statement makes of them is the same for all formats.
 
+mod arrow;
 mod attributes;
 mod csv;
 pub(crate) mod definition;
@@ -29,6 +30,7 @@ use graphtide_graph::value::ValueRef;
 use smallvec::{SmallVec, smallvec};
 use thiserror::Error;
 
+pub(crate) use arrow::ArrowStatement;
 pub(crate) use attributes::Reading;
 pub(crate) use csv::{CsvStatement, Record};
 use definition::DefinitionForm;
@@ -122,6 +124,16 @@ impl Statement {
         seen.has_ids |= outcome.has_ids;
         seen.has_operations |= outcome.has_operations;
         Ok(())
+    }
+
+    /// Whether the time of a record is read of a slot.
+    pub(crate) fn is_time(&self, slot: usize) -> bool {
+        self.program.is_time(slot)
+    }
+
+    /// Lets texts of that slot be times of ISO 8601, whatever the statement says of how times are written, or not.
+    pub(crate) fn read_moments(&mut self, are_moments: bool) {
+        self.program.read_moments(are_moments);
     }
 
     /// Records that are not of the stream.

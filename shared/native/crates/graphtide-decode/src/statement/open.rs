@@ -7,6 +7,7 @@ use graphtide_graph::symbol::SharedSymbols;
 use super::definition::{DefinitionForm, FormatForm};
 use super::paths::Step;
 use super::{Reading, Statement, StatementError};
+use crate::arrow::ArrowDecoder;
 use crate::csv::CsvDecoder;
 use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
@@ -53,6 +54,9 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
             Ok(Box::new(if let Some(path) = path { decoder.anywhere(path) } else { decoder }))
         }
         "csv" | "zeek" => Ok(Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement))),
+        "arrow" | "parquet" => {
+            Ok(Box::new(ArrowDecoder::new(options, definition.ticks_per_second()?, symbols.clone())?.by(statement)))
+        }
         other => Err(StatementError::new(format!("there is no decoder of the format {other:?}")).into()),
     }
 }

@@ -225,6 +225,16 @@ impl Program {
         Ok(Self { holds, delete_where, update_where, time, clauses: clauses.into(), own, default_label, attributes })
     }
 
+    /// Whether the time is read of a slot.
+    pub(crate) fn is_time(&self, slot: usize) -> bool {
+        self.time.is_read_of(slot)
+    }
+
+    /// Lets texts of that slot be times of ISO 8601, or not.
+    pub(crate) fn read_moments(&mut self, are_moments: bool) {
+        self.time.read_moments(are_moments);
+    }
+
     /// Whether a date so far named no zone.
     pub(crate) fn had_zoneless(&self) -> bool {
         self.time.had_zoneless()

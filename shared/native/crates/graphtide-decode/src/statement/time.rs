@@ -22,6 +22,9 @@ pub(crate) struct RecordTime {
     form: Form,
     /// By which texts of ISO 8601, or of the format, are read.
     dates: Times,
+    /// By which texts of ISO 8601 are read, where a format has times of its own.
+    moments: Times,
+    are_moments: bool,
     ticks_per_second: i64,
 }
 
@@ -71,13 +74,26 @@ impl RecordTime {
         };
         let format = form.format.as_deref().filter(|_| read == Form::Format).unwrap_or("iso");
         let ticks_per_second = context.ticks_per_second;
-        let dates = Times::new(format, ticks_per_second, zone).map_err(|error| StatementError::new(error.to_string()))?;
-        Ok(Self { source, form: read, dates, ticks_per_second })
+        let times = |format: &str, zone| {
+            Times::new(format, ticks_per_second, zone).map_err(|error| StatementError::new(error.to_string()))
+        };
+        let (dates, moments) = (times(format, zone.clone())?, times("iso", zone)?);
+        Ok(Self { source, form: read, dates, moments, are_moments: false, ticks_per_second })
+    }
+
+    /// Whether it is read of a slot.
+    pub(crate) fn is_read_of(&self, slot: usize) -> bool {
+        matches!(self.source, Source::Slot(own) if own == slot)
+    }
+
+    /// Lets texts of its slot be times of ISO 8601, or not.
+    pub(crate) fn read_moments(&mut self, are_moments: bool) {
+        self.are_moments = are_moments;
     }
 
     /// Whether a date so far named no zone.
     pub(crate) fn had_zoneless(&self) -> bool {
-        self.dates.had_zoneless()
+        self.dates.had_zoneless() || self.moments.had_zoneless()
     }
 
     /// The time of a record, by the values of its paths.
@@ -93,6 +109,7 @@ impl RecordTime {
             (ValueRef::Int(number), Form::Auto) => whole(number, unit_of(number), self.ticks_per_second),
             (ValueRef::Null, _) => return Err(RowError::NoRecordTime),
             (ValueRef::Bool(_), _) => Err(Flaw::Form),
+            (ValueRef::Text(text), _) if self.are_moments => self.moments.ticks_of(text),
             (ValueRef::Text(text), form) => self.of_text(text, form),
             (number @ (ValueRef::Int(_) | ValueRef::Float(_)), form) => {
                 write_text(number, arena).ok_or(Flaw::Form).and_then(|text| self.of_text(text, form))
