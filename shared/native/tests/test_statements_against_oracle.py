@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from graphtide_core.record_expression import FieldPath
 from graphtide_core.record_format import RecordFormat
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
 from graphtide_testing.oracles.record_decoding import decode_field, decode_json, decode_rows
-from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream
+from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream, unnest
 from graphtide_testing.strategies.read_records import ATTRIBUTES, FIELDS, flat_records, nested_records, reading_definitions
 from graphtide_testing.strategies.stream_definitions import CONSTANTS, NAMES, stream_definitions
 from graphtide_wire.stream_definition import encode_definition
@@ -58,14 +59,19 @@ def assert_same(
     rows: list[dict[str, Any]],
     outcomes: Sequence[Any],
     attributes: Sequence[str],
-    places: Sequence[int] = (),
+    places: Sequence[int] | None = None,
+    *,
+    are_lines_known: bool = True,
 ) -> None:
-    lines = places or range(1, len(outcomes) + 1)
+    lines = range(1, len(outcomes) + 1) if places is None else places
     assert [values_of(row) for row in rows] == [values_of(row) for row in expected_rows(outcomes, attributes, lines)]
     refused = [
         (line, class_of(each.reason)) for line, each in zip(lines, outcomes, strict=True) if isinstance(each, RefusedRecord)
     ]
-    assert [(line, class_of(reason)) for line, reason, _ in decoder.take_dead_letters()] == refused
+    letters = [(line, class_of(reason)) for line, reason, _ in decoder.take_dead_letters()]
+    if are_lines_known:
+        assert letters == refused
+    assert [reason for _, reason in letters] == [reason for _, reason in refused]
     assert decoder.filtered() == sum(isinstance(each, FilteredRecord) for each in outcomes)
     assert decoder.ordinal() == len(outcomes)
     event(f"rows: {min(len(rows), 3)}, refused: {min(len(refused), 1)}")
@@ -240,3 +246,68 @@ def test_rows_of_arrow(definition: StreamDefinition, table: pa.Table, is_stream:
         decoder.check_columns(table.schema)
         rows = [row for each in table.to_batches() for row in decoder.decode_rows(each).to_records()]
     assert_same(decoder, rows, read_stream(definition, decode_rows(table)), ATTRIBUTES)
+
+
+UNNESTED = st.sampled_from([None, ("Records",), ("in", "a"), ("Records", 1), ("in", "list", 0, "b")])
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> object:
+    """A document with records somewhere in it."""
+    several = st.lists(nested_records() | st.none(), max_size=3)
+    inner = st.fixed_dictionaries(
+        {"a": several | nested_records(), "list": st.lists(st.fixed_dictionaries({"b": several}), max_size=2)}
+    )
+    wrapped = st.fixed_dictionaries(
+        {"m": st.just([1, {"Records": 2}]), "Records": several, "in": inner | st.lists(inner, max_size=2)}
+    )
+    return draw(st.one_of(wrapped, wrapped, st.lists(wrapped, max_size=2), nested_records(), several))
+
+
+@slowly
+@given(reading_definitions(), UNNESTED, st.lists(documents(), min_size=1, max_size=3), st.sampled_from([None, 1]), CUTS)
+def test_json_anywhere(
+    definition: StreamDefinition, path: tuple[str | int, ...] | None, texts: list[object], indent: int | None, cuts: list[float]
+) -> None:
+    unnested = None if path is None else FieldPath(path)
+    definition = replace(definition, format=RecordFormat("json", unnest=unnested))
+    text = "\n".join(json.dumps(each, ensure_ascii=False, indent=indent) for each in texts)
+    records = [record for each in texts for record in unnest(decode_json(json.dumps(each)), unnested)]
+    decoder = decoder_of(definition, "csv", ATTRIBUTES)
+    rows = decode(decoder, text.encode(), cuts)
+    for row in rows:
+        row["line"] = row["ordinal"] + 1
+    assert_same(decoder, rows, read_stream(definition, records), ATTRIBUTES, are_lines_known=False)
+
+
+@slowly
+@given(reading_definitions(), UNNESTED.filter(bool), st.lists(documents(), min_size=1, max_size=3), CUTS)
+def test_lines_that_hold_records(
+    definition: StreamDefinition, path: tuple[str | int, ...], texts: list[object], cuts: list[float]
+) -> None:
+    definition = replace(definition, format=RecordFormat("jsonl", unnest=FieldPath(path)))
+    lines = [json.dumps(each) for each in texts]
+    records = [
+        (number, record) for number, line in enumerate(lines, 1) for record in unnest(decode_json(line), FieldPath(path))
+    ]
+    decoder = decoder_of(definition, "csv", ATTRIBUTES)
+    rows = decode(decoder, "\n".join(lines).encode(), cuts)
+    outcomes = read_stream(definition, [record for _, record in records])
+    assert_same(decoder, rows, outcomes, ATTRIBUTES, [number for number, _ in records])
+
+
+@slowly
+@given(reading_definitions(), st.lists(st.lists(nested_records(), max_size=3), min_size=1, max_size=3))
+def test_pieces(definition: StreamDefinition, pieces: list[list[object]]) -> None:
+    texts = ["\n".join(json.dumps(record) for record in piece) for piece in pieces]
+    decoder = decoder_of(definition, "jsonl", ATTRIBUTES, keep_raw=True)
+    batch, ends = decoder.decode_pieces([text.encode() for text in texts], 1)
+    outcomes = read_stream(definition, [decode_json(json.dumps(record)) for piece in pieces for record in piece])
+    places = [first[4] + number for first, piece in zip(ends, pieces, strict=True) for number in range(len(piece))]
+    assert [end[2] for end in ends] == list(accumulate(map(len, pieces)))
+    lines = {
+        line: text.encode() for text, end in zip(texts, ends, strict=True) for line, text in enumerate(text.split("\n"), end[4])
+    }
+    rows = batch.to_records()
+    assert [row["raw"] for row in rows] == [lines[row["line"]] for row in rows]
+    assert_same(decoder, rows, outcomes, ATTRIBUTES, places)

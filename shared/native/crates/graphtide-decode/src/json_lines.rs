@@ -21,6 +21,7 @@ use crate::error::{DecodeError, RowError, shorten};
 use crate::json_objects::JsonObjects;
 use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::statement::paths::Step;
 use crate::statement::{JsonStatement, Statement};
 use crate::times::{Times, not_ticks};
 use crate::types::{AttributeType, Projection, refuse};
@@ -126,6 +127,12 @@ impl JsonLinesDecoder {
     /// lists under the keys of a path such as `["Records"]`.
     #[must_use]
     pub fn anywhere(self, path: Vec<String>) -> Self {
+        self.at(path.into_iter().map(|name| Step::Name(name.into())).collect())
+    }
+
+    /// The same with a path of steps, which may be positions in lists, too.
+    #[must_use]
+    pub(crate) fn at(self, path: Box<[Step]>) -> Self {
         Self { records: Records::Anywhere(JsonObjects::new(path)), ..self }
     }
 
@@ -133,6 +140,12 @@ impl JsonLinesDecoder {
     #[must_use]
     pub(crate) fn by(self, statement: Statement) -> Self {
         Self { statement: Some(Box::new(JsonStatement::new(statement))), ..self }
+    }
+
+    /// Lets a statement read the records under a path, in lines that are whole texts of JSON each.
+    #[must_use]
+    pub(crate) fn by_in_lines(self, statement: Statement, path: Box<[Step]>) -> Self {
+        Self { statement: Some(Box::new(JsonStatement::new(statement).in_documents(path))), ..self }
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
@@ -152,9 +165,7 @@ impl JsonLinesDecoder {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
                     if let Some(statement) = statement {
-                        if let Err(error) = statement.write(writer, &mut target, line, bytes) {
-                            writer.reject(&mut target, line, &error, bytes);
-                        }
+                        statement.take(writer, &mut target, line, bytes);
                         continue;
                     }
                     let result = parse(keys, bytes)

@@ -2,8 +2,8 @@
 //!
 //! Records are the objects at the top, one after another, and the elements of lists there. With a path they are what stands under
 //! its keys in these objects: an object, or the elements of a list; a list on the way to it is passed element by element, so
-//! `resourceSpans`, `scopeSpans`, `spans` finds the spans of OTLP. What stands beside the path is skipped. Blanks and commas
-//! between records are all alike.
+//! `resourceSpans`, `scopeSpans`, `spans` finds the spans of OTLP; a position in the path takes one element. What stands beside
+//! the path is skipped. Blanks and commas between records are all alike.
 //!
 //! Invariant: the pieces depend on the bytes alone, not on the blocks they came in. Memory: a record, or a key of up to
 //! [`LONGEST_KEY`]. Cost: each byte is looked at a constant number of times.
@@ -12,6 +12,7 @@ use memchr::memchr2;
 
 use crate::error::DecodeError;
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece};
+use crate::statement::paths::Step;
 
 const FORMAT: &str = "JSON";
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -40,8 +41,10 @@ enum Place {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     is_list: bool,
-    /// How many keys of the path lead to what stands in it.
+    /// How many steps of the path lead to what stands in it.
     keys: usize,
+    /// How many elements began, where one of them is wanted.
+    elements: u32,
 }
 
 /// What is being passed byte by byte.
@@ -70,7 +73,7 @@ struct Scan {
 /// Finds records in JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonObjects {
-    path: Box<[Box<str>]>,
+    path: Box<[Step]>,
     buffer: Vec<u8>,
     start: usize,
     line: u64,
@@ -92,8 +95,8 @@ struct Found {
     is_too_long: bool,
 }
 
-/// What a step did.
-enum Step {
+/// How far a walk came.
+enum Walk {
     Done,
     Found(Found),
     /// More bytes are needed.
@@ -102,9 +105,9 @@ enum Step {
 
 impl JsonObjects {
     /// Makes a walk to the records under a path.
-    pub(crate) fn new(path: Vec<String>) -> Self {
+    pub(crate) fn new(path: Box<[Step]>) -> Self {
         Self {
-            path: path.into_iter().map(String::into_boxed_str).collect(),
+            path,
             buffer: Vec::new(),
             start: 0,
             line: 1,
@@ -119,8 +122,9 @@ impl JsonObjects {
 
     /// Forgets what is unfinished, and begins anew with this line.
     pub(crate) fn restart(&mut self, line: u64) {
-        let path = std::mem::take(&mut self.path);
-        *self = Self { path, line, ..Self::new(Vec::new()) };
+        let (path, mut buffer) = (std::mem::take(&mut self.path), std::mem::take(&mut self.buffer));
+        buffer.clear();
+        *self = Self { path, buffer, line, ..Self::new(Box::default()) };
     }
 
     /// Takes a block; call [`next`](Self::next) until it has no more.
@@ -181,16 +185,16 @@ impl JsonObjects {
                 Passing::Rest(scan) => self.pass_rest(scan, is_last),
             };
             match step {
-                Step::Done => {}
-                Step::Found(found) => return Ok(Some(found)),
-                Step::Waits => return Ok(None),
+                Walk::Done => {}
+                Walk::Found(found) => return Ok(Some(found)),
+                Walk::Waits => return Ok(None),
             }
         }
     }
 
     /// Looks at what comes next outside values.
-    fn walk(&mut self, is_last: bool) -> Result<Step, DecodeError> {
-        let Some(byte) = self.buffer.get(self.start).copied() else { return Ok(Step::Waits) };
+    fn walk(&mut self, is_last: bool) -> Result<Walk, DecodeError> {
+        let Some(byte) = self.buffer.get(self.start).copied() else { return Ok(Walk::Waits) };
         match (byte, self.place) {
             (b'\n', _) => {
                 self.line += 1;
@@ -204,7 +208,18 @@ impl JsonObjects {
                 return Err(wrong(format!("a {:?} in line {} does not belong there", char::from(byte), self.line)));
             }
             (byte, Place::Values) => {
-                let keys = self.frames.last().map_or(0, |frame| frame.keys);
+                let mut keys = self.frames.last().map_or(0, |frame| frame.keys);
+                if let Some(Step::Position(wanted)) = self.path.get(keys)
+                    && let Some(frame) = self.frames.last_mut().filter(|frame| frame.is_list)
+                {
+                    let element = frame.elements;
+                    frame.elements = element.saturating_add(1);
+                    if element != *wanted {
+                        self.begin(false);
+                        return Ok(Walk::Done);
+                    }
+                    keys += 1;
+                }
                 self.open(byte, keys)?;
             }
             (byte, Place::Value { is_wanted }) => {
@@ -217,13 +232,13 @@ impl JsonObjects {
                 }
             }
         }
-        Ok(Step::Done)
+        Ok(Walk::Done)
     }
 
     /// Begins a value to which so many keys of the path lead.
     fn open(&mut self, byte: u8, keys: usize) -> Result<(), DecodeError> {
         let is_list = byte == b'[';
-        let is_around = is_list || (byte == b'{' && keys < self.path.len());
+        let is_around = is_list || (byte == b'{' && matches!(self.path.get(keys), Some(Step::Name(_))));
         if !is_around {
             // Beside objects, only what is at the end of the path, or at the top, is a record, if a bad one; null is none.
             let is_null = self.buffer[self.start] == b'n' && !self.path.is_empty();
@@ -236,7 +251,7 @@ impl JsonObjects {
                 self.line
             )));
         }
-        self.frames.push(Frame { is_list, keys });
+        self.frames.push(Frame { is_list, keys, elements: 0 });
         self.place = if is_list { Place::Values } else { Place::Keys };
         self.start += 1;
         Ok(())
@@ -258,7 +273,7 @@ impl JsonObjects {
     }
 
     /// Reads a key.
-    fn key(&mut self, is_last: bool) -> Step {
+    fn key(&mut self, is_last: bool) -> Walk {
         let rest = &self.buffer[self.start..];
         let mut scan = Scan::default();
         let Some(length) = scan.end(rest, is_last) else {
@@ -267,38 +282,39 @@ impl JsonObjects {
                 self.place = Place::Value { is_wanted: false };
                 self.is_record = false;
                 self.passing = Passing::Value(scan);
-                return Step::Done;
+                return Walk::Done;
             }
-            return Step::Waits;
+            return Walk::Waits;
         };
         let wanted = self.frames.last().and_then(|frame| self.path.get(frame.keys));
         let is_wanted = length <= LONGEST_KEY
-            && wanted.is_some_and(|wanted| serde_json::from_slice::<String>(&rest[..length]).is_ok_and(|key| *key == **wanted));
+            && matches!(wanted, Some(Step::Name(wanted))
+                if serde_json::from_slice::<String>(&rest[..length]).is_ok_and(|key| *key == **wanted));
         self.place = Place::Value { is_wanted };
         self.start += length;
-        Step::Done
+        Walk::Done
     }
 
     /// Passes a value.
-    fn pass(&mut self, mut scan: Scan, is_last: bool) -> Step {
+    fn pass(&mut self, mut scan: Scan, is_last: bool) -> Walk {
         let rest = &self.buffer[self.start..];
         if let Some(end) = scan.end(rest, is_last).filter(|end| !self.is_record || *end <= MAX_RECORD) {
             let found = Found { line: self.line, from: self.start, to: self.start + end, is_too_long: false };
             self.line += line_feeds(&rest[..end]);
             self.start += end;
             self.passing = Passing::No;
-            return if self.is_record { Step::Found(found) } else { Step::Done };
+            return if self.is_record { Walk::Found(found) } else { Walk::Done };
         }
         if !self.is_record {
             // What was looked at is not needed again.
             self.line += line_feeds(&rest[..scan.offset]);
             self.start += scan.offset;
             self.passing = Passing::Value(Scan { offset: 0, ..scan });
-            return Step::Waits;
+            return Walk::Waits;
         }
         if rest.len() <= MAX_RECORD {
             self.passing = Passing::Value(scan);
-            return Step::Waits;
+            return Walk::Waits;
         }
         // What is past the bound is looked at again from where the head ends, so that the walk is the same for all blocks.
         let mut scan = Scan::default();
@@ -308,18 +324,18 @@ impl JsonObjects {
         self.line += line_feeds(&rest[..skipped]);
         self.start += skipped;
         self.passing = Passing::Rest(Scan { offset: 0, ..scan });
-        Step::Found(found)
+        Walk::Found(found)
     }
 
     /// Passes the rest of a record past the bound.
-    fn pass_rest(&mut self, mut scan: Scan, is_last: bool) -> Step {
+    fn pass_rest(&mut self, mut scan: Scan, is_last: bool) -> Walk {
         let rest = &self.buffer[self.start..];
         let end = scan.end(rest, is_last);
         let passed = end.unwrap_or(scan.offset);
         self.line += line_feeds(&rest[..passed]);
         self.start += passed;
         self.passing = if end.is_some() { Passing::No } else { Passing::Rest(Scan { offset: 0, ..scan }) };
-        if end.is_some() { Step::Done } else { Step::Waits }
+        if end.is_some() { Walk::Done } else { Walk::Waits }
     }
 }
 

@@ -15,7 +15,9 @@ use super::paths::{Path, Role, Step};
 use crate::columns::ColumnNames;
 use crate::error::RowError;
 use crate::json_lines::refuse_json;
+use crate::json_objects::JsonObjects;
 use crate::json_record::Keys;
+use crate::splitter::Piece;
 use crate::writer::{Target, Writer};
 
 /// Places of a tree's fields are looked up by the key that came next the last time.
@@ -32,25 +34,69 @@ const LONGEST_EXPONENT: usize = 6;
 pub(crate) struct JsonStatement {
     pub(crate) statement: Statement,
     reader: PathReader,
+    /// Finds the records in what is taken, where that is not one record.
+    documents: Option<Box<JsonObjects>>,
 }
 
 impl JsonStatement {
     pub(crate) fn new(statement: Statement) -> Self {
         let reader = PathReader::new(statement.paths.all());
-        Self { statement, reader }
+        Self { statement, reader, documents: None }
     }
 
-    /// Writes what an object gives.
+    /// The same for texts with records under a path.
+    pub(crate) fn in_documents(self, path: Box<[Step]>) -> Self {
+        Self { documents: Some(Box::new(JsonObjects::new(path))), ..self }
+    }
+
+    /// Writes or rejects the record that a text is, or those in it; what breaks off behind them is a bad record.
     #[inline]
-    pub(crate) fn write(
+    pub(crate) fn take(&mut self, writer: &mut Writer, target: &mut Target<'_>, line: u64, bytes: &[u8]) {
+        match self.documents.take() {
+            None => self.write(writer, target, line, bytes),
+            Some(mut documents) => {
+                self.take_document(&mut documents, writer, target, (line, bytes));
+                self.documents = Some(documents);
+            }
+        }
+    }
+
+    fn take_document(
         &mut self,
+        documents: &mut JsonObjects,
         writer: &mut Writer,
         target: &mut Target<'_>,
-        line: u64,
-        bytes: &[u8],
-    ) -> Result<(), RowError> {
-        let Self { statement, reader } = self;
-        statement.write((writer, target), (line, bytes), |slots, arena, nulls| reader.read(bytes, slots, arena, nulls))
+        (line, bytes): (u64, &[u8]),
+    ) {
+        documents.restart(line);
+        documents.feed(bytes);
+        while let Some(piece) = documents.next() {
+            self.take_piece(&piece, writer, target);
+        }
+        if let Some(piece) = documents.finish() {
+            self.take_piece(&piece, writer, target);
+        }
+        if let Some(error) = documents.broken() {
+            writer.reject(target, line, &RowError::Json { reason: error.to_string() }, bytes);
+        }
+    }
+
+    fn take_piece(&mut self, piece: &Piece<'_>, writer: &mut Writer, target: &mut Target<'_>) {
+        // A line within the bound has no record past it.
+        if let Piece::Record { line, bytes, .. } = *piece {
+            self.write(writer, target, line, bytes);
+        }
+    }
+
+    /// Writes what an object gives, or rejects it.
+    #[inline]
+    fn write(&mut self, writer: &mut Writer, target: &mut Target<'_>, line: u64, bytes: &[u8]) {
+        let Self { statement, reader, .. } = self;
+        let result =
+            statement.write((writer, target), (line, bytes), |slots, arena, nulls| reader.read(bytes, slots, arena, nulls));
+        if let Err(error) = result {
+            writer.reject(target, line, &error, bytes);
+        }
     }
 }
 
@@ -330,5 +376,114 @@ fn refuse(text: &str) -> RowError {
     match error.or_else(|| serde_json::from_str::<serde_json::Value>(text).err()) {
         Some(error) => refuse_json(&error),
         None => RowError::Json { reason: "it cannot be read".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::IgnoredAny;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::statement::paths::Paths;
+
+    const PATHS: [&[&str]; 9] =
+        [&["a"], &["b"], &["a", "b"], &["a", "0"], &["a", "1", "b"], &["l", "2"], &["l", "0", "0"], &["é\n"], &["a", "b", "c"]];
+    const TEXTS: [&str; 12] = [
+        r#"{"a":1,"b":"x","l":[1,[2],"three",{}],"é\n":true}"#,
+        r#"{ "a" : { "b" : { "c" : -0.5e-3 }, "x" : [ [ ], { } ] } , "b" : null }"#,
+        r#"{"a":{"b":1,"b":2},"a":{"b":"\u00fc\"\\\/\b\f\n\r\t"},"l":[[7,8],false,"\ud83d\ude00"]}"#,
+        r#"{"\u0061":[{"b":1},{"b":[1,2,{"b":3}]}],"b":12345678901234567890,"skipped":"\u12ab\\"}"#,
+        r#"{"x":[[[[[[[[1,2.5,-3e+7,true,false,null,"t"]]]]]]]],"a":0,"b":-0,"l":[0.0,1E3,9223372036854775807]}"#,
+        "{\"a\":\n\t{\"b\":\r\n1},\"b\":\"a long text that is more than four words of eight bytes each, \u{fc}\"}",
+        r#"{"a":{"b":1},"a":2,"l":[1,2,3],"l":[]}"#,
+        "{}",
+        r#"[{"a":1}]"#,
+        r#"{"a":"1","b":{"c":1}} "#,
+        r#"{"a":-9223372036854775808,"b":1e308,"l":[1e309]}"#,
+        r#"{"é\n":{"b":1},"l":{"2":1},"a":[]}"#,
+    ];
+    const SIGNS: &[u8] = b"{}[],:\"\\u0123456789abce-+.EtrfalsnN \n\t\x01\x7f";
+
+    fn paths() -> Paths {
+        let mut paths = Paths::default();
+        for path in PATHS {
+            let step = |step: &&str| step.parse().map_or(Step::Name((*step).into()), Step::Position);
+            paths.slot(path.iter().map(step).collect());
+        }
+        paths
+    }
+
+    /// The value that a tree of JSON has at the end of a path.
+    fn plainly<'v>(tree: &'v Value, path: &[&str]) -> ValueRef<'v> {
+        let inner = path.iter().try_fold(tree, |tree, step| match step.parse::<usize>() {
+            Ok(place) => tree.as_array().and_then(|items| items.get(place)),
+            Err(_) => tree.as_object().and_then(|fields| fields.get(*step)),
+        });
+        match inner {
+            Some(Value::Bool(truth)) => ValueRef::Bool(*truth),
+            Some(Value::Number(number)) => {
+                number.as_i64().map_or(ValueRef::Float(number.as_f64().unwrap_or_default()), ValueRef::Int)
+            }
+            Some(Value::String(text)) => ValueRef::Text(text),
+            _ => ValueRef::Null,
+        }
+    }
+
+    #[test]
+    fn what_it_reads_a_tree_of_the_same_text_holds() {
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut next = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % below as u64) as usize
+        };
+        let paths = paths();
+        let mut reader = PathReader::new(paths.all());
+        let nulls = Nulls::default();
+        let (mut read, mut refused) = (0, 0);
+        for round in 0..60_000 {
+            let mut text = TEXTS[round % TEXTS.len()].as_bytes().to_vec();
+            for _ in 0..round / TEXTS.len() % 4 {
+                let place = next(text.len().max(1));
+                match next(3) {
+                    _ if text.is_empty() => {}
+                    0 => text[place] = SIGNS[next(SIGNS.len())],
+                    1 => _ = text.remove(place),
+                    _ => text.insert(place, SIGNS[next(SIGNS.len())]),
+                }
+            }
+            let Ok(text) = String::from_utf8(text) else { continue };
+            let arena = Bump::new();
+            let mut slots = vec![ValueRef::Null; PATHS.len()];
+            let found = reader.read(text.as_bytes(), &mut slots, &arena, &nulls);
+            let is_json = serde_json::from_str::<IgnoredAny>(&text).is_ok() && text.trim_ascii().starts_with('{');
+            assert!(is_json || found.is_err(), "{text} is read and is not an object");
+            if let Some(tree) = serde_json::from_str::<Value>(&text).ok().filter(Value::is_object) {
+                assert!(found.is_ok(), "{text} is not read: {found:?}");
+                let expected: Vec<_> = PATHS.iter().map(|path| plainly(&tree, path)).collect();
+                assert_eq!(slots, expected, "{text}");
+                read += 1;
+            }
+            refused += usize::from(found.is_err());
+        }
+        assert!(read > 10_000 && refused > 10_000, "{read} were read and {refused} refused");
+    }
+
+    #[test]
+    fn deep_and_wide_texts_are_read_without_a_stack_of_their_depth() {
+        let depth = 1 << 20;
+        let deep = format!("{{\"x\":{}1{},\"a\":7}}", "[".repeat(depth), "]".repeat(depth));
+        let wide = format!("{{{}\"a\":7}}", "\"k\":{},".repeat(1 << 20));
+        let unfinished = format!("{{\"x\":{}", "{\"x\":[".repeat(depth));
+        let paths = paths();
+        let mut reader = PathReader::new(paths.all());
+        for (text, is_read) in [(&deep, true), (&wide, true), (&unfinished, false)] {
+            let arena = Bump::new();
+            let mut slots = vec![ValueRef::Null; PATHS.len()];
+            let found = reader.read(text.as_bytes(), &mut slots, &arena, &Nulls::default());
+            assert_eq!((found.is_ok(), slots[0] == ValueRef::Int(7)), (is_read, is_read));
+        }
     }
 }

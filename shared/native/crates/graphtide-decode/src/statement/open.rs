@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use graphtide_graph::symbol::SharedSymbols;
 
 use super::definition::{DefinitionForm, FormatForm};
-use super::paths::Step;
 use super::{Reading, Statement, StatementError};
 use crate::arrow::ArrowDecoder;
 use crate::csv::CsvDecoder;
@@ -45,13 +44,14 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
     let statement = Statement::compile(&definition, &options, reading, (clocks, symbols))?;
     match form.name.as_str() {
         "json" | "jsonl" => {
-            let path = match form.path_of_records()? {
-                Some(steps) => Some(keys(&steps)?),
-                None if form.name == "json" => Some(path.unwrap_or_default()),
-                None => path,
-            };
-            let decoder = JsonLinesDecoder::new(options, symbols.clone()).by(statement);
-            Ok(Box::new(if let Some(path) = path { decoder.anywhere(path) } else { decoder }))
+            let decoder = JsonLinesDecoder::new(options, symbols.clone());
+            Ok(Box::new(match (form.path_of_records()?, path) {
+                (Some(steps), _) if form.name == "jsonl" => decoder.by_in_lines(statement, steps),
+                (Some(steps), _) => decoder.by(statement).at(steps),
+                (None, Some(path)) => decoder.by(statement).anywhere(path),
+                (None, None) if form.name == "json" => decoder.by(statement).at(Box::default()),
+                (None, None) => decoder.by(statement),
+            }))
         }
         "csv" | "zeek" => Ok(Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement))),
         "arrow" | "parquet" => {
@@ -59,15 +59,6 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         }
         other => Err(StatementError::new(format!("there is no decoder of the format {other:?}")).into()),
     }
-}
-
-/// The keys of a path to records.
-fn keys(steps: &[Step]) -> Result<Vec<String>, StatementError> {
-    let key = |step: &Step| match step {
-        Step::Name(name) => Ok(name.to_string()),
-        Step::Position(_) => Err(StatementError::new("UNNEST has a position in a list; name the fields alone")),
-    };
-    steps.iter().map(key).collect()
 }
 
 /// A dialect with what a format says of it.
