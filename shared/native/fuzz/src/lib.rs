@@ -20,6 +20,11 @@ pub type Answer = (Vec<String>, Vec<DeadLetter>, Option<DecodeError>);
 
 /// Decodes a stream that comes in blocks of these sizes, again and again.
 pub fn answer(mut decoder: impl Decoder, symbols: &SharedSymbols, stream: &[u8], sizes: &[usize]) -> Answer {
+    answer_of(&mut decoder, symbols, stream, sizes)
+}
+
+/// The same of a decoder of any format.
+pub fn answer_of(decoder: &mut dyn Decoder, symbols: &SharedSymbols, stream: &[u8], sizes: &[usize]) -> Answer {
     let (mut batch, mut dead) = (EdgeBatch::new(ATTRIBUTES.len()), Vec::new());
     let mut rest = stream;
     let mut refused = None;
