@@ -4,6 +4,8 @@
 //! of Unicode, and automata stay small. They are written out as classes before the library reads the expression. Other characters
 //! are code points, and `.` is one.
 
+use std::fmt::Write as _;
+
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 
@@ -21,13 +23,12 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, StatementError> {
     let syntax = syntax::Config::new().nest_limit(MOST_OPEN);
     let written_out = WrittenOut::of(pattern);
     Regex::builder().configure(config).syntax(syntax).build(&written_out).map_err(|error| {
-        let reason = match error.size_limit() {
-            Some(_) => "it is too large: make its repetitions shorter, or write + or * in their place".to_owned(),
-            None => {
-                // The library shows the expression on lines of its own; the last one says what is wrong.
-                let text = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
-                text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
-            }
+        let reason = if error.size_limit().is_some() {
+            "it is too large: make its repetitions shorter, or write + or * in their place".to_owned()
+        } else {
+            // The library shows the expression on lines of its own; the last one says what is wrong.
+            let text = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
+            text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
         };
         StatementError::new(format!("the regular expression {pattern:?} cannot be compiled: {reason}"))
     })
@@ -122,7 +123,8 @@ impl WrittenOut<'_> {
     /// A character that is none of the signs of the syntax.
     fn point(&mut self, point: char) {
         let code = u32::from(point);
-        self.written.push_str(&format!("\\x{{{code:x}}}"));
+        // Writing into a String cannot fail.
+        let _ = write!(self.written, "\\x{{{code:x}}}");
     }
 
     fn group(&mut self) {

@@ -14,12 +14,11 @@ const LONGEST_NUMBER: usize = 400;
 #[inline]
 pub(crate) fn write_text<'a>(value: ValueRef<'a>, arena: &'a Bump) -> Option<&'a str> {
     Some(match value {
-        ValueRef::Null => return None,
         ValueRef::Bool(true) => "true",
         ValueRef::Bool(false) => "false",
         ValueRef::Int(number) => arena.alloc_str(itoa::Buffer::new().format(number)),
         ValueRef::Float(number) if number.is_finite() => write_float(number, arena),
-        ValueRef::Float(_) => return None,
+        ValueRef::Null | ValueRef::Float(_) => return None,
         ValueRef::Text(text) => text,
     })
 }

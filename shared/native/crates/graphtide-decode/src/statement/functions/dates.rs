@@ -10,16 +10,18 @@ use crate::statement::expression::{Context, Expression};
 use crate::times::Zone;
 use crate::times::parts::{Parts, seconds_of_iso};
 
+type Part = fn(&Parts) -> i64;
+
 /// A part, and the clocks that show it.
 #[derive(Debug)]
 struct DatePart {
-    part: fn(&Parts) -> i64,
+    part: Part,
     zone: Zone,
     ticks_per_second: i64,
 }
 
 /// Every part by its name.
-const PARTS: [(&str, fn(&Parts) -> i64); 8] = [
+const PARTS: [(&str, Part); 8] = [
     ("year", |parts| parts.year),
     ("month", |parts| parts.month),
     ("day", |parts| parts.day),

@@ -92,16 +92,15 @@ fn round(number: f64, digits: usize) -> f64 {
         return number;
     }
     let scale = 10_u128.pow(digits as u32);
-    let (whole, fraction) = (size.trunc() as u128, size.fract());
-    // The fraction is mantissa / 2^shift. Below 2^-52 it is less than half of the last digit that is kept.
-    let exponent = (fraction.to_bits() >> MANTISSA) as u32;
+    // A size is mantissa / 2^shift. Below 2^-52 it is less than half of the last digit that is kept.
+    let exponent = (size.to_bits() >> MANTISSA) as u32;
     let shift = (1023 + MANTISSA).saturating_sub(exponent);
-    let places = if fraction == 0.0 || shift > 2 * MANTISSA {
-        0
-    } else {
-        let mantissa = u128::from(fraction.to_bits() & ((1 << MANTISSA) - 1) | 1 << MANTISSA);
-        (mantissa * scale + (1 << (shift - 1))) >> shift
-    };
+    if size == 0.0 || shift > 2 * MANTISSA {
+        return f64::copysign(0.0, number);
+    }
+    let mantissa = u128::from(size.to_bits() & ((1 << MANTISSA) - 1) | 1 << MANTISSA);
+    let (whole, rest) = (mantissa >> shift, mantissa & ((1 << shift) - 1));
+    let places = (rest * scale + (1 << (shift - 1))) >> shift;
     let (whole, places) = (whole + places / scale, places % scale);
     // Its decimal text is the shortest way to the nearest number. 16 digits, a point and 15 digits fit.
     let mut text = [0_u8; 48];

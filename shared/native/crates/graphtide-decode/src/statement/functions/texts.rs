@@ -9,7 +9,7 @@ use graphtide_graph::value::ValueRef;
 use super::{LONGEST_TEXT, letters};
 use crate::statement::value_text::write_text;
 
-fn missing_or<'a>(text: Option<&'a str>) -> ValueRef<'a> {
+fn missing_or(text: Option<&str>) -> ValueRef<'_> {
     text.map_or(ValueRef::Null, ValueRef::Text)
 }
 
@@ -30,7 +30,12 @@ pub(super) fn trim<'a>(arguments: &[ValueRef<'a>], _arena: &'a Bump) -> ValueRef
 
 pub(super) fn length<'a>(arguments: &[ValueRef<'a>], _arena: &'a Bump) -> ValueRef<'a> {
     let [ValueRef::Text(text)] = arguments else { return ValueRef::Null };
-    ValueRef::Int(text.chars().count() as i64)
+    ValueRef::Int(integer(text.chars().count()))
+}
+
+/// A count as an integer of the language; no text has more characters than fit.
+fn integer(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 pub(super) fn substring<'a>(arguments: &[ValueRef<'a>], _arena: &'a Bump) -> ValueRef<'a> {
@@ -56,7 +61,7 @@ pub(super) fn split<'a>(arguments: &[ValueRef<'a>], _arena: &'a Bump) -> ValueRe
     if separator.is_empty() {
         return ValueRef::Null;
     }
-    let from_start = if position < 0 { position.saturating_add(text.split(separator).count() as i64) } else { position };
+    let from_start = if position < 0 { position.saturating_add(integer(text.split(separator).count())) } else { position };
     missing_or(usize::try_from(from_start).ok().and_then(|place| text.split(separator).nth(place)))
 }
 
