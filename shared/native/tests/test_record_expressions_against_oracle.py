@@ -137,3 +137,9 @@ def test_the_largest_regular_expressions_can_be_compiled(pattern: str) -> None:
     call = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern)))
     record: dict[str, Value] = {"t": "é" * 10_000}
     assert read_natively([call], record) == [evaluate_record(call, record, UNIT)]
+
+
+@pytest.mark.parametrize("pattern", ["(?:a+)+b", "(?:a|aa)+b", "(?:(?:a+)+)+b", "(a*a*a*a*)b"])
+def test_a_search_that_backtracking_never_ends_ends(pattern: str) -> None:
+    call = FunctionCall("regexp_extract", (FieldPath(("t",)), Literal(pattern)))
+    assert read_natively([call], {"t": "a" * 100_000}) == [None]
