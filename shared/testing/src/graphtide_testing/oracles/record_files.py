@@ -1,0 +1,95 @@
+"""The records of a file as a statement names its format, read whole and the plain way: CSV, logs of Zeek, and JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.record_format import WHITESPACE, RecordFormat
+
+from graphtide_testing.oracles.record_decoding import decode_field, decode_json
+from graphtide_testing.oracles.stream_records import unnest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NUMBERS: Final = frozenset({"time", "interval", "double", "count", "int", "port"})
+_LINES: Final = RecordFormat("jsonl")
+
+
+def read_records(stated: RecordFormat | None, data: bytes) -> list[object]:
+    """Return the decoded records of a file, in their order; without a format it is lines of JSON."""
+    stated = _LINES if stated is None else stated
+    text = data.decode(stated.encoding or "utf-8")
+    match stated.name:
+        case "jsonl":
+            return [record for line in text.splitlines() for record in unnest(decode_json(line), stated.unnest)]
+        case "json":
+            return [record for document in _documents(text) for record in unnest(document, stated.unnest)]
+        case "zeek":
+            return _read_zeek(text)
+        case "csv":
+            return _read_csv(stated, text)
+    raise NotImplementedError(stated.name)
+
+
+def _documents(text: str) -> list[object]:
+    """Return the values of JSON that stand one after the other."""
+    found, place = [], 0
+    while rest := text[place:].lstrip():
+        _, length = json.JSONDecoder().raw_decode(rest)
+        found.append(decode_json(rest[:length]))
+        place = len(text) - len(rest) + length
+    return found
+
+
+def _read_csv(stated: RecordFormat, text: str) -> list[object]:
+    lines = [line for line in text.splitlines() if line and not (stated.comment and line.startswith(stated.comment))]
+    if stated.delimiter == WHITESPACE:
+        rows = [re.split("[ \t]+", line.strip(" \t")) for line in lines]
+    else:
+        rows = list(csv.reader(lines, delimiter=stated.delimiter or ",", quotechar=stated.quote or '"'))
+    columns: Sequence[str]
+    if stated.columns is not None:
+        columns = stated.columns
+    elif stated.header is False:
+        columns = [str(place + 1) for place in range(max(map(len, rows), default=0))]
+    else:
+        columns, *rows = rows
+    decimal = stated.decimal or "."
+    return [{name: decode_field(field, decimal=decimal) for name, field in zip(columns, row, strict=True)} for row in rows]
+
+
+def _read_zeek(text: str) -> list[object]:
+    separator, unset, empty = "\t", "-", "(empty)"
+    columns: list[str] = []
+    types: list[str] = []
+    records: list[object] = []
+    for line in text.splitlines():
+        if line.startswith("#separator "):
+            separator = line.partition(" ")[2].encode().decode("unicode_escape")
+            continue
+        name, *words = line.split(separator)
+        match name:
+            case "#unset_field":
+                (unset,) = words
+            case "#empty_field":
+                (empty,) = words
+            case "#fields":
+                columns = words
+            case "#types":
+                types = words
+            case _ if not line.startswith("#"):
+                fields = zip(columns, types, [name, *words], strict=True)
+                records.append({column: _value(kind, word, (unset, empty)) for column, kind, word in fields})
+    return records
+
+
+def _value(kind: str, word: str, nulls: tuple[str, str]) -> object:
+    if word in nulls:
+        return None
+    if kind == "bool":
+        return word == "T"
+    return decode_field(word) if kind in _NUMBERS else word
