@@ -194,18 +194,18 @@ def test_a_time_that_is_no_integer_is_refused_with_what_would_read_it(text: str,
 @pytest.mark.parametrize(
     ("written", "reason"),
     [
-        ("%H:%M", '"%H:%M" is no format of times: it has no year: %Y or %y'),
-        ("%Y-%m", '"%Y-%m" is no format of times: it has no day: %d and %m, or %j'),
-        ("%Y-%m-%d %Q", '"%Y-%m-%d %Q" is no format of times: there is no %Q; known are '),
+        ("%H:%M", '"%H:%M" is not a format of times: it has no year: %Y or %y'),
+        ("%Y-%m", '"%Y-%m" is not a format of times: it has no day: %d and %m, or %j'),
+        ("%Y-%m-%d %Q", '"%Y-%m-%d %Q" is not a format of times: there is no %Q; known are '),
     ],
 )
 def test_a_format_that_says_no_time_is_refused(written: str, reason: str) -> None:
     with pytest.raises(UnreadableStreamError) as refused:
         csv_time("x", written, TimeUnit.SECOND)
     assert str(refused.value).startswith(reason)
-    with pytest.raises(ValueError, match="'days' is no format of times: give ticks, s, ms, us, ns, iso, or one of strptime"):
+    with pytest.raises(ValueError, match="'days' is not a format of times: give ticks, s, ms, us, ns, iso, or one of strptime"):
         refuse_unknown_time_format("days")
-    with pytest.raises(ValueError, match="'Mars/Base' is no time zone that this machine knows"):
+    with pytest.raises(ValueError, match="'Mars/Base' is not a time zone that this machine knows"):
         zone_of("Mars/Base")
 
 

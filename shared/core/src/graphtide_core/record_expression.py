@@ -142,7 +142,7 @@ def paths_named(name: str) -> list[FieldPath]:
     `MOST_CUTS` places is cut at all of them, or at none: it must not mean paths without bound.
     """
     is_cut_anywhere = len(_CUT.findall(name, 1)) <= MOST_CUTS
-    found = list(_cut(name)) if is_cut_anywhere else [[name], *_cut_everywhere(name)]
+    found: list[list[str | int]] = list(_cut(name)) if is_cut_anywhere else [[name], *_cut_everywhere(name)]
     fitting = [each for each in found if len(each) <= MOST_STEPS and "" not in each]
     ordered = sorted(fitting, key=lambda steps: (len(steps), [-len(step) if isinstance(step, str) else 0 for step in steps]))
     return [FieldPath(tuple(steps)) for steps in ordered]

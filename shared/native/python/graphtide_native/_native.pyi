@@ -166,17 +166,21 @@ class Decoder:
 class Duplicates:
     """Drops insertions whose id was let through less than `window` ticks before; a deletion releases its id.
 
-    With `edges`, also those whose id is one of the last so many insertions let through, the new one among them. Takes batches
-    in order of time.
+    With `edges`, also those whose id is one of the last so many insertions let through, the new one among them. If such
+    insertions `replace`, each is let through behind a deletion of its id. Takes batches in order of time.
     """
 
-    def __new__(cls, window: int, edges: int = 0) -> Duplicates: ...
+    def __new__(cls, window: int, edges: int = 0, *, replaces: bool = False) -> Duplicates: ...
     def filter(self, batch: EdgeBatch) -> EdgeBatch:
-        """Return the batch without its duplicates: the same object if there are none."""
+        """Return the batch without its duplicates, or with deletions before them: the same object if there are none."""
 
     @property
     def dropped(self) -> int:
         """Records dropped so far."""
+
+    @property
+    def replaced(self) -> int:
+        """Records so far that replaced what had their id."""
 
 @final
 class EdgeBatch:
@@ -232,6 +236,12 @@ class EdgeBatch:
 
     def placed(self, first: int) -> EdgeBatch:
         """Return the records with ordinals that follow one another from `first` on."""
+
+    def as_one_stream(self, first: int) -> tuple[EdgeBatch, int]:
+        """Return records of several streams as those of one without a name, and the ordinal that follows.
+
+        Ordinals, and ids that were made, count records from `first` on.
+        """
 
     def later_than(self, ts: int) -> EdgeBatch:
         """Return the records with a greater `ts`: the same object if all have one."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from graphtide_core.time import TimeUnit
 
-from graphtide_native.record_form import RecordForm, time_form
-from graphtide_native.records import CsvDecoder, JsonLinesDecoder, Symbols
+from graphtide_native.record_form import RecordForm, clocks_of_zones, time_form
+from graphtide_native.records import CsvDecoder, JsonLinesDecoder, StatementDecoder, Symbols
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from graphtide_core.formats import StreamFormat
 
@@ -66,6 +66,45 @@ def decoder_of(format: StreamFormat, asked: Decoding) -> Decoder:
         message = f"{format.value} is not decoded block by block"
         raise ValueError(message)
     return _maker(format.decoder)(asked)
+
+
+def statement_decoder(
+    symbols: Symbols,
+    attributes: Sequence[str],
+    definition: bytes,
+    format: str,
+    zones: Iterable[str],
+    *,
+    types: Mapping[str, str] | None = None,
+    keep_raw: bool = False,
+    substitutes: bool = False,
+) -> StatementDecoder:
+    """Return a decoder of records that a STREAM statement reads.
+
+    Args:
+        symbols: the table of labels.
+        attributes: names of the attributes to decode.
+        definition: the statement, as `graphtide_wire.stream_definition` encodes it.
+        format: how bytes or rows are, where the statement does not say it: `csv`, `jsonl`, `json`, `zeek` or `arrow`.
+        zones: names of the time zones that the statement needs.
+        types: what is declared of attributes.
+        keep_raw: whether records keep their bytes.
+        substitutes: whether lines may stand for records that were rejected before.
+
+    Raises:
+        ValueError: a zone is not known on this machine.
+        UnreadableStreamError: the definition is not one.
+    """
+    return StatementDecoder(
+        symbols,
+        attributes,
+        definition,
+        format=format,
+        zones=clocks_of_zones(zones),
+        types=types or {},
+        keep_raw=keep_raw,
+        substitutes=substitutes,
+    )
 
 
 @cache

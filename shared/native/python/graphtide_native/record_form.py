@@ -98,14 +98,14 @@ def time_form(written: str, zone: str | None, unit: TimeUnit) -> TimeForm | None
 
 
 def refuse_unknown_time_format(written: str) -> None:
-    """Refuse what is no format of times.
+    """Refuse what is not a format of times.
 
     Raises:
         ValueError: it is neither a word nor a format of `strptime` that can be read and gives a date.
     """
     words = (TICKS, *EPOCHS, ISO)
     if written not in words and "%" not in written:
-        message = f"{written!r} is no format of times: give {', '.join(words)}, or one of strptime such as '%d/%m/%Y %H:%M'"
+        message = f"{written!r} is not a format of times: give {', '.join(words)}, or one of strptime such as '%d/%m/%Y %H:%M'"
         raise ValueError(message)
     try:
         JsonLinesDecoder(Symbols(), (), {}, form=RecordForm(times=time_form(written, None, TimeUnit.SECOND)))
@@ -126,7 +126,7 @@ def zone_of(name: str) -> tzinfo:
         return UTC if name == UTC_ZONE else ZoneInfo(name)
     except (OSError, ValueError, LookupError) as error:
         message = (
-            f"{name!r} is no time zone that this machine knows: give one such as Europe/Berlin, +02:00 or UTC; "
+            f"{name!r} is not a time zone that this machine knows: give one such as Europe/Berlin, +02:00 or UTC; "
             "pip install tzdata adds those of the world"
         )
         raise ValueError(message) from error

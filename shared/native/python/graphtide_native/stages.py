@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypedDict
 
-from graphtide_core.window import longest
-
 from graphtide_native.matcher import Matcher
-from graphtide_native.records import ArrowDecoder, Duplicates, JsonLinesDecoder, Sequencer, Symbols, ticks_per_second
+from graphtide_native.records import ArrowDecoder, JsonLinesDecoder, Sequencer, Symbols, ticks_per_second
 from graphtide_native.spec import columns
 from graphtide_native.statistics import StreamStatistics
 
@@ -73,10 +71,6 @@ class Stages:
     def sequencer(self, lateness: int = WHOLE, most_pending: int = WHOLE) -> Sequencer:
         """Return what puts records in order."""
         return Sequencer(lateness, most_pending)
-
-    def duplicates(self, patterns: Iterable[AnyPattern]) -> Duplicates:
-        """Return what drops records whose id is in the longest window of some patterns already."""
-        return Duplicates(*longest(pattern.extent(self.unit) for pattern in patterns))
 
     def statistics(self) -> StreamStatistics:
         """Return what counts records."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphtide_core.time import TimeUnit
+from graphtide_core.window import longest
+from graphtide_native.records import Duplicates
 from graphtide_native.stages import Stages
 
 from graphtide_testing.found import keys
@@ -51,7 +53,7 @@ class Feed:
             concurrency=concurrency,
         )
         self._decoder = stages.json_decoder()
-        self._duplicates = stages.duplicates(patterns)
+        self._duplicates = Duplicates(*longest(each.extent(stages.unit) for each in patterns))
 
     def push(self, *edges: Edge) -> list[Found]:
         """Take edges as one batch; return what was reported, sorted; a match reported twice stands there twice."""

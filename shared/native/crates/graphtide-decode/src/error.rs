@@ -83,7 +83,7 @@ pub enum DecodeError {
         delimiter: String,
     },
     /// A format of times that cannot be read.
-    #[error("{format:?} is no format of times: {reason}")]
+    #[error("{format:?} is not a format of times: {reason}")]
     TimeFormat {
         /// The format given.
         format: String,

@@ -239,6 +239,22 @@ impl EdgeBatch {
         kept
     }
 
+    /// The records of several streams as those of one without a name, and the ordinal that follows: ordinals, and ids that were
+    /// made, count records from `first` on.
+    #[must_use]
+    pub fn as_one_stream(&self, first: u64) -> (Self, u64) {
+        let mut one = Self::new(self.width);
+        let mut next = first;
+        for index in 0..self.len() {
+            let continues = self.continues(index) && self.stream(index) == self.stream(index - 1);
+            next += u64::from(!continues);
+            let (row, ordinal) = (self.row(index), next - 1);
+            let id = if row.id.is_made() { IdRef::made(ordinal, row.id.clause()) } else { row.id };
+            one.push(&Row { ordinal, id, stream: Symbol::ABSENT, ..row }, self.attributes(index));
+        }
+        (one, next)
+    }
+
     /// The records with these edge labels, or all if none are given, and all deletions, each with the attributes of these
     /// columns.
     #[must_use]

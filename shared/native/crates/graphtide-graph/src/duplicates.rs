@@ -1,8 +1,8 @@
-//! Drops records whose id was seen within the window.
+//! Drops records whose id was seen within the window, or lets them replace what had it.
 //!
 //! An insertion is a duplicate if an insertion of the same id was let through at `first > now - window` and not deleted since,
 //! or would be among the last so many edges, itself the newest. Deletions always pass and release their id. Records come in
-//! order of time.
+//! order of time. Where duplicates replace, each is let through behind a deletion of its id at its time.
 //!
 //! Invariant: after a batch, exactly the ids let through within one of the two windows and not released are known, and within
 //! it an id is distinguished from one that has left them. Identity is the id itself, never a hash of it. An id that was made
@@ -20,10 +20,12 @@ use std::ops::Range;
 use rustc_hash::FxBuildHasher;
 
 use crate::Time;
-use crate::batch::{EdgeBatch, Operation};
+use crate::batch::{EdgeBatch, Operation, Row};
 use crate::duplicates::slots::{Slots, Tag};
 use crate::key::{IdRef, KeyRef};
+use crate::symbol::Symbol;
 use crate::text_queue::TextQueue;
+use crate::value::ValueRef;
 
 /// Records that are taken at a time.
 const AT_A_TIME: usize = 64;
@@ -59,7 +61,9 @@ pub struct Duplicates<S = FxBuildHasher> {
     /// The known ids by their numbers.
     known: Slots,
     hasher: S,
-    dropped: u64,
+    /// Whether duplicates replace what had their id.
+    replaces: bool,
+    repeated: u64,
 }
 
 impl Duplicates {
@@ -87,24 +91,39 @@ impl<S: BuildHasher> Duplicates<S> {
             texts: TextQueue::default(),
             known: Slots::new(),
             hasher,
-            dropped: 0,
+            replaces: false,
+            repeated: 0,
         }
+    }
+
+    /// The same filter, whose duplicates replace what had their id.
+    #[must_use]
+    pub fn replacing(self) -> Self {
+        Self { replaces: true, ..self }
     }
 
     /// Records dropped so far.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        if self.replaces { 0 } else { self.repeated }
     }
 
-    /// Returns the batch without its duplicates, or None if it has none.
+    /// Records so far that replaced what had their id.
+    pub fn replaced(&self) -> u64 {
+        if self.replaces { self.repeated } else { 0 }
+    }
+
+    /// Returns the batch without its duplicates, or with a deletion before each, or None if it has none.
     pub fn filter(&mut self, batch: &EdgeBatch) -> Option<EdgeBatch> {
         let mut repeated = Vec::new();
         for start in (0..batch.len()).step_by(AT_A_TIME) {
             self.take(batch, start..batch.len().min(start + AT_A_TIME), &mut repeated);
         }
-        self.dropped += repeated.len() as u64;
+        self.repeated += repeated.len() as u64;
         (!repeated.is_empty()).then(|| {
             let mut repeated = repeated.into_iter().peekable();
+            if self.replaces {
+                return replaced(batch, |row| repeated.next_if_eq(&row).is_some());
+            }
             batch.at((0..batch.len()).filter(|row| repeated.next_if_eq(row).is_none()))
         })
     }
@@ -125,13 +144,16 @@ impl<S: BuildHasher> Duplicates<S> {
                 && !self.passes(id, tag, batch.operations()[row])
             {
                 repeated.push(row);
-            } else {
-                self.counted += u64::from(batch.is_edge(row));
+                if !self.replaces {
+                    continue;
+                }
             }
+            self.counted += u64::from(batch.is_edge(row));
         }
         self.expire();
     }
 
+    /// Whether a record is no duplicate; what is let through is known from now on.
     #[inline]
     fn passes(&mut self, id: KeyRef<'_>, tag: Tag, operation: Operation) -> bool {
         let found = self.known.find(tag, |number| self.id(self.passed(number)) == id);
@@ -140,10 +162,11 @@ impl<S: BuildHasher> Duplicates<S> {
             (Operation::Delete, None) => {}
             (Operation::Insert, Some(place)) => {
                 let number = *self.known.number(place);
-                if !self.has_left(number.wrapping_sub(self.first) as usize) {
-                    return false;
+                let is_new = self.has_left(number.wrapping_sub(self.first) as usize);
+                if is_new || self.replaces {
+                    *self.known.number(place) = self.push(id, tag);
                 }
-                *self.known.number(place) = self.push(id, tag);
+                return is_new;
             }
             (Operation::Insert, None) => {
                 let number = self.push(id, tag);
@@ -208,6 +231,29 @@ impl<S: BuildHasher> Duplicates<S> {
             }
         }
     }
+}
+
+/// A batch with a deletion of its id before each row that is one of some.
+fn replaced(batch: &EdgeBatch, mut is_repeated: impl FnMut(usize) -> bool) -> EdgeBatch {
+    let mut made = EdgeBatch::new(batch.width());
+    for index in 0..batch.len() {
+        let row = batch.row(index);
+        if is_repeated(index) {
+            let (end, label) = (KeyRef::ABSENT, Symbol::ABSENT);
+            let deletion = Row {
+                operation: Operation::Delete,
+                source: end,
+                target: end,
+                label,
+                source_label: label,
+                target_label: label,
+                ..row
+            };
+            made.push(&deletion, std::iter::repeat_n(ValueRef::Null, batch.width()));
+        }
+        made.push(&row, batch.attributes(index));
+    }
+    made
 }
 
 #[cfg(test)]
@@ -368,6 +414,42 @@ mod tests {
             if window < 100 && edges == 0 && ts > Time::MIN + 1_000 {
                 assert_bounded(&plain, &records, window);
             }
+        }
+    }
+
+    #[test]
+    fn a_duplicate_that_replaces_is_let_through_behind_a_deletion_and_known_from_its_own_time_on() {
+        let (insert, delete) = (|ts, id| (ts, Some(id), Operation::Insert), (8, Some("a"), Operation::Delete));
+        let records = [insert(0, "a"), insert(4, "a"), insert(4, "b"), insert(8, "a"), delete, insert(9, "a"), insert(20, "a")];
+        for sizes in [vec![1], vec![3], vec![7]] {
+            let mut duplicates = Duplicates::new(5).replacing();
+            let (mut seen, mut first) = (Vec::new(), 0);
+            for &size in sizes.iter().cycle() {
+                let block = &records[first..records.len().min(first + size)];
+                let given = batch(first as u64, block);
+                let batch = duplicates.filter(&given).unwrap_or(given);
+                seen.extend((0..batch.len()).map(|row| {
+                    let at = batch.row(row);
+                    assert!(at.operation == Operation::Insert || at.ordinal == 4 || at.source.is_empty());
+                    (batch.ordinal(row), at.ts, at.operation == Operation::Insert)
+                }));
+                first += block.len();
+                if first == records.len() {
+                    break;
+                }
+            }
+            let expected = [
+                (0, 0, true),
+                (1, 4, false),
+                (1, 4, true),
+                (2, 4, true),
+                (3, 8, false),
+                (3, 8, true),
+                (4, 8, false),
+                (5, 9, true),
+                (6, 20, true),
+            ];
+            assert_eq!((seen.as_slice(), duplicates.replaced(), duplicates.dropped()), (&expected[..], 2, 0));
         }
     }
 

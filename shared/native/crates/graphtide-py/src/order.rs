@@ -129,7 +129,7 @@ fn bury(batch: &PyEdgeBatch, late: &[Late], dead: &mut Vec<DeadLetter>) {
     }
 }
 
-/// Drops records whose id was seen within the window.
+/// Drops records whose id was seen within the window, or lets them replace what had it.
 #[pyclass(name = "Duplicates", module = "graphtide_native._native")]
 pub(crate) struct PyDuplicates {
     inner: Duplicates,
@@ -138,9 +138,10 @@ pub(crate) struct PyDuplicates {
 #[pymethods]
 impl PyDuplicates {
     #[new]
-    #[pyo3(signature = (window, edges = 0))]
-    fn new(window: i64, edges: u64) -> Self {
-        Self { inner: Duplicates::counting(window, edges) }
+    #[pyo3(signature = (window, edges = 0, *, replaces = false))]
+    fn new(window: i64, edges: u64, replaces: bool) -> Self {
+        let inner = Duplicates::counting(window, edges);
+        Self { inner: if replaces { inner.replacing() } else { inner } }
     }
 
     fn filter(&mut self, py: Python<'_>, batch: Py<PyEdgeBatch>) -> PyResult<Py<PyEdgeBatch>> {
@@ -155,6 +156,11 @@ impl PyDuplicates {
     #[getter]
     fn dropped(&self) -> u64 {
         self.inner.dropped()
+    }
+
+    #[getter]
+    fn replaced(&self) -> u64 {
+        self.inner.replaced()
     }
 }
 

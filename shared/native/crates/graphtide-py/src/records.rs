@@ -186,6 +186,11 @@ impl PyEdgeBatch {
         self.with(py.detach(|| inner.renumbered((0..inner.len()).zip(first..))))
     }
 
+    fn as_one_stream(&self, py: Python<'_>, first: u64) -> (Self, u64) {
+        let (one, next) = py.detach(|| self.inner.as_one_stream(first));
+        (self.with(one), next)
+    }
+
     fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let written = py.detach(|| arrow_writer::write(&self.inner, &self.symbols.lock(), &self.attributes));
         written.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| PyValueError::new_err(error.to_string()))
