@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 PATTERN = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON payments WINDOW 100"
 
 RENAMED = {
-    "unit": "time_unit", "column": "columns", "type": "types", "columns": "header", "no_header": "has_header", "null": "nulls",
+    "unit": "time_unit", "column": "columns", "definition": "stream", "type": "types", "columns": "header",
+    "no_header": "has_header", "null": "nulls",
 }  # fmt: skip
 """Options that Python calls otherwise."""
 
@@ -137,6 +138,10 @@ def test_a_limit_by_itself_comes_before_that_of_the_limits() -> None:
         {"max_ahead": 1.5},
         {"max_rejected": "5"},
         {"max_rejected": 0.05},
+        {"stream": 3},
+        {"duplicates": "maybe"},
+        {"duplicates": 3},
+        {"sort": "no"},
         {"plan": "ms-tre"},
         {"plan": 3},
         {"schema": {"zip": "string"}},

@@ -82,7 +82,7 @@ def by_loop(_: Path) -> int:
 DOORS: dict[str, Callable[[Path], int]] = {
     "list": lambda _: len(list(graphtide.match(PATTERN, records()))),
     "generator": lambda _: len(list(graphtide.match(PATTERN, iter(records())))),
-    "file": lambda folder: len(list(graphtide.match(PATTERN, write(folder)))),
+    "file": lambda folder: len(list(graphtide.match(PATTERN, write(folder), MatchOptions(lateness=0)))),
     "table": lambda _: len(graphtide.match(PATTERN, records()).to_arrow()),
     "session": by_session,
     "closed session": by_closed_session,
@@ -231,10 +231,10 @@ def test_a_session_refuses_at_its_end_and_gives_the_matches() -> None:
 def test_the_summary_is_that_of_the_command_line(tmp_path: Path) -> None:
     path = write(tmp_path)
     (tmp_path / "p.gtp").write_text(PATTERN)
-    line = [sys.executable, "-m", "graphtide", "match", "p.gtp", "s.jsonl", "--summary", "summary.json"]
+    line = [sys.executable, "-m", "graphtide", "match", "p.gtp", "s.jsonl", "--lateness", "0", "--summary", "summary.json"]
     subprocess.run(line, cwd=tmp_path, check=False, capture_output=True, timeout=60)
     written = json.loads((tmp_path / "summary.json").read_text())
-    matches = graphtide.match(PATTERN, path)
+    matches = graphtide.match(PATTERN, path, MatchOptions(lateness=0))
     with pytest.warns(StreamWarning):
         list(matches)
     found = json.loads(matches.summary().to_json())

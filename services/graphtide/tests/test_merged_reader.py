@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from graphtide.readers import ReaderOptions, from_edges
 from graphtide.readers.merged import MergedReader, Ordering
+from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_native.records import Symbols
 
 
@@ -24,7 +25,13 @@ def merge(live: bool, **streams: list[tuple[int, str]]) -> list[tuple[list[int],
     symbols = Symbols()
     options = ReaderOptions(symbols=symbols, live=live)
     readers = {name: from_edges(iter([record(*each) for each in records]), options) for name, records in streams.items()}
-    merged = MergedReader(readers, Ordering(0, 1_000, dict.fromkeys(streams, 1_000)), symbols)
+    merged = MergedReader(
+        readers,
+        Ordering(
+            dict.fromkeys(streams, 0), 1_000, dict.fromkeys(streams, 1_000), dict.fromkeys(streams, DuplicatePolicy.REJECT)
+        ),
+        symbols,
+    )
     return [(batch.ts, merged.passed) for batch in merged.batches()]
 
 

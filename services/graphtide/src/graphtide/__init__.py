@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         UnavailableError,
     )
     from graphtide.session import Session, match
+    from graphtide.stream import Stream
     from graphtide.streaming import Matches
 
     __version__: str
@@ -78,6 +79,7 @@ __all__ = [
     "ServerError",
     "Session",
     "Storage",
+    "Stream",
     "StreamWarning",
     "SubgraphMatch",
     "TimeUnit",
@@ -108,6 +110,7 @@ _MODULES: Final = {
         "UnavailableError",
     ),
     "graphtide.session": ("Session", "match"),
+    "graphtide.stream": ("Stream",),
     "graphtide.streaming": ("Matches",),
     "graphtide_core.edge": ("Edge", "Operation"),
     "graphtide_core.errors": ("GraphtideError", "InvalidPatternError", "LimitExceededError", "UnreadableStreamError"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
+from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_native.records import Sequencer, take_dead_letters
 from graphtide_native.statistics import StreamStatistics
 
 from graphtide.losses import notes_on_columns, notes_on_duplicates
@@ -40,6 +41,7 @@ class Counting:
         *,
         tumbling: bool,
         lateness: int = 0,
+        duplicates: DuplicatePolicy = DuplicatePolicy.REJECT,
         dead_letters: DeadLetterSink | None = None,
     ) -> None:
         """Prepare; the reader decodes with these symbols."""
@@ -50,6 +52,7 @@ class Counting:
         self._window_ticks = window_ticks
         self._tumbling = tumbling
         self._sequencer = Sequencer(lateness)
+        self._policy = duplicates
         self.duplicates: RepeatedIds | None = None
 
     def snapshots(self) -> Iterator[StatisticsSnapshot]:
@@ -85,8 +88,8 @@ class Counting:
         reader = self._reader
         # A format without columns may turn out to give ids and deletions at any record.
         if reader.columns is None or reader.has_ids:
-            self.duplicates = RepeatedIds(Duplicates(min(self._window_ticks or _ALWAYS, _ALWAYS)))
-        deletions = reader.columns is None or reader.has_operations
+            self.duplicates = RepeatedIds(min(self._window_ticks or _ALWAYS, _ALWAYS), policy=self._policy)
+        deletions = reader.columns is None or reader.has_operations or self._policy is DuplicatePolicy.UPDATE
         return StreamStatistics(self._symbols, self._window_ticks, tumbling=self._tumbling, deletions=deletions)
 
     def _distinct(self, batch: EdgeBatch) -> EdgeBatch:

@@ -249,7 +249,8 @@ def statistics_of(
         record_options=options.record_options,
         latest=options.latest,
     )
-    reader = open_reader(stream, reading)
+    # The first records alone are looked at.
+    reader = open_reader(stream, replace(reading, sorts=False))
     rejections = Rejections()
     try:
         for batch in reader.batches():

@@ -14,6 +14,7 @@ from graphtide_core.attribute_type import AttributeType, declared_types
 from graphtide_core.formats import FORMATS, StreamFormat
 from graphtide_core.plans import SjTreeStrategy, Storage
 from graphtide_core.statistics import StatisticsSnapshot
+from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.time import MAX_EVENT_TIME, Duration, EventTime, TimeUnit
 from graphtide_native.spec import Concurrency, Limits
 from graphtide_query.families import AGGREGATION, AUTO, VARIANTS, PlannerOptions
@@ -27,6 +28,10 @@ from graphtide.wording import refuse_unless_one_of
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+
+    from graphtide_core.stream_definition import StreamDefinition
+
+    from graphtide.stream import Stream
 
 _POLICIES: Final = ("fail", "pause", "shed")
 MOST_THREADS: Final = 64
@@ -62,6 +67,9 @@ class MatchOptions:
         record_options: how the records of a file, or of standard input, are written.
         max_ahead: how far ahead of the clock a record may be; those further ahead are rejected. None takes all times.
         max_rejected: the share of records from which on rejected ones are an error, RejectedRecordsError; None for no error.
+        duplicates: what becomes of a record under an id that came before in the window: it is dropped, or in the place of what
+            had the id, or an error.
+        sort: whether files that are not in order of time are sorted before they are matched, so that no record is late.
     """
 
     engine: str
@@ -82,14 +90,16 @@ class MatchOptions:
     record_options: RecordOptions
     max_ahead: Duration | None
     max_rejected: Fraction | None
+    duplicates: DuplicatePolicy
+    sort: bool
 
     def __init__(
         self,
         engine: str = AUTO,
         storage: Storage | str = Storage.MS_DAG,
         strategy: SjTreeStrategy | str | None = None,
-        time_unit: TimeUnit | str = TimeUnit.MILLISECOND,
-        lateness: Duration | timedelta | str | int = 0,
+        time_unit: TimeUnit | str | None = None,
+        lateness: Duration | timedelta | str | int | None = None,
         *,
         limits: Limits | None = None,
         concurrency: Concurrency | None = None,
@@ -112,8 +122,11 @@ class MatchOptions:
         label: str | None = None,
         time_format: str | None = None,
         time_zone: str | None = None,
+        stream: Stream | str | os.PathLike[str] | Sequence[Stream] | None = None,
         max_ahead: Duration | timedelta | str | int | None = None,
         max_rejected: Fraction | str | None = None,
+        duplicates: DuplicatePolicy | str | None = None,
+        sort: bool | None = None,
         plan: str | None = None,
         schema: str | os.PathLike[str] | Mapping[str, object] | None = None,
         statistics_from: object = None,
@@ -130,8 +143,9 @@ class MatchOptions:
             engine: see the attributes, here and below.
             storage: one of `Storage`, or its word: `independent`, `ms-tree`, `ms-dag`.
             strategy: one of `SjTreeStrategy`, or its word: `single`, `single-lazy`, `path`, `path-lazy`.
-            time_unit: a unit, or its word: `s`, `ms`, `us`, `ns`.
-            lateness: a duration, a `timedelta`, a text such as `500ms` and `5s`, or a number of ticks.
+            time_unit: a unit, or its word: `s`, `ms`, `us`, `ns`; `ms` by default, or as a STREAM statement says.
+            lateness: a duration, a `timedelta`, a text such as `500ms` and `5s`, or a number of ticks; 0 by default, or as a
+                STREAM statement says.
             limits: none by default.
             concurrency: one thread by default.
             statistics: see the attributes, here and below.
@@ -143,7 +157,7 @@ class MatchOptions:
             builder: `none`, `rw`, `spass`, `casem-2`, `casem` or `casem+dce`.
             format: `csv`, `jsonl`, `parquet` or `arrow`; of files and standard input.
             record_options: see the attributes; times and label of records and tables in memory are read so, too.
-            delimiter: in place of that of `record_options`; the same for the nine below.
+            delimiter: in place of that of `record_options`; the same for the ten below.
             header: such as `["ts", "src", "dst"]` or `"ts,src,dst"`.
             has_header: whether.
             comment: such as `#`.
@@ -153,8 +167,11 @@ class MatchOptions:
             label: such as `flow`.
             time_format: `ticks`, `s`, `ms`, `us`, `ns`, `iso` or a format of `strptime`.
             time_zone: such as `Europe/Berlin` or `+02:00`.
+            stream: a `Stream`, the text of a STREAM statement, or the path of a file; several for `Inputs`, by their names.
             max_ahead: as `lateness`.
             max_rejected: a percentage, such as `1%`, or `0`.
+            duplicates: `reject`, `update` or `error`; `reject` by default, or as a STREAM statement says.
+            sort: whether; by default where no lateness is given.
             plan: the variant of the engine's plan: `storage`, `strategy` or `builder` by one word.
             schema: a file that declares types, or its content, `{"attributes": {"zip": "string"}}`; `types` come before it.
             statistics_from: a stream whose first records show the planner what is frequent, as `match` takes streams.
@@ -192,14 +209,18 @@ class MatchOptions:
             "label": label,
             "time_format": time_format,
             "time_zone": time_zone,
+            "stream": stream,
         }
+        records = _refine(
+            _of_type(RecordOptions() if record_options is None else record_options, RecordOptions, "record_options"), written
+        )
         own_types = dict(_of_type({} if types is None else types, Mapping, "types"))
         values = {
             "engine": engine,
             "storage": _look_up(storage, Storage, "storage"),
             "strategy": None if strategy is None else _look_up(strategy, SjTreeStrategy, "strategy"),
-            "time_unit": _look_up(time_unit, TimeUnit, "unit of time", "time_unit"),
-            "lateness": _duration(lateness, "lateness"),
+            "time_unit": _unit(time_unit, records.stream),
+            "lateness": _lateness(lateness, records.stream),
             "limits": _refine(_of_type(Limits() if limits is None else limits, Limits, "limits"), bounds),
             "concurrency": _refine(
                 _of_type(Concurrency() if concurrency is None else concurrency, Concurrency, "concurrency"),
@@ -213,12 +234,11 @@ class MatchOptions:
             "types": own_types,
             "builder": builder,
             "format": format if format is None or isinstance(format, StreamFormat) else _format(format),
-            "record_options": _refine(
-                _of_type(RecordOptions() if record_options is None else record_options, RecordOptions, "record_options"),
-                written,
-            ),
+            "record_options": records,
             "max_ahead": None if max_ahead is None else _duration(max_ahead, "max_ahead"),
             "max_rejected": _share(max_rejected),
+            "duplicates": _duplicates(duplicates, records.stream),
+            "sort": _sorts(sort, lateness, records.stream),
         }
         if schema is not None:
             from graphtide.schema_file import declared_by  # noqa: PLC0415 - other options do without msgspec
@@ -241,6 +261,9 @@ class MatchOptions:
     def _refuse_unusable(self) -> None:
         """Refuse what no engine can count to, and words in what was given that mean nothing."""
         _ = self.declared
+        if self.columns and self.record_options.stream:
+            message = f"columns: STREAM {self.record_options.stream[0].name} says what its fields are; leave the option out"
+            raise ValueError(message)
         refuse_unless_one_of(self.limits.policy, _POLICIES, "policy at a limit", "on_limit: ")
         refuse_unless_one_of(self.concurrency.locking, _LOCKINGS, "locking")
         if self.lateness.ticks(self.time_unit) > MAX_EVENT_TIME:
@@ -263,6 +286,21 @@ class MatchOptions:
         if not 1 <= self.concurrency.threads <= MOST_THREADS:
             message = f"threads is 1 to {MOST_THREADS}, not {self.concurrency.threads}"
             raise ValueError(message)
+
+    def lateness_of(self, stream: str) -> Duration:
+        """Return the lateness of one of several streams: as its STREAM statement says, or that of the run."""
+        stated = next((each.lateness for each in self.record_options.stream if each.name == stream), None)
+        return self.lateness if stated is None else stated
+
+    def duplicates_of(self, stream: str) -> DuplicatePolicy:
+        """Return what becomes of duplicates of one of several streams: as its STREAM statement says, or as in the run."""
+        stated = next((each.duplicates for each in self.record_options.stream if each.name == stream), None)
+        return self.duplicates if stated is None else stated
+
+    @property
+    def all_duplicates(self) -> frozenset[DuplicatePolicy]:
+        """What becomes of duplicates, of any stream."""
+        return frozenset({self.duplicates, *(each.duplicates for each in self.record_options.stream if each.duplicates)})
 
     @property
     def planner_options(self) -> PlannerOptions:
@@ -296,6 +334,63 @@ class MatchOptions:
         return declared_types(
             {name: kind.value if isinstance(kind, AttributeType) else kind for name, kind in self.types.items()}
         )
+
+
+def _unit(given: TimeUnit | str | None, streams: Sequence[StreamDefinition]) -> TimeUnit:
+    """Return what times count: as it is given, or as statements say.
+
+    Raises:
+        ValueError: there is no such unit, or a statement says another.
+    """
+    asked = None if given is None else _look_up(given, TimeUnit, "unit of time", "time_unit")
+    found = asked or next((each.unit for each in streams), TimeUnit.MILLISECOND)
+    if other := next((each for each in streams if each.unit is not found), None):
+        shown = f"STREAM {other.name} counts {other.unit.value}, not {found.value}"
+        what = "leave the option out" if asked else "streams that are read together count the same"
+        message = f"time_unit: {shown}; {what}, or write UNIT {found.value} in the statement"
+        raise ValueError(message)
+    return found
+
+
+def _lateness(given: object, streams: Sequence[StreamDefinition]) -> Duration:
+    """Return how late records may be: as it is given, or as the statement of the only stream says.
+
+    Raises:
+        ValueError: it is no duration, or that statement says another.
+        TypeError: it is of a type that has no meaning here.
+    """
+    stated = streams[0].lateness if len(streams) == 1 else None
+    if given is None:
+        return Duration(0) if stated is None else stated
+    found = _duration(given, "lateness")
+    if stated is None or found == stated:
+        return found
+    message = f"lateness: STREAM {streams[0].name} says LATENESS {stated}, not {found}; leave the option out"
+    raise ValueError(message)
+
+
+def _sorts(given: object, lateness: object, streams: Sequence[StreamDefinition]) -> bool:
+    """Return whether files out of order are sorted: as it is given, or where no lateness is."""
+    if given is None:
+        return lateness is None and all(each.lateness is None for each in streams)
+    if isinstance(given, bool):
+        return given
+    message = f"sort: True or False is needed, not a {type(given).__name__}"
+    raise TypeError(message)
+
+
+def _duplicates(given: DuplicatePolicy | str | None, streams: Sequence[StreamDefinition]) -> DuplicatePolicy:
+    """Return what becomes of duplicates: as it is given, or as the statement of the only stream says.
+
+    Raises:
+        ValueError: there is no such policy, or that statement says another.
+    """
+    stated = streams[0].duplicates if len(streams) == 1 else None
+    asked = None if given is None else _look_up(given, DuplicatePolicy, "policy for duplicates", "duplicates")
+    if asked is None or stated in {None, asked}:
+        return asked or stated or DuplicatePolicy.REJECT
+    message = f"duplicates: STREAM {streams[0].name} says DUPLICATES {stated.value}, not {asked.value}; leave the option out"
+    raise ValueError(message)
 
 
 def _look_up(given: _Word | str, words: type[_Word], what: str, option: str = "") -> _Word:

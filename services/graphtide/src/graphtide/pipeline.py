@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphtide_core.errors import LimitExceededError
+from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.window import longest
 from graphtide_native.records import take_dead_letters
 from graphtide_native.sampling import sample
@@ -141,6 +142,12 @@ class Pipeline:
         return own if self._merged is None else own + self._merged.dropped
 
     @property
+    def replaced(self) -> int:
+        """Records that are in the place of what had their id."""
+        own = self._duplicates.replaced if self._duplicates is not None else 0
+        return own if self._merged is None else own + self._merged.replaced
+
+    @property
     def first_duplicate(self) -> FirstDuplicate | None:
         """The first record that was dropped so; of streams by name, of the first of them that has one."""
         if self._merged is not None:
@@ -172,7 +179,9 @@ class Pipeline:
         """Return how streams by name are put in order before they are merged."""
         unit = self.time_unit
         lookbacks = {name: longest(each.extent(unit) for each in self.patterns if name in each.streams)[0] for name in streams}
-        return Ordering(self.lateness, self._options.max_pending, lookbacks)
+        latenesses = {name: int(self._options.lateness_of(name).ticks(unit)) for name in lookbacks}
+        policies = {name: self._options.duplicates_of(name) for name in lookbacks}
+        return Ordering(latenesses, self._options.max_pending, lookbacks, policies)
 
     @property
     def lateness(self) -> int:
@@ -348,7 +357,7 @@ class Pipeline:
         has_ids = reader is not None and self._merged is None and (not has_columns or reader.has_ids)
         has_deletions = reader is not None and (not has_columns or reader.has_operations)
         if has_ids:
-            self._duplicates = RepeatedIds(self._stages.duplicates(self.patterns))
+            self._duplicates = RepeatedIds(*longest(each.extent(self.time_unit) for each in self.patterns), options.duplicates)
         if batch is not None:
             self.first = sample(batch, self.symbols)
             options = replace(options, statistics=options.statistics or self.first)
@@ -357,7 +366,7 @@ class Pipeline:
             self._watch = Watch(self.symbols, options.statistics, options.adaptation)
         if reader is not None and reader.is_live and self._options.statistics is None:
             self._looks = LOOKED_AT
-        self._deletions = has_deletions
+        self._deletions = has_deletions or DuplicatePolicy.UPDATE in self._options.all_duplicates
         queries = [each for each in self.patterns if family_of(each).begins_anew]
         if queries and self._watch is not None:
             lookback, most = max(each.lookback(self.time_unit) for each in queries), self._options.limits.state_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphtide_native.record_form import TICKS, RecordForm, refuse_unknown_time_format, time_form, zone_of
@@ -11,6 +11,7 @@ from graphtide_native.record_form import TICKS, RecordForm, refuse_unknown_time_
 from graphtide.record import flaw_of_delimiter
 
 if TYPE_CHECKING:
+    from graphtide_core.stream_definition import StreamDefinition
     from graphtide_core.time import TimeUnit
 
 
@@ -29,6 +30,8 @@ class RecordOptions:
         label: label of edges that have none; None if each must have one.
         time_format: how `ts` is written: `ticks` of the unit; numbers in `s`, `ms`, `us` or `ns`; `iso`; as in `strptime`.
         time_zone: zone of times that name none, such as `Europe/Berlin` or `+02:00`; None for UTC.
+        stream: STREAM statements that say all of this and what a record means: one for one stream, or one for each of several
+            by its name. Then no other option is given.
     """
 
     delimiter: str = ","
@@ -41,6 +44,7 @@ class RecordOptions:
     label: str | None = None
     time_format: str = TICKS
     time_zone: str | None = None
+    stream: tuple[StreamDefinition, ...] = ()
 
     def __post_init__(self) -> None:
         """Read texts, and refuse what means nothing.
@@ -56,6 +60,15 @@ class RecordOptions:
                 message = f"{name}: {error}"
                 raise type(error)(message) from error
             object.__setattr__(self, name, value)
+        self._refuse_contradiction()
+
+    def _refuse_contradiction(self) -> None:
+        if not self.stream:
+            return
+        for each in fields(self):
+            if each.name != "stream" and getattr(self, each.name) != each.default:
+                message = f"{each.name}: STREAM {self.stream[0].name} says how its records are written; leave the option out"
+                raise ValueError(message)
 
     def form(self, unit: TimeUnit) -> RecordForm:
         """Return how records are written, as decoders take it; `unit` is what the stream counts."""
@@ -141,6 +154,15 @@ def _time_format(given: object) -> str:
     return text
 
 
+def _stream(given: object) -> tuple[StreamDefinition, ...]:
+    # Options without a statement do without the language.
+    if given == ():
+        return ()
+    from graphtide.stream import definitions_of  # noqa: PLC0415
+
+    return definitions_of(given)
+
+
 def _time_zone(given: object) -> str | None:
     if given is not None:
         zone_of(_text(given))
@@ -158,5 +180,6 @@ _READ: Final[dict[str, Callable[[object], object]]] = {
     "label": _part_of_line,
     "time_format": _time_format,
     "time_zone": _time_zone,
+    "stream": _stream,
 }
 """What reads each option."""

@@ -1,4 +1,4 @@
-"""Duplicates that are dropped, counted, with the first of them: what a run says of them at its end.
+"""Records under an id that came before: dropped, or in the place of what had it, or an error; and what a run says of them.
 
 Cost beyond the filter's: once a stream, a look at the batch that has the first duplicate.
 """
@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.suggestion import show
+from graphtide_native.records import Duplicates
+
 if TYPE_CHECKING:
-    from graphtide_native.records import Duplicates, EdgeBatch
+    from graphtide_native.records import EdgeBatch
 
 
 class FirstDuplicate(NamedTuple):
@@ -25,22 +30,35 @@ class RepeatedIds:
         first: the first record dropped; None if none was.
     """
 
-    def __init__(self, filter: Duplicates) -> None:
-        """Wrap the filter of a stream."""
-        self._filter = filter
+    def __init__(self, window: int, edges: int = 0, policy: DuplicatePolicy = DuplicatePolicy.REJECT) -> None:
+        """Look at the ids of a window of so many ticks, and of so many edges; see `Duplicates`."""
+        self._filter = Duplicates(window, edges, replaces=policy is DuplicatePolicy.UPDATE)
+        self._policy = policy
         self.first: FirstDuplicate | None = None
 
     def filter(self, batch: EdgeBatch) -> EdgeBatch:
-        """Return the batch without its duplicates: the same object if there are none."""
+        """Return the batch as the policy has it: the same object if it has no duplicate.
+
+        Raises:
+            UnreadableStreamError: it has one, and the policy is `error`.
+        """
         kept = self._filter.filter(batch)
         if kept is not batch and self.first is None and len(kept) < len(batch):
             left = iter(kept.ordinals)
             place = next(place for place, ordinal in enumerate(batch.ordinals) if ordinal != next(left, None))
             (record,) = batch.part(place, place + 1).to_records()
             self.first = FirstDuplicate(batch.ordinals[place] + 1, str(record["id"]))
+            if self._policy is DuplicatePolicy.ERROR:
+                message = f"record {self.first.record:,} has the id {show(self.first.id)}, which came before in the window"
+                raise UnreadableStreamError(message)
         return kept
 
     @property
     def dropped(self) -> int:
         """Records dropped so far."""
         return self._filter.dropped
+
+    @property
+    def replaced(self) -> int:
+        """Records so far that are in the place of what had their id."""
+        return self._filter.replaced

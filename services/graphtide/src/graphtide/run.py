@@ -214,7 +214,8 @@ class Run:
         if self._outcome != "done":
             return list(self.pipeline.notes)
         zoneless = [ZONELESS] if self.reader.has_zoneless_times else []
-        return [*self.pipeline.notes, *zoneless, *describe_fit(self.pipeline, self.reader.records)]
+        sorted_here = [SORTED] if self.reader.is_sorted_here else []
+        return [*self.pipeline.notes, *sorted_here, *zoneless, *describe_fit(self.pipeline, self.reader.records)]
 
     def missing_names(self) -> list[str]:
         """Return what patterns ask and no record had, once the stream ended by itself; nothing where something cut it off."""
@@ -290,20 +291,22 @@ def describe_losses(
 
 ZONELESS: Final = "times that name no zone were read as those of UTC; --time-zone says another"
 
+SORTED: Final = "the stream is not in order of time, so it was sorted first; --lateness reads it as it comes"
+
 UNLABELLED: Final = "edge"
 """Label of edges that have none, where no pattern names one."""
 
 
 def prepare(
     patterns: Sequence[AnyPattern],
-    stream: str | Inputs,
+    stream: str | Sequence[str] | Inputs,
     options: MatchOptions,
     *,
     reading: ReaderOptions,
     matches: MatchSink | TableSink,
     dead_letters: DeadLetterSink | None = None,
 ) -> Run:
-    """Open a stream for patterns, or several by name, each the name of a file.
+    """Open a stream for patterns, or several by name, each the name of a file, or of several files.
 
     `reading` says how the stream is written; what the matcher needs of it is added here.
 
@@ -314,18 +317,31 @@ def prepare(
     own = tune_reader(reading, pipeline, options)
     if isinstance(stream, Inputs):
         return Run(
-            pipeline, merge(stream, pipeline, lambda each: read_ahead(open_stream(str(each), own))), matches, dead_letters
+            pipeline,
+            merge(stream, pipeline, own, lambda each, read: read_ahead(open_stream(str(each), read))),
+            matches,
+            dead_letters,
         )
     reader = read_ahead(open_stream(stream, own))
     return Run(pipeline, reader, matches, dead_letters)
 
 
-def merge(inputs: Inputs, pipeline: Pipeline, opened: Callable[[object], Reader]) -> MergedReader:
-    """Open streams by name and return a reader of all; where one cannot be opened, none is left open."""
+def merge(
+    inputs: Inputs, pipeline: Pipeline, reading: ReaderOptions, open: Callable[[object, ReaderOptions], Reader]
+) -> MergedReader:
+    """Open streams by name and return a reader of all; where one cannot be opened, none is left open.
+
+    Raises:
+        UnreadableStreamError: one cannot be opened, or a statement defines a stream that is not given.
+    """
+    for each in reading.record_options.stream:
+        if each.name not in inputs.names:
+            message = f"STREAM {each.name} defines a stream that is not given: the streams are {', '.join(inputs.names)}"
+            raise UnreadableStreamError(message)
     with contextlib.ExitStack() as stack:
         readers: dict[str, Reader] = {}
         for name, stream in inputs:
-            readers[name] = opened(stream)
+            readers[name] = open(stream, reading.for_stream(name))
             stack.callback(readers[name].close)
         found = MergedReader(readers, pipeline.ordering(readers), pipeline.symbols)
         stack.pop_all()
@@ -347,6 +363,9 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
         format=reading.format or options.format,
         record_options=options.record_options if reading.record_options == RecordOptions() else reading.record_options,
         latest=min(reading.latest, options.latest),
+        lateness=int(options.lateness.ticks(options.time_unit)),
+        max_pending=options.max_pending,
+        sorts=options.sort,
         types={**reading.types, **options.declared},
     )
     return allow_unlabelled(tuned, pipeline.patterns)
@@ -355,6 +374,6 @@ def tune_reader(reading: ReaderOptions, pipeline: Pipeline, options: MatchOption
 def allow_unlabelled(reading: ReaderOptions, patterns: Iterable[AnyPattern]) -> ReaderOptions:
     """Return the reader options for edges that need no label, if no pattern names one, or a type of events."""
     is_asked = any(label is not None for each in patterns for label in family_of(each).edge_labels(each))
-    if is_asked or reading.record_options.label is not None:
+    if is_asked or reading.record_options.label is not None or reading.record_options.stream:
         return reading
     return replace(reading, record_options=replace(reading.record_options, label=UNLABELLED))

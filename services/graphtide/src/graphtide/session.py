@@ -51,9 +51,9 @@ Patterns = str | AnyPattern | list[SubgraphPattern] | list[EventPattern] | list[
 """One pattern or several, as text or parsed."""
 
 Records = object
-"""A path, `-`, a table of pyarrow, pandas or polars, a record, or an iterable, also an asynchronous one, of records.
+"""A path, `-`, a list of paths, a table of pyarrow, pandas or polars, a record, or an iterable of records.
 
-Or `Inputs`: several by name.
+An iterable may be asynchronous, too. Or `Inputs`: several by name.
 """
 
 _STREAMS: Final = (
@@ -79,8 +79,9 @@ def match(pattern: Patterns, edges: Records, options: MatchOptions | None = None
 
     Args:
         pattern: text of one or several patterns, or parsed patterns.
-        edges: a path, a pyarrow, pandas or polars table, a record, or an iterable of records, which may be an asynchronous
-            one: of `Edge`, or of dictionaries with the keys `ts src dst label` and, if there are, `src_label dst_label id op`
+        edges: a path, which may be a folder or a pattern such as `logs/*.csv`, or a list of paths: many files are merged by
+            time. Or a pyarrow, pandas or polars table, a record, or an iterable of records, which may be an asynchronous one:
+            of `Edge`, or of dictionaries with the keys `ts src dst label` and, if there are, `src_label dst_label id op`
             and attributes. Or, for streaming graph queries, `Inputs`: several of these by name.
             In records a `ts` is an integer, or a datetime or ISO text (`2024-01-31T12:00:00.250Z`) that is a whole
             number of ticks of `options.time_unit`; one without a zone is UTC.
@@ -369,7 +370,7 @@ def read_by(records: Records, pipeline: Pipeline, options: MatchOptions, reading
         raise InvalidQueryError(flaw)
     own = tune_reader(reading, pipeline, options)
     if isinstance(records, Inputs):
-        return merge(records, pipeline, lambda each: open_reader(each, own))
+        return merge(records, pipeline, own, open_reader)
     return open_reader(records, own)
 
 
@@ -382,6 +383,8 @@ def open_reader(records: Records, options: ReaderOptions) -> Reader:
     """
     if isinstance(records, str | os.PathLike):
         return read_ahead(open_stream(Path(records) if records != "-" else "-", options))
+    if isinstance(records, list | tuple) and records and all(isinstance(each, str | os.PathLike) for each in records):
+        return read_ahead(open_stream(records, options))
     if is_record(records):
         return from_edges([records], options)
     if hasattr(records, "__arrow_c_stream__") or type(records).__module__.startswith(("pandas", "polars", "pyarrow")):

@@ -61,7 +61,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         read: records read, those of no use too.
-        records: records taken by the matcher: read, less `dead_letters` and `duplicates`.
+        records: edges and events taken by the matcher: one for each record read, less `dead_letters` and `duplicates`, where no
+            STREAM statement says otherwise.
         matches: matches reported, without retractions.
         seconds: from the first byte read to the last match written, without start-up and planning.
         records_per_second: `records` by `seconds`.
@@ -73,6 +74,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         dead_letters: records rejected.
         late: those of them that were late.
         rejected: the same by reason, the most frequent first.
+        replaced: records that are in the place of what had their id.
+        filtered: records that are not of the stream, as its STREAM statement says.
         duplicates: records dropped because their id was in the window.
         relevant: records whose labels some query edge has.
         deletions: deletions of an edge that was held.
@@ -96,6 +99,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     late: int
     rejected: tuple[RejectedSummary, ...]
     duplicates: int
+    replaced: int
+    filtered: int
     relevant: int
     deletions: int
     outcome: str
@@ -150,6 +155,8 @@ def summarize(
             for each in sorted(rejections.reasons.values(), key=lambda each: -each.records)
         ),
         duplicates=pipeline.duplicates,
+        replaced=pipeline.replaced,
+        filtered=reader.filtered,
         relevant=totals.relevant,
         deletions=totals.deletions,
         outcome=outcome,

@@ -198,9 +198,9 @@ def test_a_time_that_is_no_integer_is_rejected_with_the_format_that_reads_it(tmp
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--time-format", "noon"), "'noon' is no format of times"),
+        (("--time-format", "noon"), "'noon' is not a format of times"),
         (("--time-format", "%H:%M"), "it has no year: %Y or %y"),
-        (("--time-format", "iso", "--time-zone", "Mars"), "'Mars' is no time zone"),
+        (("--time-format", "iso", "--time-zone", "Mars"), "'Mars' is not a time zone"),
         (("--decimal", ";"), "';' is not one of . and ,"),
         (("--columns", "ts,,src"), "has an empty name in it"),
         (("--comment", ""), "'' is empty or more than a line"),

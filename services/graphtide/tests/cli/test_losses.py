@@ -138,7 +138,7 @@ def test_a_share_that_is_no_percentage_is_refused(verb: str, share: str) -> None
 def test_with_status_5_all_matches_are_written_and_the_summary_has_the_reasons() -> None:
     rows = "10,a,b,pays\n11,b,c,pays\nsoon,a,b,pays\nnow,a,b,pays\n12,b\n1,c,d,pays\n"
     Path("s.csv").write_text("ts,src,dst,label\n" + rows)
-    ended = run("match", "p.gtp", "s.csv", "--summary", "summary.json", "--output", "m.jsonl")
+    ended = run("match", "p.gtp", "s.csv", "--lateness", "0", "--summary", "summary.json", "--output", "m.jsonl")
     assert ended.exit_code == 5
     assert Path("m.jsonl").read_text().count("\n") == 1
     summary = json.loads(Path("summary.json").read_text())

@@ -50,13 +50,15 @@ VERBS: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_one_line_says_how_many_and_the_first(folder: Path, verb: str) -> None:
-    ended = graphtide(folder, *VERBS[verb], "some.csv")
+    ended = graphtide(folder, *VERBS[verb], "some.csv", "--lateness", "0")
     assert (ended.returncode, ended.stderr) == (5, EMITTED + "--dead-letters FILE keeps them\n" + BY_REASON + STATUS)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_where_they_are_kept_it_says_so(folder: Path, verb: str) -> None:
-    ended = graphtide(folder, *VERBS[verb], "some.csv", "--dead-letters", "dead.jsonl", "--max-rejected", "70%")
+    ended = graphtide(
+        folder, *VERBS[verb], "some.csv", "--lateness", "0", "--dead-letters", "dead.jsonl", "--max-rejected", "70%"
+    )
     assert (ended.returncode, ended.stderr) == (0, EMITTED + "they are in dead.jsonl\n" + BY_REASON)
     letters = [json.loads(line) for line in (folder / "dead.jsonl").read_text().splitlines()]
     assert [(letter["line"], letter["raw"]) for letter in letters] == [

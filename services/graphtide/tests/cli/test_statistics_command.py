@@ -45,7 +45,7 @@ def stream(tmp_path: Path) -> Path:
 
 
 def test_the_table_shows_types_and_paths_of_the_whole_stream(stream: Path) -> None:
-    ended = run(stream)
+    ended = run(stream, "--lateness", "0")
     assert ended.exit_code == 5
     assert "(account)-[pays]->(account)" in ended.stdout
     assert "(account)-[pays]->(account)-[pays]->(account)" in ended.stdout
@@ -55,7 +55,7 @@ def test_the_table_shows_types_and_paths_of_the_whole_stream(stream: Path) -> No
 
 def test_tumbling_windows_come_one_a_line_as_json(stream: Path, tmp_path: Path) -> None:
     output = tmp_path / "windows.jsonl"
-    allowed = ("--max-rejected", "20%")
+    allowed = ("--lateness", "0", "--max-rejected", "20%")
     assert run(stream, "--window", "10", "--tumbling", "--format", "json", "--output", output, *allowed).exit_code == 0
     first, second = (from_json(line) for line in output.read_text().splitlines())
     assert (first.edges, first.vertices, second.edges, second.vertices) == (2, 3, 1, 2)

@@ -127,7 +127,7 @@ def read_refusal(path: Path | str, given: ReaderOptions | None = None) -> str:
 
 def test_what_cannot_be_opened_is_said_in_plain_words(tmp_path: Path) -> None:
     assert read_refusal(tmp_path / "none.csv") == "PATH: no such file"
-    assert read_refusal(tmp_path) == "PATH: is a directory, not a file"
+    assert read_refusal(tmp_path) == "PATH: there is no file in this folder"
     assert read_refusal(tmp_path / "a.csv" / "b") == "PATH: no such file"
     assert "is not the name of a file" in read_refusal("a\0b")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")

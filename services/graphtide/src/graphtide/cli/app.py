@@ -72,6 +72,11 @@ VERBS: Final = {
         "statistics",
         "Count the edge types, 2-edge paths and degrees of a stream, over all of it or over windows of time.",
     ),
+    "streams": Verb(
+        "graphtide.cli.statements",
+        "app",
+        "Check STREAM statements, which say what the records of a stream mean.",
+    ),
     "backfill": Verb(
         "graphtide.cli.backfill",
         "backfill",

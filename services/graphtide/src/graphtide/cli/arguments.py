@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 from graphtide_core.attribute_type import AttributeType, declared_types
-from graphtide_core.errors import InvalidPatternError, InvalidQueryError, UnreadableStreamError
+from graphtide_core.errors import InvalidPatternError, InvalidQueryError
 from graphtide_core.formats import COMPRESSED_SUFFIXES, FORMATS, one_of
 from graphtide_core.time import MAX_EVENT_TIME, Duration, TimeUnit
-from graphtide_query import parse, parse_subgraphs
+from graphtide_query import parse, parse_streams_and_patterns, parse_subgraphs
 from graphtide_query.families import AUTO, VARIANTS, PlannerOptions
 
 from graphtide.record import DISPENSABLE, RECORD_COLUMNS, flaw_of_delimiter
+from graphtide.text_file import read_text_file
 from graphtide.wording import refuse_unless_one_of
 
 _VARIANTS: Final = "; ".join(f"{name}: {', '.join(variants)}" for name, variants in VARIANTS.items() if variants)
@@ -22,10 +24,11 @@ _STREAM: Final = f"{one_of(each.title for each in FORMATS.values())} file, {one_
 
 PatternFile = Annotated[Path, typer.Argument(help="File with one or several patterns.", show_default=False)]
 StreamFile = Annotated[str, typer.Argument(help=_STREAM, show_default=False)]
-OptionalStreamFile = Annotated[
-    str | None,
+StreamFiles = Annotated[
+    list[str] | None,
     typer.Argument(
-        help=f"{_STREAM} For several streams use --input.",
+        metavar="STREAM_FILE",
+        help=f"{_STREAM} Several files, a folder or 'logs/*.csv' are merged by time. For several streams use --input.",
         show_default=False,
     ),
 ]
@@ -68,11 +71,14 @@ MOST_AT_ONCE: Final = 1_000_000_000
 
 _LONGEST_NUMBER: Final = 40
 
+_STATEMENT: Final = re.compile(r"\bSTREAM\b", re.IGNORECASE)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.pattern import SubgraphPattern
+    from graphtide_core.stream_definition import StreamDefinition
 
 _Choice = TypeVar("_Choice")
 
@@ -84,7 +90,25 @@ def read_any_patterns(path: Path) -> tuple[AnyPattern, ...]:
         InvalidPatternError: the text is wrong; the message says where.
         UnreadableStreamError: the file cannot be read.
     """
-    return parse(_text_of(path))
+    return parse(read_text_file(path))
+
+
+def read_patterns_and_streams(path: Path) -> tuple[tuple[StreamDefinition, ...], tuple[AnyPattern, ...]]:
+    """Parse a pattern file that may have STREAM statements in front of its patterns, and return the definitions and patterns.
+
+    Raises:
+        InvalidPatternError: the text is wrong, or has no pattern; the message says where.
+        UnreadableStreamError: the file cannot be read.
+    """
+    text = read_text_file(path)
+    # A text without the word cannot have a statement, and is read by smaller tables.
+    if _STATEMENT.search(text) is None:
+        return (), parse(text)
+    streams, patterns = parse_streams_and_patterns(text)
+    if not patterns:
+        message = f"{path} has STREAM statements and no pattern"
+        raise InvalidPatternError(message, hint=f"give the patterns in a file of their own, and this one by --stream {path}")
+    return streams, patterns
 
 
 def read_subgraphs(path: Path) -> tuple[SubgraphPattern, ...]:
@@ -94,21 +118,7 @@ def read_subgraphs(path: Path) -> tuple[SubgraphPattern, ...]:
         InvalidPatternError: the text is wrong, or has another pattern; the message says where.
         UnreadableStreamError: the file cannot be read.
     """
-    return parse_subgraphs(_text_of(path))
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        message = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
-        raise InvalidPatternError(message) from error
-    except FileNotFoundError as error:
-        message = f"{path}: no such file"
-        raise UnreadableStreamError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror or error})"
-        raise UnreadableStreamError(message) from error
+    return parse_subgraphs(read_text_file(path))
 
 
 def with_source(error: InvalidPatternError, path: Path) -> InvalidPatternError:

@@ -22,7 +22,7 @@ from graphtide.cli.arguments import (
     Type,
     choice,
     planner_options,
-    read_any_patterns,
+    read_patterns_and_streams,
     refuse_shared_files,
     with_source,
 )
@@ -32,6 +32,7 @@ from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
+    Duplicates,
     FormatOfStream,
     Input,
     Lateness,
@@ -92,8 +93,9 @@ def explain(
         Path | None, typer.Option(help="With --analyze: where bad and late records go, as JSON Lines.", show_default=False)
     ] = None,
     format: Annotated[str, typer.Option(help="text, json, dot, mermaid, svg or html; of a server text, json or dot.")] = "text",
-    unit: UnitOfStream = "ms",
-    lateness: Lateness = "0",
+    unit: UnitOfStream = None,
+    lateness: Lateness = None,
+    duplicates: Duplicates = None,
     max_ahead: MaxAhead = None,
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
@@ -117,15 +119,17 @@ def explain(
     if server is not None:
         typer.echo(_running(str(patterns), form, server, api_key, token).rstrip())
         return
-    chosen_options = planner_options(engine, plan)
+    stated, parsed = read_patterns_and_streams(patterns)
+    records, chosen_options = record_form.read(stated), planner_options(engine, plan)
     sampled_file = analyze or (None if statistics_from is None else str(statistics_from))
-    counted = unit_of(unit, sampled_file, column=column, format=stream_format, form=record_form)
-    options = of_stream(lateness, column, counted, type, schema).with_planner_options(chosen_options)
+    counted = unit_of(unit, sampled_file, column=column, format=stream_format, records=records)
+    options = of_stream(lateness, column, counted, type, schema, records=records, duplicates=duplicates).with_planner_options(
+        chosen_options
+    )
     reading = reading_of(
         options,
         stream_format,
         max_ahead,
-        form=record_form,
         keep_raw=dead_letters is not None,
         option="--stream-format",
     )
@@ -143,8 +147,12 @@ def explain(
         },
         {"--dead-letters": dead_letters},
     )
-    parsed, asked = read_any_patterns(patterns), why_not or []
-    stream = None if analyze is None and input is None else stream_of(parsed, analyze, input, option="--analyze")
+    asked = why_not or []
+    stream = (
+        None
+        if analyze is None and input is None
+        else stream_of(parsed, None if analyze is None else [analyze], input, option="--analyze")
+    )
     try:
         refuse_vain_questions(parsed, stream, asked)
     except ValueError as error:

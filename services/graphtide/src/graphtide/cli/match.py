@@ -19,15 +19,15 @@ from graphtide_query.families import AUTO
 from graphtide.cli.arguments import (
     MOST,
     Engine,
-    OptionalStreamFile,
     PatternFile,
     Plan,
     SchemaFile,
     StatisticsFrom,
+    StreamFiles,
     Type,
     choice,
     planner_options,
-    read_any_patterns,
+    read_patterns_and_streams,
     refuse_shared_files,
     with_source,
 )
@@ -39,6 +39,7 @@ from graphtide.cli.status import DONE, OUTPUT_CLOSED, UNREADABLE_STREAM, say, sh
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
+    Duplicates,
     Format,
     Input,
     Lateness,
@@ -50,6 +51,7 @@ from graphtide.cli.streams import (
     of_another,
     of_stream,
     reading_of,
+    stream_files,
     stream_of,
     unit_of,
 )
@@ -68,7 +70,7 @@ _OUTCOMES = {"done": DONE, "output closed": OUTPUT_CLOSED, "unreadable": UNREADA
 @add_form_options
 def match(
     pattern_file: PatternFile,
-    stream_file: OptionalStreamFile = None,
+    stream_file: StreamFiles = None,
     *,
     input: Input = None,
     engine: Engine = AUTO,
@@ -87,8 +89,9 @@ def match(
     summary: Annotated[Path | None, typer.Option(help="Where the counts of the run go, as JSON; - is standard output.")] = None,
     dead_letters: Annotated[Path | None, typer.Option(help="Where bad and late records go, as JSON Lines.")] = None,
     explain: Annotated[Path | None, typer.Option(help="Where the plans go, with actual counts, as text.")] = None,
-    unit: UnitOfStream = "ms",
-    lateness: Lateness = "0",
+    unit: UnitOfStream = None,
+    lateness: Lateness = None,
+    duplicates: Duplicates = None,
     max_ahead: MaxAhead = None,
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
@@ -116,7 +119,7 @@ def match(
     refuse_shared_files(
         {
             "PATTERN_FILE": pattern_file,
-            "STREAM_FILE": stream_file,
+            **stream_files(stream_file),
             "--statistics-from": statistics_from,
             "--schema": schema,
             **files_of(input),
@@ -126,12 +129,15 @@ def match(
     refuse_unwritable([summary, explain])
     most = max_rejected_of(max_rejected)
     keep_pages()
-    patterns = read_any_patterns(pattern_file)
+    stated, patterns = read_patterns_and_streams(pattern_file)
+    records = record_form.read(stated)
     stream = stream_of(patterns, stream_file, input)
     chosen_options = planner_options(engine, plan)
-    counted = unit_of(unit, stream_file, column=column, format=format, form=record_form)
+    counted = unit_of(unit, next(iter(stream_file or ()), None), column=column, format=format, records=records)
     options = replace(
-        of_stream(lateness, column, counted, type, schema).with_planner_options(chosen_options),
+        of_stream(lateness, column, counted, type, schema, records=records, duplicates=duplicates).with_planner_options(
+            chosen_options
+        ),
         limits=Limits(
             limit_partial_matches,
             limit_state_bytes,
@@ -140,11 +146,11 @@ def match(
         ),
         concurrency=Concurrency(threads, choice(locking, {"fine": "fine", "all": "all"}, "--locking")),
     )
-    reading = reading_of(options, format, max_ahead, form=record_form, keep_raw=dead_letters is not None)
+    reading = reading_of(options, format, max_ahead, keep_raw=dead_letters is not None)
     if statistics_from is not None:
         from graphtide.explaining import statistics_of  # noqa: PLC0415 - other runs do without
 
-        sampled = of_another(allow_unlabelled(reading, patterns), is_same=str(statistics_from) == stream_file)
+        sampled = of_another(allow_unlabelled(reading, patterns), is_same=[str(statistics_from)] == stream_file)
         options = replace(options, statistics=statistics_of(statistics_from, options, say, sampled))
     for text in notes_on_bursts(patterns, options.statistics, options.time_unit):
         say(f"note: {text}")

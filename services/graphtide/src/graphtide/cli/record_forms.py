@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hints
 
 import typer
+from graphtide_core.errors import InvalidPatternError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from graphtide_core.stream_definition import StreamDefinition
 
     from graphtide.record_options import RecordOptions
+
+
+_DEFINITION: Final = ("--stream", "--definition")
+"""What the file of a statement is called; the second alone where a command calls something else so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +62,31 @@ class FormOptions:
         typer.Option(help="Keys, joined by points, that lead to the records of JSON, such as Records.", show_default=False),
     ] = None
     label: Annotated[str | None, typer.Option(help="Label of edges that have none.", show_default=False)] = None
+    definition: Annotated[
+        list[Path] | None,
+        typer.Option(
+            *_DEFINITION,
+            help="File with a STREAM statement, which says what a record means; with --input one for each stream, by its name.",
+            show_default=False,
+        ),
+    ] = None
 
     @property
     def is_given(self) -> bool:
         """Whether any was said."""
         return self != FormOptions()
 
-    def read(self) -> RecordOptions:
-        """Return what was said, read.
+    def read(self, stated: Sequence[StreamDefinition] = ()) -> RecordOptions:
+        """Return what was said, read; `stated` are the definitions of statements that stand before the patterns.
 
         Raises:
             BadParameter: an option makes no sense.
+            InvalidPatternError: a statement is wrong, or two define one stream.
+            UnreadableStreamError: the file of a statement cannot be read.
         """
         from graphtide.record_options import RecordOptions, read_option  # noqa: PLC0415 - help does without
 
+        definitions = self._definitions(stated)
         given: dict[str, tuple[str, object]] = {
             "delimiter": ("--delimiter", self.delimiter),
             "header": ("--columns", self.columns),
@@ -87,7 +107,31 @@ class FormOptions:
                 values[name] = read_option(name, value)
             except ValueError as error:
                 raise typer.BadParameter(str(error), param_hint=option) from error
-        return RecordOptions(**values)
+            if definitions and values[name] != getattr(RecordOptions(), name):
+                message = f"STREAM {definitions[0].name} says how its records are written; leave the option out"
+                raise typer.BadParameter(message, param_hint=option)
+        return RecordOptions(**values, stream=definitions)
+
+    def _definitions(self, stated: Sequence[StreamDefinition]) -> tuple[StreamDefinition, ...]:
+        if not self.definition:
+            return tuple(stated)
+        from graphtide.stream import definitions_of  # noqa: PLC0415 - as above
+
+        own = [each for path in self.definition for each in _of_file(path)]
+        return definitions_of([*stated, *own])
+
+
+def _of_file(path: Path) -> tuple[StreamDefinition, ...]:
+    """Return the definitions of a file; errors name it."""
+    from graphtide.stream import definitions_of  # noqa: PLC0415 - as above
+
+    try:
+        return definitions_of(path)
+    except InvalidPatternError as error:
+        reason = f"{path}: {error.reason}"
+        raise InvalidPatternError(
+            reason, error.location, source_line=error.source_line, expected=error.expected, hint=error.hint
+        ) from error
 
 
 def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -99,6 +143,8 @@ def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
         for each in fields(FormOptions)
     ]
     own = [each for each in signature.parameters.values() if each.name != "record_form"]
+    if "stream" in signature.parameters:
+        added = [each if each.name != "definition" else _renamed(each) for each in added]
 
     @wraps(command)
     def call(**given: Any) -> None:
@@ -111,3 +157,12 @@ def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": None}
     return call
+
+
+def _renamed(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return the option for the file of a statement under its second name alone."""
+    kind, option = get_args(parameter.annotation)
+    option = copy(option)
+    # In an annotation typer takes the first name for the default.
+    option.default, option.param_decls = _DEFINITION[1], ()
+    return parameter.replace(annotation=Annotated[kind, option])

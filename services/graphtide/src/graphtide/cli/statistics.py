@@ -26,6 +26,7 @@ from graphtide.cli.status import DONE, say, shown_by, status_of_share
 from graphtide.cli.streams import (
     MAX_REJECTED,
     Columns,
+    Duplicates,
     FormatOfStream,
     Lateness,
     MaxAhead,
@@ -66,8 +67,9 @@ def statistics(
         list[str] | None,
         typer.Option(help="With --format plot, as often as wanted: a label, or an edge type as it is drawn, to show."),
     ] = None,
-    unit: UnitOfStream = "ms",
-    lateness: Lateness = "0",
+    unit: UnitOfStream = None,
+    lateness: Lateness = None,
+    duplicates: Duplicates = None,
     max_ahead: MaxAhead = None,
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
@@ -83,7 +85,8 @@ def statistics(
     refuse_shared_files({"STREAM_FILE": stream_file}, {"--output": output, "--dead-letters": dead_letters})
     refuse_unwritable([output])
     form = choice(format, {name: name for name in ("table", "json", "plot")}, "--format")
-    counted = unit_of(unit, stream_file, column=column, format=stream_format, form=record_form)
+    records = record_form.read()
+    counted = unit_of(unit, stream_file, column=column, format=stream_format, records=records)
     ticks = None if window is None else duration(window, "--window").ticks_at_least(counted)
     if ticks is None and (tumbling or form == "plot"):
         message = "windows side by side need a length: add --window"
@@ -91,12 +94,11 @@ def statistics(
     if ticks == 0:
         message = "a window is at least one tick long"
         raise typer.BadParameter(message, param_hint="--window")
-    options = of_stream(lateness, column, counted)
+    options = of_stream(lateness, column, counted, records=records, duplicates=duplicates)
     reading = reading_of(
         options,
         stream_format,
         max_ahead,
-        form=record_form,
         keep_raw=dead_letters is not None,
         option="--stream-format",
     )
@@ -109,7 +111,9 @@ def statistics(
         letters = stack.enter_context(DeadLetterFile(dead_letters)) if dead_letters is not None else None
         reader = open_stream(stream_file, reading)
         windows = tumbling or form == "plot"
-        counting = Counting(reader, reading.symbols, ticks, tumbling=windows, lateness=late, dead_letters=letters)
+        counting = Counting(
+            reader, reading.symbols, ticks, tumbling=windows, lateness=late, duplicates=options.duplicates, dead_letters=letters
+        )
         try:
             snapshots = list(counting.snapshots())
         finally:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from graphtide_core.errors import InvalidPatternError
+from graphtide_core.time import TimeUnit
 from graphtide_query import print_pattern
 
-from graphtide.cli.arguments import PatternFile, SchemaFile, Type, read_any_patterns, with_source
+from graphtide.cli.arguments import PatternFile, SchemaFile, Type, read_patterns_and_streams, with_source
 from graphtide.cli.record_forms import FormOptions, add_form_options
 from graphtide.cli.status import say
-from graphtide.cli.streams import Columns, Format, Lateness, MaxAhead, UnitOfStream, of_stream, reading_of, unit_of
+from graphtide.cli.streams import Columns, Duplicates, Format, Lateness, MaxAhead, UnitOfStream, of_stream, reading_of, unit_of
 from graphtide.notes import notes_on, notes_on_bursts
 
 if TYPE_CHECKING:
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from graphtide.options import MatchOptions
     from graphtide.readers import ReaderOptions
 
-_AS_THEY_ARE: Final = ("ms", "0")
-"""Unit and lateness by default."""
-
 
 @add_form_options
 def validate(
@@ -35,8 +34,9 @@ def validate(
     stream: Annotated[
         str | None, typer.Option(help="Check too that this stream has the attributes that the patterns read.")
     ] = None,
-    unit: UnitOfStream = "ms",
-    lateness: Lateness = "0",
+    unit: UnitOfStream = None,
+    lateness: Lateness = None,
+    duplicates: Duplicates = None,
     max_ahead: MaxAhead = None,
     column: Columns = None,
     format: Format = None,
@@ -49,18 +49,17 @@ def validate(
 
     With --stream, which is read as `match` reads it, also that the stream's first records have what the patterns read.
     """
-    patterns = read_any_patterns(pattern_file)
-    said = (
-        record_form.is_given
-        or (unit, lateness) != _AS_THEY_ARE
-        or any(each not in (None, []) for each in (max_ahead, column, format, type, schema))
+    stated, patterns = read_patterns_and_streams(pattern_file)
+    said = record_form.is_given or any(
+        each not in (None, []) for each in (unit, lateness, duplicates, max_ahead, column, format, type, schema)
     )
-    counts = unit_of(unit, stream, column=column, format=format, form=record_form)
-    counted = None
-    if stream is not None or said:
+    counted, counts = None, TimeUnit.MILLISECOND
+    if stream is not None or stated or said:
         # Options of a stream must make sense, even if the stream is not read.
-        options = of_stream(lateness, column, counts, type, schema)
-        reading = reading_of(options, format, max_ahead, form=record_form)
+        records = record_form.read(stated)
+        counts = unit_of(unit, stream, column=column, format=format, records=records)
+        options = of_stream(lateness, column, counts, type, schema, records=records, duplicates=duplicates)
+        reading = reading_of(options, format, max_ahead)
         if stream is not None:
             counted = _check(patterns, pattern_file, stream, options, reading)
     for text in notes_on_bursts(patterns, counted, counts):
@@ -112,7 +111,8 @@ def _refuse_unusable(
     from graphtide.run import tune_reader  # noqa: PLC0415
 
     pipeline = Pipeline(patterns, options)
-    reader = open_stream(stream, tune_reader(reading, pipeline, options))
+    # The first records alone are looked at.
+    reader = open_stream(stream, replace(tune_reader(reading, pipeline, options), sorts=False))
     rejections = Rejections()
     try:
         batch = next(iter(reader.batches()), None)

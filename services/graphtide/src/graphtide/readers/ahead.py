@@ -34,6 +34,8 @@ class _ReaderReport(NamedTuple):
     has_ids: bool
     has_operations: bool
     has_zoneless_times: bool
+    is_sorted_here: bool
+    filtered: int
     unusable_values: list[UnusableValues]
     settled: list[Settled]
     bytes_read: int
@@ -155,6 +157,16 @@ class AheadReader:
         return self._now.has_zoneless_times
 
     @property
+    def is_sorted_here(self) -> bool:
+        """Whether records were sorted; see `Reader.is_sorted_here`."""
+        return self._now.is_sorted_here
+
+    @property
+    def filtered(self) -> int:
+        """Records that are not of the stream, up to the batch that was taken last."""
+        return self._now.filtered
+
+    @property
     def is_live(self) -> bool:
         """Whether records are handed on as they come; see `Reader.is_live`."""
         return self._reader.is_live
@@ -196,6 +208,8 @@ def _report_of(reader: Reader) -> _ReaderReport:
         reader.has_ids,
         reader.has_operations,
         reader.has_zoneless_times,
+        reader.is_sorted_here,
+        reader.filtered,
         reader.unusable_values,
         reader.settled,
         reader.bytes_read,

@@ -17,10 +17,13 @@ from graphtide_core.formats import ARROW, PARQUET
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
+from graphtide.readers.statements import columns_by_statement, decoder_by_statement, fields_by_statement
 from graphtide.record import RECORD_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from graphtide_native.records import StatementDecoder
 
     from graphtide.readers.reader import ReaderOptions
     from graphtide.readers.source import ByteSource
@@ -40,10 +43,10 @@ def read_parquet(source: ByteSource, options: ReaderOptions) -> DecodingReader:
     if not source.head.startswith(PARQUET.magic):
         _refuse(source, "this is not a Parquet file")
     try:
-        schema = pq.read_schema(source.name)
+        schema = pq.read_schema(source.location)
         labels = [name for name in _labels(options) if name in schema.names and pa.types.is_string(schema.field(name).type)]
         # Labels repeat: read as codes, they are looked up once each.
-        file = pq.ParquetFile(source.name, read_dictionary=labels)
+        file = pq.ParquetFile(source.location, read_dictionary=labels)
         wanted = _select_columns(file.schema_arrow, options)
     except _DAMAGED as error:
         _refuse(source, f"this is not a readable Parquet file ({_first_line(error)})", error)
@@ -70,11 +73,11 @@ def read_arrow(source: ByteSource, options: ReaderOptions) -> DecodingReader:
         _refuse(source, "the file is empty")
     try:
         if source.head.startswith(ARROW.magic):
-            file = pa.ipc.open_file(source.name)
+            file = pa.ipc.open_file(source.location)
             schema: pa.Schema = file.schema
             given: Iterable[pa.RecordBatch] = (file.get_batch(index) for index in range(file.num_record_batches))
         else:
-            stream = pa.ipc.open_stream(source.name)
+            stream = pa.ipc.open_stream(source.location)
             schema, given = stream.schema, stream
         _select_columns(schema, options)
     except _DAMAGED as error:
@@ -105,11 +108,7 @@ def _reader(
     *,
     to_order: int | None = None,
 ) -> DecodingReader:
-    columns = dict(options.columns)
-    decoder = ArrowDecoder(
-        options.symbols, options.attributes, columns, options.ticks_per_second, types=options.declared, form=options.form
-    )
-    decoder.accept_until(options.latest)
+    decoder, definition = _decoder(options), options.definition
 
     def blocks() -> Iterator[pa.RecordBatch]:
         known = _select_columns(schema, options)
@@ -137,21 +136,40 @@ def _reader(
         decode=decoder.decode_rows,
         name=name,
         source=source,
-        columns=list(schema.names),
+        columns=list(schema.names) if definition is None else columns_by_statement(definition) or list(schema.names),
         place="row",
         to_order=to_order,
         typed=options.types,
         mapped=options.columns,
-        zone=options.record_options.time_zone,
+        zone=options.record_options.time_zone if definition is None else definition.time.zone,
     )
 
 
+def _decoder(options: ReaderOptions) -> ArrowDecoder | StatementDecoder:
+    if options.definition is not None:
+        return decoder_by_statement(options.definition, ARROW.value, options)
+    decoder = ArrowDecoder(
+        options.symbols,
+        options.attributes,
+        dict(options.columns),
+        options.ticks_per_second,
+        types=options.declared,
+        form=options.form,
+    )
+    decoder.accept_until(options.latest)
+    return decoder
+
+
 def _select_columns(schema: pa.Schema, options: ReaderOptions) -> list[str]:
+    if options.definition is not None:
+        return fields_by_statement(options.definition, options.attributes, schema.names)
     names = {options.columns.get(name, name) for name in RECORD_COLUMNS} | {*options.attributes, *options.types}
     return [name for name in schema.names if name in names]
 
 
 def _labels(options: ReaderOptions) -> list[str]:
+    if options.definition is not None:
+        return []
     return [options.columns.get(name, name) for name in _LABELS]
 
 

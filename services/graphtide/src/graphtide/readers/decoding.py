@@ -188,6 +188,16 @@ class DecodingReader:
         return self._zone is None and self._decoder.has_zoneless_times()
 
     @property
+    def is_sorted_here(self) -> bool:
+        """Whether records were sorted; see `Reader.is_sorted_here`. What is in memory has no order of its own."""
+        return False
+
+    @property
+    def filtered(self) -> int:
+        """Records that are not of the stream; see `Reader.filtered`."""
+        return self._decoder.filtered()
+
+    @property
     def is_live(self) -> bool:
         """Whether records are handed on as they come; see `Reader.is_live`."""
         return self._is_live

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from graphtide_core.edge import Edge
 from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.formats import JSON_LINES
 from graphtide_core.ports.dead_letter_sink import DeadLetter
+from graphtide_core.record_expression import FieldPath
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.record_form import TICKS
 from graphtide_native.records import SUBSTITUTE, JsonLinesDecoder
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
+    from graphtide_native.records import Decoder
 
 _CHUNK = 4096
 """Edges that are decoded at once, unless the options want them as they come."""
@@ -48,7 +51,7 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
 
     from graphtide.readers.columnar import read_batches  # noqa: PLC0415 - as above
 
-    options = options or ReaderOptions()
+    options = (options or ReaderOptions()).for_stream(None)
     if isinstance(table, pa.RecordBatchReader):
         return read_batches(table, table.schema, options, _TABLE)
     if isinstance(table, pa.RecordBatch):
@@ -63,17 +66,36 @@ def from_table(table: object, options: ReaderOptions | None = None) -> Reader:
     except (pa.ArrowException, TypeError, ValueError) as error:
         message = f"the table cannot be read as Arrow ({str(error).strip().partition(chr(10))[0]})"
         raise UnreadableStreamError(message) from error
-    rows = None if _is_ordered(arrow, options.columns.get("ts", "ts")) else arrow.num_rows
+    rows = None if _is_ordered(arrow, _time_column(options)) else arrow.num_rows * _most_of_a_record(options)
     return read_batches(arrow.to_batches(max_chunksize=options.block_rows), arrow.schema, options, _TABLE, to_order=rows)
 
 
-def _is_ordered(table: pa.Table, name: str) -> bool:
+def _time_column(options: ReaderOptions) -> str | None:
+    """Return the name of the column with times; None if a statement computes them."""
+    if options.definition is None:
+        return options.columns.get("ts", "ts")
+    value = options.definition.time.value
+    return str(value.steps[0]) if isinstance(value, FieldPath) and len(value.steps) == 1 else None
+
+
+def _most_of_a_record(options: ReaderOptions) -> int:
+    """Return how many edges, events and deletions a record gives at most."""
+    return 1 if options.definition is None else 2 * max(1, len(options.definition.clauses))
+
+
+def _is_ordered(table: pa.Table, name: str | None) -> bool:
     """Return whether the times of a table ascend. The reader reports values that are not times."""
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.compute as pc  # noqa: PLC0415
 
+    if name is None:
+        return False
     if table.schema.names.count(name) != 1:
         return True
+    kind = table.schema.field(name).type
+    if not (pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        # Texts ascend in another way than the times that they say.
+        return False
     times = table.column(name).drop_null()
     try:
         # Of none it is null.
@@ -88,16 +110,8 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
     A `ts` is an integer, or a datetime or ISO text that is a whole number of ticks, or what the options say; see
     `graphtide.readers.times`. An item that is not a record is rejected like any bad record. What iterating raises is raised.
     """
-    options = options or ReaderOptions()
-    decoder = JsonLinesDecoder(
-        options.symbols,
-        options.attributes,
-        dict(options.columns),
-        types=options.declared,
-        keep_raw=options.keep_raw,
-        substitutes=True,
-        form=replace(options.form, times=None, path=None, comment=""),
-    )
+    options = (options or ReaderOptions()).for_stream(None)
+    decoder, columns = _decoder(options)
     lines = Lines(options)
 
     # What has a length is there already.
@@ -108,8 +122,29 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
         for chunk in chunks(edges, _CHUNK):
             yield lines.block(chunk)
 
-    decoder.accept_until(options.latest)
-    return DecodingReader(decoder, blocks, name="the edges", place="record", refused=lines.refused, is_live=is_live)
+    return DecodingReader(
+        decoder, blocks, name="the edges", columns=columns, place="record", refused=lines.refused, is_live=is_live
+    )
+
+
+def _decoder(options: ReaderOptions) -> tuple[Decoder, list[str] | None]:
+    """Return a decoder of lines, and the columns of what it gives; None where every record has its own."""
+    if options.definition is not None:
+        from graphtide.readers import statements  # noqa: PLC0415 - records with names of their own do without
+
+        decoder = statements.decoder_by_statement(options.definition, JSON_LINES.value, options, substitutes=True)
+        return decoder, statements.columns_by_statement(options.definition)
+    plain = JsonLinesDecoder(
+        options.symbols,
+        options.attributes,
+        dict(options.columns),
+        types=options.declared,
+        keep_raw=options.keep_raw,
+        substitutes=True,
+        form=replace(options.form, times=None, path=None, comment=""),
+    )
+    plain.accept_until(options.latest)
+    return plain, None
 
 
 class Lines:
@@ -123,7 +158,8 @@ class Lines:
         """Write for a reader with these options."""
         self.refused: list[DeadLetter] = []
         self._names = {name: options.columns.get(name, name) for name in RECORD_COLUMNS}
-        self._ts = self._names["ts"]
+        # By a statement a time may be anywhere, and is read where it is.
+        self._ts = None if options.definition is not None else self._names["ts"]
         self._left_out = [name for name in self._names.values() if is_nowhere(name)]
         self._unit = options.time_unit
         written, zone = options.record_options.time_format, options.record_options.time_zone
@@ -140,9 +176,10 @@ class Lines:
     def _line(self, item: object, place: int) -> bytes:
         try:
             record = item if type(item) is dict else self._record(item)
-            ts = record.get(self._ts)
-            if (type(ts) is not int or self._clock is not None) and (known := ticks(ts, self._unit, self._clock)) is not ts:
-                record = {**record, self._ts: known}
+            if self._ts is not None:
+                ts = record.get(self._ts)
+                if (type(ts) is not int or self._clock is not None) and (known := ticks(ts, self._unit, self._clock)) is not ts:
+                    record = {**record, self._ts: known}
             return _ENCODER.encode(record)
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
             return self._second_look(item, place)
@@ -151,7 +188,7 @@ class Lines:
         """Write an item that could not be written at once, or say why it cannot be at all."""
         try:
             record = dict(self._record(item))
-            if self._ts in record:
+            if self._ts is not None and self._ts in record:
                 record[self._ts] = ticks(record[self._ts], self._unit, self._clock)
             return b"{%s}" % b",".join(self._member(name, value) for name, value in record.items())
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:

@@ -10,14 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphtide_core.ports.dead_letter_sink import DeadLetter
-from graphtide_native.records import Duplicates, EdgeBatch, Sequencer, take_dead_letters
+from graphtide_native.records import EdgeBatch
 
+from graphtide.readers.in_order import OrderedReader
 from graphtide.repeated_ids import RepeatedIds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_core.stream_definition import DuplicatePolicy
     from graphtide_native.records import Symbols
 
     from graphtide.readers.reader import Reader, Settled, UnusableValues
@@ -29,77 +31,51 @@ class Ordering:
     """How streams are put in order.
 
     Attributes:
-        lateness: ticks that a record may be late in its stream.
+        lateness: of each stream: ticks that a record may be late in it.
         max_pending: records of a stream that wait at once.
         lookbacks: of each stream: ticks within which two records of one id are duplicates.
+        duplicates: of each stream: what becomes of such a record.
     """
 
-    lateness: int
+    lateness: Mapping[str, int]
     max_pending: int
     lookbacks: Mapping[str, int]
+    duplicates: Mapping[str, DuplicatePolicy]
 
 
-class _Stream:
+class _Stream(OrderedReader):
     """One of the streams, in order and without duplicates."""
 
     def __init__(self, name: str, reader: Reader, ordering: Ordering) -> None:
-        self.name = name
-        self.reader = reader
-        self._sequencer = Sequencer(ordering.lateness, ordering.max_pending)
+        super().__init__(
+            f"stream {name}",
+            reader,
+            lateness=ordering.lateness[name],
+            max_pending=ordering.max_pending,
+            clear=self._cleared,
+        )
+        self.stream = name
         self._lookback = ordering.lookbacks[name]
+        self._policy = ordering.duplicates[name]
         self._duplicates: RepeatedIds | None = None
-        self.letters: list[DeadLetter] = []
-        self._ordered = self._in_order()
-        self.head: EdgeBatch | None = None
-        self.place = 0
-        self.newest: int | None = None
-
-    def has_more(self) -> bool:
-        """Return whether the stream continues, after reading on if no record is at hand: to duplicates alone, maybe."""
-        if not self.is_at_hand:
-            self.head, self.place = next(self._ordered, None), 0
-        return self.head is not None
-
-    @property
-    def is_at_hand(self) -> bool:
-        """Whether a record is at hand."""
-        return self.head is not None and self.place < len(self.head)
-
-    @property
-    def earliest(self) -> int | None:
-        """Time before which no record of the stream follows; None where that is not known."""
-        if self.head is None or not self.is_at_hand:
-            return self.newest
-        return self.head.part(self.place, self.place + 1).last_ts
 
     @property
     def dropped(self) -> int:
         return self._duplicates.dropped if self._duplicates is not None else 0
 
     @property
+    def replaced(self) -> int:
+        return self._duplicates.replaced if self._duplicates is not None else 0
+
+    @property
     def first_duplicate(self) -> FirstDuplicate | None:
         return self._duplicates.first if self._duplicates is not None else None
 
-    def _in_order(self) -> Iterator[EdgeBatch]:
-        for batch in self.reader.batches():
-            ordered = self._sequencer.push(batch)
-            self._collect()
-            yield self._cleared(ordered)
-        rest = self._sequencer.finish()
-        self._collect()
-        if rest is not None:
-            yield self._cleared(rest)
-
     def _cleared(self, batch: EdgeBatch) -> EdgeBatch:
-        self.newest = self.newest if batch.last_ts is None else batch.last_ts
         # A format without columns may turn out to give ids at any record.
         if self._duplicates is None and (self.reader.columns is None or self.reader.has_ids):
-            self._duplicates = RepeatedIds(Duplicates(self._lookback))
+            self._duplicates = RepeatedIds(self._lookback, policy=self._policy)
         return batch if self._duplicates is None else self._duplicates.filter(batch)
-
-    def _collect(self) -> None:
-        letters = [*self.reader.take_dead_letters(), *take_dead_letters(self._sequencer)]
-        self.letters += [DeadLetter(each.line, f"stream {self.name}: {each.reason}", each.raw) for each in letters]
 
 
 class MergedReader:
@@ -129,7 +105,7 @@ class MergedReader:
                     self._pass(min, open_streams)
                     yield waited
                     continue
-                heads = [(stream.head, stream.place, None, stream.name) for stream in open_streams if stream.head is not None]
+                heads = [(stream.head, stream.place, None, stream.stream) for stream in open_streams if stream.head is not None]
                 merged, places = EdgeBatch.merged(heads)
                 for stream, place in zip(open_streams, places, strict=True):
                     stream.place = place
@@ -149,12 +125,17 @@ class MergedReader:
 
     def streams(self) -> Iterator[tuple[str, Reader]]:
         """Yield the names of the streams with their readers."""
-        yield from ((stream.name, stream.reader) for stream in self._streams)
+        yield from ((stream.stream, stream.reader) for stream in self._streams)
 
     @property
     def dropped(self) -> int:
         """Records that were dropped as duplicates."""
         return sum(stream.dropped for stream in self._streams)
+
+    @property
+    def replaced(self) -> int:
+        """Records that are in the place of what had their id."""
+        return sum(stream.replaced for stream in self._streams)
 
     @property
     def first_duplicate(self) -> FirstDuplicate | None:
@@ -209,6 +190,16 @@ class MergedReader:
     def has_zoneless_times(self) -> bool:
         """Whether dates of one were read as those of UTC."""
         return any(stream.reader.has_zoneless_times for stream in self._streams)
+
+    @property
+    def is_sorted_here(self) -> bool:
+        """Whether one of the streams was sorted."""
+        return any(stream.reader.is_sorted_here for stream in self._streams)
+
+    @property
+    def filtered(self) -> int:
+        """Records that are not of their streams."""
+        return sum(stream.reader.filtered for stream in self._streams)
 
     @property
     def is_live(self) -> bool:

@@ -1,7 +1,8 @@
-"""A reader for a file or for standard input; the name or the first bytes give the format."""
+"""A reader for a file, for many, or for standard input; names or first bytes give the format."""
 
 from __future__ import annotations
 
+import os
 from pathlib import PurePath
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -12,12 +13,13 @@ from graphtide_native.decoders import Decoding, decoder_of
 from graphtide_native.record_form import EPOCHS, ISO, TICKS
 
 from graphtide.readers.decoding import DecodingReader
-from graphtide.readers.reader import ReaderOptions
+from graphtide.readers.files import FilesReader, files_of, is_several
+from graphtide.readers.reader import ReaderOptions, times_alone
+from graphtide.readers.sorting import SortingReader
 from graphtide.readers.source import STANDARD_INPUT, ByteSource, open_source
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from graphtide_core.formats import StreamFormat
 
@@ -27,18 +29,37 @@ _HEAD = 64
 """Bytes of what a compressed file has in it that show its format."""
 
 
-def open_stream(name: str | os.PathLike[str], options: ReaderOptions | None = None) -> Reader:
+def open_stream(
+    name: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], options: ReaderOptions | None = None
+) -> Reader:
     """Open a file, or standard input by the name `-` (JSON Lines unless the options give another text format).
+
+    A folder, a pattern of names such as `logs/*.csv`, or a list of these are many files, which are merged in order of time.
 
     Raises:
         UnreadableStreamError: there is no such file, it cannot be read, or it is not of the format it should be.
     """
-    options = options or ReaderOptions()
-    text = str(name)
+    options = (options or ReaderOptions()).for_stream(None)
+    names = [os.fspath(name)] if isinstance(name, str | os.PathLike) else [os.fspath(each) for each in name]
+    if len(names) == 1 and not is_several(names[0]):
+        reader = _open_file(names[0], options)
+        # A pipe has no size: it is read as it comes.
+        if not options.sorts or reader.bytes_total is None:
+            return reader
+        return SortingReader(reader, options, times=lambda: _open_file(names[0], times_alone(options)))
+    paths = [path for each in names for path in (files_of(each) if is_several(each) else [each])]
+    if STANDARD_INPUT in paths:
+        message = "standard input is read by itself, not with files"
+        raise UnreadableStreamError(message)
+    return FilesReader(paths, _open_file, options)
+
+
+def _open_file(text: str, options: ReaderOptions) -> Reader:
     source = open_source(text)
     try:
-        kind = options.format or _notify(source, text)
-        _check(source, kind, explicit=options.format is not None)
+        stated = options.stated_format
+        kind = stated or _notify(source, text)
+        _check(source, kind, explicit=stated is not None)
         if kind.tables is None:
             return _read_text(source, kind, options)
         # Loaded here, because texts do without pyarrow.
@@ -74,6 +95,10 @@ def format_of(name: str) -> StreamFormat:
 
 
 def _read_text(source: ByteSource, kind: StreamFormat, options: ReaderOptions) -> DecodingReader:
+    if options.definition is not None:
+        from graphtide.readers.statements import read_text_by_statement  # noqa: PLC0415 - other streams do without
+
+        return read_text_by_statement(source, kind, options.definition, options)
     written = options.record_options
     if written.time_zone is not None and written.time_format in {TICKS, *EPOCHS}:
         message = f"{source.name}: a time zone means nothing for times that are numbers; say the format of times, such as {ISO}"

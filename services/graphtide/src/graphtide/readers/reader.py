@@ -6,9 +6,11 @@ in a batch or among the dead letters. Memory is bounded by a block and its batch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.formats import FORMATS
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
 from graphtide_native.records import Symbols, ticks_per_second
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from graphtide_core.attribute_type import AttributeType
     from graphtide_core.formats import StreamFormat
     from graphtide_core.ports.dead_letter_sink import DeadLetter
+    from graphtide_core.stream_definition import StreamDefinition
     from graphtide_native.record_form import RecordForm
     from graphtide_native.records import EdgeBatch
 
@@ -40,6 +43,9 @@ class ReaderOptions:
         block_size: bytes of text to decode at once.
         block_rows: rows of a columnar format to decode at once.
         latest: records that are later than this are rejected.
+        lateness: ticks that a record of one of many files may be late in its file.
+        max_pending: records of one of many files that wait at once to be put in order.
+        sorts: whether a file that is not in order of time is sorted first; a pipe never is.
         live: whether edges of an iterable without a length are handed on as they come; see `graphtide.readers.pacing`.
     """
 
@@ -54,6 +60,9 @@ class ReaderOptions:
     block_size: int = 1 << 20
     block_rows: int = 1 << 16
     latest: EventTime = MAX_EVENT_TIME
+    lateness: int = 0
+    max_pending: int = 1 << 20
+    sorts: bool = False
     live: bool = False
 
     @property
@@ -67,9 +76,49 @@ class ReaderOptions:
         return self.record_options.form(self.time_unit)
 
     @property
+    def definition(self) -> StreamDefinition | None:
+        """The statement that reads the stream; None without one."""
+        return next(iter(self.record_options.stream), None)
+
+    @property
+    def stated_format(self) -> StreamFormat | None:
+        """How the stream is written, as its statement says or else `format`.
+
+        Raises:
+            UnreadableStreamError: the statement names a format that streams are not read in.
+        """
+        definition = self.definition
+        if definition is None or definition.format is None:
+            return self.format
+        if (found := FORMATS.get(definition.format.name)) is not None:
+            return found
+        known = ", ".join(FORMATS)
+        message = f"STREAM {definition.name}: streams are not read as {definition.format.name}; the formats are {known}"
+        raise UnreadableStreamError(message)
+
+    def for_stream(self, name: str | None) -> ReaderOptions:
+        """Return the options for one of the streams by name, or for the only one: with its statement alone, if it has one.
+
+        Raises:
+            UnreadableStreamError: there are several statements for one stream.
+        """
+        given = self.record_options.stream
+        if name is None and len(given) > 1:
+            names = ", ".join(each.name for each in given)
+            message = f"{len(given)} STREAM statements are given for one stream: {names}; keep one of them"
+            raise UnreadableStreamError(message)
+        own = given if name is None else tuple(each for each in given if each.name == name)
+        return self if own == given else replace(self, record_options=replace(self.record_options, stream=own))
+
+    @property
     def ticks_per_second(self) -> int:
         """How many ticks of the stream make a second."""
         return ticks_per_second(self.time_unit)
+
+
+def times_alone(options: ReaderOptions) -> ReaderOptions:
+    """Return the options for a look at the times of a stream."""
+    return replace(options, attributes=(), types={}, keep_raw=False, sorts=False)
 
 
 class UnusableValues(NamedTuple):
@@ -138,6 +187,16 @@ class Reader(Protocol):
     @property
     def has_zoneless_times(self) -> bool:
         """Whether a date so far named no zone, and the options name none: it was read as one of UTC."""
+        ...
+
+    @property
+    def is_sorted_here(self) -> bool:
+        """Whether a file was out of order of time, and its records were sorted before they were handed on."""
+        ...
+
+    @property
+    def filtered(self) -> int:
+        """Records that are not of the stream, as its statement says: neither taken nor rejected."""
         ...
 
     @property

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_native.unpacking import HEAD, PackedBytes, is_packed, member_of_zip, unpack
 
+from graphtide.readers.remote import is_uri, open_random_access, open_uri
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -60,6 +62,11 @@ class ByteSource:
         """The name of the one file in a zip archive, before anything is read; None if it is no such archive."""
         return member_of_zip(self._file) if self.is_compressed and self._file.seekable() else None
 
+    @property
+    def location(self) -> Any:
+        """What readers of columnar formats open: a path, or an open file on another file system."""
+        return open_random_access(self.name) if is_uri(self.name) else self.name
+
     def blocks(self, size: int) -> Iterator[bytes]:
         """Yield the bytes in blocks of about `size`, less if less is there: a slow source is not waited for.
 
@@ -79,7 +86,7 @@ class ByteSource:
 
 
 def open_source(name: str) -> ByteSource:
-    """Open a file by its path, or standard input by the name `-`.
+    """Open a file by its path or URI, or standard input by the name `-`.
 
     Raises:
         UnreadableStreamError: there is no such file, or it cannot be opened.
@@ -88,6 +95,9 @@ def open_source(name: str) -> ByteSource:
         # A file of its own, so that closing it leaves the interpreter's open.
         file = io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
         return ByteSource(file, "standard input", None, sniff=False)
+    if is_uri(name):
+        remote, size = open_uri(name)
+        return ByteSource(remote, name, size, sniff=True)
     try:
         if stat.S_ISDIR(os.stat(name).st_mode):
             message = f"{name}: is a directory, not a file"

@@ -1,0 +1,76 @@
+"""`graphtide streams`: STREAM statements by themselves."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from graphtide_core.formats import FORMATS
+
+from graphtide.cli.arguments import MOST_AT_ONCE, StreamFile, choice
+from graphtide.cli.status import DONE, say, status_of_share
+from graphtide.cli.streams import MAX_REJECTED, Format, MaxRejected, max_rejected_of
+from graphtide.stream_check import MOST_RECORDS, SHOWN
+
+if TYPE_CHECKING:
+    from graphtide.stream_check import CheckedStream
+
+_WIDTH: Final = 120
+
+app = typer.Typer(help="Check STREAM statements, which say what the records of a stream mean.", rich_markup_mode=None)
+
+
+@app.callback()
+def streams() -> None:
+    """Check STREAM statements, which say what the records of a stream mean."""
+
+
+@app.command()
+def check(
+    statement_file: Annotated[Path, typer.Argument(help="File with one STREAM statement.", show_default=False)],
+    stream_file: StreamFile,
+    *,
+    format: Format = None,
+    records: Annotated[
+        int, typer.Option(min=1, max=MOST_AT_ONCE, help="Records after which no more are read; a block is read whole.")
+    ] = MOST_RECORDS,
+    shown: Annotated[int, typer.Option(min=0, max=1_000, help="Edges and events to show.")] = SHOWN,
+    max_rejected: MaxRejected = MAX_REJECTED,
+) -> None:
+    """Read the beginning of a stream by a statement, and show what it makes of it.
+
+    Writes the first edges and events as a table, and how many records gave some, were filtered or were rejected, and why.
+    Status 2 if the statement is invalid, 3 if no record could be used, 5 if more were rejected than --max-rejected allows.
+    """
+    from graphtide.stream import Stream  # noqa: PLC0415 - help does without
+    from graphtide.stream_check import check_stream  # noqa: PLC0415 - as above
+
+    most = max_rejected_of(max_rejected)
+    kind = None if format is None else choice(format, FORMATS, "--format")
+    found = check_stream(Stream.from_file(statement_file).definition, stream_file, format=kind, shown=shown, most=records)
+    typer.echo(_table(found), nl=False)
+    for text in found.rejections.sentences(found.records, found.place, "their lines are in the order of the stream"):
+        say(text)
+    if (status := status_of_share(found.rejections.count, found.records, most)) != DONE:
+        raise typer.Exit(status)
+
+
+def _table(found: CheckedStream) -> str:
+    from rich.console import Console  # noqa: PLC0415 - help does without tables
+    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    table = Table()
+    for name in (found.place, "time", "id", "edge or event", "attributes"):
+        table.add_column(name, overflow="fold")
+    for each in found.shown:
+        # What is in square brackets is not markup.
+        table.add_row(*map(Text, (str(each.record), each.time, each.id, each.drawn, ", ".join(each.attributes))))
+    file = io.StringIO()
+    if found.shown:
+        Console(file=file, width=_WIDTH).print(table)
+    rejected = found.rejections.count
+    counted = f"{'' if found.is_whole else 'the first '}{found.records:,} records gave {found.given:,} edges and events"
+    return f"{file.getvalue()}{counted}; {found.filtered:,} are not of the stream, {rejected:,} were rejected\n"

@@ -1,0 +1,119 @@
+"""STREAM statements in Python: what the records of a stream mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_core.stream_definition import StreamDefinition
+
+from graphtide.text_file import read_text_file
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_NEEDED: Final = "a Stream, the text of a STREAM statement, or the path of a file with statements is needed"
+
+
+class Stream:
+    """A STREAM statement: how records are read, and which edges and events a record gives.
+
+    graphtide.Stream("STREAM pay EDGE (nameOrig:account)-[type]->(nameDest:account) AT step IN s SET amount = amount")
+    """
+
+    __slots__ = ("definition",)
+
+    def __init__(self, statement: str | StreamDefinition) -> None:
+        """Read a statement; patterns behind it are checked and left out.
+
+        Raises:
+            InvalidPatternError: the text is wrong, or has no statement or several.
+            TypeError: it is not a text.
+        """
+        self.definition: StreamDefinition
+        if isinstance(statement, StreamDefinition):
+            self.definition = statement
+            return
+        found = _parse(statement)
+        if len(found) != 1:
+            names = ", ".join(each.name for each in found)
+            message = f"one STREAM statement is needed, not {f'{len(found)}: {names}' if found else 'none'}"
+            raise InvalidPatternError(message)
+        (self.definition,) = found
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read the statement of a file.
+
+        Raises:
+            UnreadableStreamError: the file cannot be read.
+            InvalidPatternError: as `Stream`; the message names the file.
+        """
+        return cls(read_text_file(Path(path)))
+
+    @property
+    def name(self) -> str:
+        """The name of the stream."""
+        return self.definition.name
+
+    def __str__(self) -> str:
+        """Return the statement in its canonical form."""
+        from graphtide_query import print_stream  # noqa: PLC0415 - what is only read does without
+
+        return print_stream(self.definition)
+
+    def __repr__(self) -> str:
+        """Return what makes an equal one."""
+        return f"Stream({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both say the same."""
+        return isinstance(other, Stream) and self.definition == other.definition
+
+    def __hash__(self) -> int:
+        """Return a hash; equal streams have equal ones."""
+        return hash(self.definition)
+
+
+def definitions_of(given: object) -> tuple[StreamDefinition, ...]:
+    """Return the definitions of a Stream, of a text or a file with one or several statements, or of a list of these.
+
+    Raises:
+        InvalidPatternError: a text is wrong or has no statement, or two streams have one name.
+        UnreadableStreamError: a file cannot be read.
+        TypeError: it is of another type.
+    """
+    match given:
+        case StreamDefinition():
+            found: tuple[StreamDefinition, ...] = (given,)
+        case Stream():
+            found = (given.definition,)
+        case str():
+            found = _parse(given)
+        case os.PathLike():
+            found = _parse(read_text_file(Path(given)))
+        case Iterable() if not isinstance(given, bytes | bytearray | memoryview):
+            found = tuple(one for each in given for one in definitions_of(each))
+        case _:
+            message = f"{_NEEDED}, not a {type(given).__name__}"
+            raise TypeError(message)
+    names = [each.name for each in found]
+    if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
+        message = f"two STREAM statements have the name {twice!r}"
+        raise InvalidPatternError(message)
+    return found
+
+
+def _parse(text: object) -> tuple[StreamDefinition, ...]:
+    from graphtide_query import parse_streams  # noqa: PLC0415 - what is a definition already does without
+
+    if not isinstance(text, str):
+        message = f"{_NEEDED}, not a {type(text).__name__}"
+        raise TypeError(message)
+    if found := parse_streams(text):
+        return found
+    message = "the text has no STREAM statement"
+    raise InvalidPatternError(message, hint="write STREAM flows EDGE (src)-[label]->(dst) AT ts")

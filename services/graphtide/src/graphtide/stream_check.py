@@ -1,0 +1,153 @@
+"""A STREAM statement against a sample of its data: the first edges and events, and what was rejected and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from graphtide_core.edge import Operation
+from graphtide_core.stream_fields import attributes_of
+from graphtide_core.time import iso_time
+
+from graphtide.readers import ReaderOptions
+from graphtide.record_options import RecordOptions
+from graphtide.rejections import Rejections
+from graphtide.session import open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphtide_core.formats import StreamFormat
+    from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.time import TimeUnit
+
+    from graphtide.readers import Reader
+    from graphtide.session import Records
+
+MOST_RECORDS: Final = 100_000
+"""Records of a sample that are read, unless the caller says otherwise."""
+
+SHOWN: Final = 10
+"""Edges and events that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRecord:
+    """An edge, an event or a deletion that a record gives, as texts.
+
+    Attributes:
+        record: its place in the sample, from 1.
+        time: in ISO 8601.
+        id: given or made.
+        drawn: such as `(a:ip)-[tcp]->(b:ip)`.
+        attributes: `name = value` each.
+    """
+
+    record: int
+    time: str
+    id: str
+    drawn: str
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStream:
+    """What a statement makes of a sample.
+
+    Attributes:
+        definition: the statement.
+        records: that were read.
+        is_whole: whether these are all.
+        given: edges, events and deletions that they gave.
+        filtered: records that are not of the stream.
+        rejections: records that could not be used.
+        place: what the line of a rejected record counts.
+        shown: the first of what they gave.
+    """
+
+    definition: StreamDefinition
+    records: int
+    is_whole: bool
+    given: int
+    filtered: int
+    rejections: Rejections
+    place: str
+    shown: tuple[ShownRecord, ...]
+
+
+def check_stream(
+    definition: StreamDefinition,
+    sample: Records,
+    *,
+    format: StreamFormat | None = None,
+    shown: int = SHOWN,
+    most: int = MOST_RECORDS,
+) -> CheckedStream:
+    """Read the beginning of a sample by a statement.
+
+    Args:
+        definition: the statement.
+        sample: as `match` takes streams.
+        format: how the sample is written, where neither statement nor name says it.
+        shown: how many edges and events to show.
+        most: records after which no more are read; a block that is begun is read whole.
+
+    Raises:
+        UnreadableStreamError: the sample cannot be opened, or not read further.
+        TypeError: it is of another type.
+    """
+    reading = ReaderOptions(
+        time_unit=definition.unit, format=format, keep_raw=False, record_options=RecordOptions(stream=(definition,))
+    )
+    attributes = attributes_of(definition)
+    if attributes is None:
+        attributes = _fields_of(open_reader(sample, reading))
+    reader = open_reader(sample, replace(reading, attributes=attributes))
+    rejections, given, found = Rejections(), 0, list[ShownRecord]()
+    is_whole = True
+    try:
+        for batch in reader.batches():
+            rejections.add(reader.take_dead_letters())
+            first = batch.part(0, min(len(batch), shown - len(found)))
+            found += (_show(record, definition.unit) for record in first.to_records())
+            given += len(batch)
+            if reader.records >= most:
+                is_whole = False
+                break
+        rejections.add(reader.take_dead_letters())
+    finally:
+        reader.close()
+    return CheckedStream(definition, reader.records, is_whole, given, reader.filtered, rejections, reader.place, tuple(found))
+
+
+def _fields_of(reader: Reader) -> tuple[str, ...]:
+    """Return the names of the fields that the first records have."""
+    try:
+        next((batch for batch in reader.batches() if len(batch)), None)
+        return tuple(reader.columns or ())
+    finally:
+        reader.close()
+
+
+def _show(record: Mapping[str, Any], unit: TimeUnit) -> ShownRecord:
+    values = {name: value for name, value in record["attributes"].items() if value is not None}
+    return ShownRecord(
+        record["ordinal"] + 1,
+        iso_time(record["ts"], unit),
+        record["id"],
+        _draw(record),
+        tuple(f"{name} = {value}" for name, value in values.items()),
+    )
+
+
+def _draw(record: Mapping[str, Any]) -> str:
+    if record["op"] == Operation.DELETE.value:
+        return "deletion"
+    if not record["src"]:
+        return str(record["label"])
+    source, target = (_end(record[name], record[f"{name}_label"]) for name in ("src", "dst"))
+    return f"{source}-[{record['label']}]->{target}"
+
+
+def _end(name: str, label: str) -> str:
+    return f"({name}:{label})" if label else f"({name})"

@@ -1,0 +1,134 @@
+"""STREAM statements on the command line: `--stream`, statements in front of patterns, and `graphtide streams check`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from graphtide.cli.app import app
+from graphtide.cli.status import status_of
+from graphtide_core.errors import GraphtideError
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STATEMENT = """STREAM payments
+EDGE (nameOrig:account)-[lower(type)]->(nameDest:account)
+AT step * 3600 IN s
+SET amount = amount
+WHERE type <> 'DEBIT'
+"""
+PATTERN = (
+    "PATTERN onward MATCH (a)-[x:transfer]->(b)-[y:cash_out]->(c) ORDER x < y WHERE y.amount = x.amount ON payments WINDOW 3h\n"
+)
+DATA = """step,type,amount,nameOrig,nameDest
+1,TRANSFER,181.0,C1,C2
+2,CASH_OUT,181.0,C2,C3
+2,DEBIT,5.0,C2,C4
+3,TRANSFER,7,C2,
+"""
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "paysim.gts").write_text(STATEMENT)
+    (tmp_path / "onward.gtp").write_text(PATTERN)
+    (tmp_path / "both.gtp").write_text(STATEMENT + PATTERN)
+    (tmp_path / "paysim.csv").write_text(DATA)
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def output(self) -> str:
+        return self.stdout + self.stderr
+
+
+def run(*arguments: str) -> Ended:
+    result = CliRunner().invoke(app, arguments)
+    if isinstance(result.exception, GraphtideError):
+        return Ended(status_of(result.exception), result.stdout, result.stderr + str(result.exception))
+    return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def test_a_stream_is_matched_as_its_statement_says(tmp_path: Path) -> None:
+    for given in (("onward.gtp", "paysim.csv", "--stream", "paysim.gts"), ("both.gtp", "paysim.csv")):
+        result = run("match", *given, "--max-rejected", "50%", "--summary", "summary.json")
+        assert result.exit_code == 0, result.output
+        (found,) = map(json.loads, result.stdout.splitlines())
+        assert (found["detected_at"], found["vertices"]) == (7_200_000, {"a": "C1", "b": "C2", "c": "C3"})
+        summary = json.loads((tmp_path / "summary.json").read_text())
+        assert [summary[each] for each in ("read", "records", "filtered", "dead_letters")] == [4, 2, 1, 1]
+        assert "1 of 4 records was rejected" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (("--stream", "none.gts"), "none.gts: no such file"),
+        (("--stream", "onward.gtp"), "the text has no STREAM statement"),
+        (("--stream", "paysim.gts", "--delimiter", ";"), "STREAM payments says how its records are written"),
+        (("--stream", "paysim.gts", "--column", "src=nameOrig"), "STREAM payments says what its fields are"),
+        (("--stream", "paysim.gts", "--time-unit", "s"), "STREAM payments counts ms"),
+        (("--stream", "paysim.gts", "--time-unit", "auto"), "STREAM payments counts ms"),
+        (("--stream", "paysim.gts", "--stream", "paysim.gts"), "two STREAM statements have the name 'payments'"),
+    ],
+)
+def test_what_contradicts_a_statement_is_refused(arguments: tuple[str, ...], shown: str) -> None:
+    result = run("match", "onward.gtp", "paysim.csv", *arguments)
+    assert result.exit_code in {2, 3}
+    assert shown in " ".join(result.output.replace("│", " ").split())
+
+
+def test_errors_of_a_statement_name_its_file_and_place(tmp_path: Path) -> None:
+    (tmp_path / "wrong.gts").write_text("STREAM s\nEDGE (a)-[:x]->(b) AT ts FOO 3\n")
+    result = run("match", "onward.gtp", "paysim.csv", "--stream", "wrong.gts")
+    assert result.exit_code == 2
+    assert "line 2, column 26: wrong.gts: unexpected 'FOO'" in result.stderr
+    assert "\n                           ^^^" in result.stderr
+
+
+def test_a_file_of_statements_alone_has_no_pattern() -> None:
+    result = run("match", "paysim.gts", "paysim.csv")
+    assert result.exit_code == 2
+    assert "paysim.gts has STREAM statements and no pattern" in result.stderr
+
+
+def test_other_verbs_read_statements() -> None:
+    checked = run("validate", "onward.gtp", "--definition", "paysim.gts", "--stream", "paysim.csv")
+    assert checked.exit_code == 0, checked.output
+    assert "1 valid pattern: onward" in checked.stdout
+    assert run("explain", "both.gtp", "--analyze", "paysim.csv", "--max-rejected", "50%").exit_code == 0
+    counted = run("statistics", "paysim.csv", "--stream", "paysim.gts", "--max-rejected", "50%")
+    assert counted.exit_code == 0
+    assert "(account)-[transfer]->(account)" in counted.stdout
+
+
+def test_check_shows_what_a_statement_makes_of_the_first_records() -> None:
+    result = run("streams", "check", "paysim.gts", "paysim.csv", "--max-rejected", "50%")
+    assert result.exit_code == 0, result.output
+    assert "(C1:account)-[transfer]->(C2:account)" in result.stdout
+    assert "1970-01-01T01:00:00Z" in result.stdout
+    assert "amount = 181.0" in result.stdout
+    assert "4 records gave 2 edges and events; 1 are not of the stream, 1 were rejected" in result.stdout
+    assert "the first at line 5 (no target)" in result.stderr
+    assert run("streams", "check", "paysim.gts", "paysim.csv").exit_code == 5
+
+
+def test_check_reads_a_part_alone(tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("ts,src,dst\n" + "".join(f"{ts},a{ts},b\n" for ts in range(200_000)))
+    (tmp_path / "long.gts").write_text("STREAM s EDGE (src)-[:x]->(dst) AT ts\n")
+    result = run("streams", "check", "long.gts", "long.csv", "--records", "1", "--shown", "2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("┏")
+    assert "the first " in result.stdout
+    assert "a1" in result.stdout
+    assert "a2" not in result.stdout
