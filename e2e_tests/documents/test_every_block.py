@@ -31,7 +31,7 @@ from graphtide_core.ids import EdgeId, PatternName
 from graphtide_core.match import match_id
 from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_preprocess.settings import Settings as PreprocessSettings
-from graphtide_query import parse
+from graphtide_query import parse, parse_streams_and_patterns
 from graphtide_testing.charts import TOOLS, render
 from graphtide_testing.data import real_stream
 from graphtide_testing.documents.blocks import Block, blocks_of, codes_of, headings_of, links_of
@@ -156,8 +156,7 @@ class Story:
             case "python":
                 assert_shown(output or block, self._python(block), shown=None if output else "")
             case "graphtide":
-                (pattern,) = parse(block.text)
-                (self._folder / f"{pattern.name}.gtp").write_text(block.text)
+                (self._folder / name_of_text(block)).write_text(block.text)
             case "csv":
                 (self._folder / block.name).write_text(block.text)
             case "json" | "yaml":
@@ -287,6 +286,15 @@ def parse_block(arguments: list[str]) -> Any:
         name, verb, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])  # noqa: SLF001 - see click
         context = verb.make_context(name, rest, parent=context)
     return context
+
+
+def name_of_text(block: Block) -> str:
+    """Return the name of the file of a pattern, or of statements; the text is valid."""
+    if block.name:
+        parse_streams_and_patterns(block.text)
+        return block.name
+    (pattern,) = parse(block.text)
+    return f"{pattern.name}.gtp"
 
 
 def assert_whole_synopsis(block: Block) -> None:

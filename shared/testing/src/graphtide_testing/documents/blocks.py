@@ -19,7 +19,7 @@ LANGUAGES: Final = {
     "python": "statements; they print the `text` block that follows, or nothing",
     "text": "what the `sh` or `python` block before it prints",
     "mermaid": "the same, where it is a drawing",
-    "graphtide": "a pattern; it is valid, and is the file `NAME.gtp`, NAME its own",
+    "graphtide": "a pattern; it is valid, and is the file `NAME.gtp`, NAME its own; or statements, the file of this name",
     "csv": "edges, the file of this name",
     "json": "a match record",
     "yaml": "values that the Helm chart takes",
