@@ -38,7 +38,7 @@ def definition_of(name: str) -> StreamDefinition:
 
 def read_sample(name: str) -> list[Outcome]:
     definition = definition_of(name)
-    return read_stream(definition, read_records(definition.format, sample_of(name).read_bytes()))
+    return read_stream(definition, read_records(definition, sample_of(name).read_bytes()))
 
 
 def show(outcome: Outcome) -> str:

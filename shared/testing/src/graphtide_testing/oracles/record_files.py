@@ -1,4 +1,4 @@
-"""The records of a file as a statement names its format, read whole and the plain way: CSV, logs of Zeek, and JSON."""
+"""The records of a file as a statement names its format, read whole and the plain way: CSV, logs of Zeek, JSON, and XML."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from typing import TYPE_CHECKING, Final
+from xml.etree import ElementTree
 
 from graphtide_core.record_format import WHITESPACE, RecordFormat
 
@@ -13,15 +14,20 @@ from graphtide_testing.oracles.record_decoding import decode_field, decode_json
 from graphtide_testing.oracles.stream_records import unnest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
+
+    from graphtide_core.stream_definition import StreamDefinition
 
 _NUMBERS: Final = frozenset({"time", "interval", "double", "count", "int", "port"})
 _LINES: Final = RecordFormat("jsonl")
 
 
-def read_records(stated: RecordFormat | None, data: bytes) -> list[object]:
-    """Return the decoded records of a file, in their order; without a format it is lines of JSON."""
-    stated = _LINES if stated is None else stated
+def read_records(definition: StreamDefinition, data: bytes) -> list[object]:
+    """Return the decoded records of a file, in their order; without a format it is lines of JSON.
+
+    Words for missing values count for a field as it is written: `-1` may be one, where JSON has a number.
+    """
+    stated = definition.format or _LINES
     text = data.decode(stated.encoding or "utf-8")
     match stated.name:
         case "jsonl":
@@ -29,9 +35,12 @@ def read_records(stated: RecordFormat | None, data: bytes) -> list[object]:
         case "json":
             return [record for document in _documents(text) for record in unnest(document, stated.unnest)]
         case "zeek":
-            return _read_zeek(text)
+            return _read_zeek(text, definition.nulls)
         case "csv":
-            return _read_csv(stated, text)
+            return _read_csv(stated, text, definition.nulls)
+        case "xml":
+            rows = ElementTree.fromstring(text.encode()).iter(stated.row)  # noqa: S314 - a file of a test
+            return [{name: decode_field(field, definition.nulls) for name, field in row.attrib.items()} for row in rows]
     raise NotImplementedError(stated.name)
 
 
@@ -45,12 +54,16 @@ def _documents(text: str) -> list[object]:
     return found
 
 
-def _read_csv(stated: RecordFormat, text: str) -> list[object]:
+def _read_csv(stated: RecordFormat, text: str, nulls: Container[str]) -> list[object]:
     lines = [line for line in text.splitlines() if line and not (stated.comment and line.startswith(stated.comment))]
     if stated.delimiter == WHITESPACE:
         rows = [re.split("[ \t]+", line.strip(" \t")) for line in lines]
     else:
-        rows = list(csv.reader(lines, delimiter=stated.delimiter or ",", quotechar=stated.quote or '"'))
+        delimiter = stated.delimiter or ","
+        if stated.quote == "":
+            rows = list(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+        else:
+            rows = list(csv.reader(lines, delimiter=delimiter, quotechar=stated.quote or '"'))
     columns: Sequence[str]
     if stated.columns is not None:
         columns = stated.columns
@@ -59,10 +72,12 @@ def _read_csv(stated: RecordFormat, text: str) -> list[object]:
     else:
         columns, *rows = rows
     decimal = stated.decimal or "."
-    return [{name: decode_field(field, decimal=decimal) for name, field in zip(columns, row, strict=True)} for row in rows]
+    return [
+        {name: decode_field(field, nulls, decimal=decimal) for name, field in zip(columns, row, strict=True)} for row in rows
+    ]
 
 
-def _read_zeek(text: str) -> list[object]:
+def _read_zeek(text: str, nulls: tuple[str, ...]) -> list[object]:
     separator, unset, empty = "\t", "-", "(empty)"
     columns: list[str] = []
     types: list[str] = []
@@ -83,11 +98,11 @@ def _read_zeek(text: str) -> list[object]:
                 types = words
             case _ if not line.startswith("#"):
                 fields = zip(columns, types, [name, *words], strict=True)
-                records.append({column: _value(kind, word, (unset, empty)) for column, kind, word in fields})
+                records.append({column: _value(kind, word, (*nulls, unset, empty)) for column, kind, word in fields})
     return records
 
 
-def _value(kind: str, word: str, nulls: tuple[str, str]) -> object:
+def _value(kind: str, word: str, nulls: tuple[str, ...]) -> object:
     if word in nulls:
         return None
     if kind == "bool":
