@@ -1,4 +1,4 @@
-"""The records of a file as a statement names its format, read whole and the plain way: CSV, logs of Zeek, JSON, and XML."""
+"""The records of a file as a statement names its format, read whole and the plain way."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 from graphtide_core.record_format import WHITESPACE, RecordFormat
 
+from graphtide_testing.oracles.exact_ends import end_exactly
 from graphtide_testing.oracles.record_decoding import decode_field, decode_json
 from graphtide_testing.oracles.stream_records import unnest
 
@@ -38,6 +39,9 @@ def read_records(definition: StreamDefinition, data: bytes) -> list[object]:
             return _read_zeek(text, definition.nulls)
         case "csv":
             return _read_csv(stated, text, definition.nulls)
+        case "regex":
+            expression = re.compile(end_exactly(stated.pattern or ""), re.ASCII)
+            return [_match_line(expression, line, definition.nulls) for line in text.splitlines()]
         case "xml":
             rows = ElementTree.fromstring(text.encode()).iter(stated.row)  # noqa: S314 - a file of a test
             return [{name: decode_field(field, definition.nulls) for name, field in row.attrib.items()} for row in rows]
@@ -52,6 +56,12 @@ def _documents(text: str) -> list[object]:
         found.append(decode_json(rest[:length]))
         place = len(text) - len(rest) + length
     return found
+
+
+def _match_line(expression: re.Pattern[str], line: str, nulls: Container[str]) -> object:
+    """Return the fields of a line; one that the expression does not match is not a record with fields."""
+    found = expression.search(line)
+    return line if found is None else {name: decode_field(field or "", nulls) for name, field in found.groupdict().items()}
 
 
 def _read_csv(stated: RecordFormat, text: str, nulls: Container[str]) -> list[object]:
