@@ -17,8 +17,15 @@ use crate::writer::{Target, Writer};
 #[derive(Clone, Debug)]
 pub(crate) struct CsvStatement {
     pub(crate) statement: Statement,
-    /// Of each column that is read: its slots.
-    slots: Vec<Vec<(usize, Role)>>,
+    slots: Vec<Slot>,
+}
+
+/// A slot, and which of the columns that are read fills it.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    column: usize,
+    slot: usize,
+    role: Role,
 }
 
 /// The fields of a record, and how they are read.
@@ -39,15 +46,14 @@ pub(crate) struct Record<'r> {
 impl CsvStatement {
     /// Makes a reader of a statement; returns it with the names of the columns that it reads.
     pub(crate) fn new(statement: Statement) -> (Self, Vec<String>) {
-        let (mut names, mut slots): (Vec<String>, Vec<Vec<(usize, Role)>>) = (Vec::new(), Vec::new());
+        let (mut names, mut slots): (Vec<String>, Vec<Slot>) = (Vec::new(), Vec::new());
         for (slot, path) in statement.paths.all().iter().enumerate() {
             let [Step::Name(name)] = &*path.steps else { continue };
-            let place = names.iter().position(|known| **known == **name).unwrap_or_else(|| {
+            let column = names.iter().position(|known| **known == **name).unwrap_or_else(|| {
                 names.push(name.to_string());
-                slots.push(Vec::new());
                 names.len() - 1
             });
-            slots[place].push((slot, path.role));
+            slots.push(Slot { column, slot, role: path.role });
         }
         (Self { statement, slots }, names)
     }
@@ -60,25 +66,23 @@ impl CsvStatement {
         target: &mut Target<'_>,
         record: Record<'r>,
     ) -> Result<(), RowError> {
-        let Self { statement, slots: of_columns } = self;
-        statement.write((writer, target), (record.line, record.bytes), |slots, _, nulls| record.read(of_columns, slots, nulls))
+        let Self { statement, slots: read } = self;
+        statement.write((writer, target), (record.line, record.bytes), |slots, _, nulls| record.read(read, slots, nulls))
     }
 }
 
 impl<'r> Record<'r> {
-    fn read(&self, of_columns: &[Vec<(usize, Role)>], slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), RowError> {
-        for (column, (place, of_column)) in self.places.iter().zip(of_columns).enumerate() {
-            let Some(place) = place else { continue };
-            let text = self.fields.get(*place);
+    fn read(&self, read: &[Slot], slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), RowError> {
+        for Slot { column, slot, role } in read {
+            let Some(place) = self.places[*column] else { continue };
+            let text = self.fields.get(place);
             if text.is_empty() || nulls.contain(text) || self.nulls.iter().any(|null| null == text) {
                 continue;
             }
-            for (slot, role) in of_column {
-                slots[*slot] = match role {
-                    Role::Value => self.value(column, text)?,
-                    Role::Text | Role::Time => ValueRef::Text(text),
-                };
-            }
+            slots[*slot] = match role {
+                Role::Value => self.value(*column, text)?,
+                Role::Text | Role::Time => ValueRef::Text(text),
+            };
         }
         Ok(())
     }

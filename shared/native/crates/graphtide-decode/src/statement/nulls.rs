@@ -6,8 +6,9 @@ use std::collections::HashSet;
 const FEW: usize = 8;
 
 /// Texts that are missing values.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Nulls {
+    are_none: bool,
     few: Vec<Box<str>>,
     many: HashSet<Box<str>>,
 }
@@ -15,16 +16,17 @@ pub(crate) struct Nulls {
 impl Nulls {
     pub(crate) fn new<'t>(texts: impl Iterator<Item = &'t String>) -> Self {
         let texts: Vec<Box<str>> = texts.map(|text| text.as_str().into()).collect();
+        let are_none = texts.is_empty();
         if texts.len() <= FEW {
-            Self { few: texts, many: HashSet::new() }
+            Self { are_none, few: texts, many: HashSet::new() }
         } else {
-            Self { few: Vec::new(), many: texts.into_iter().collect() }
+            Self { are_none, few: Vec::new(), many: texts.into_iter().collect() }
         }
     }
 
     /// Whether a text stands for a missing value.
     #[inline]
     pub(crate) fn contain(&self, text: &str) -> bool {
-        self.few.iter().any(|null| **null == *text) || (!self.many.is_empty() && self.many.contains(text))
+        !self.are_none && (self.few.iter().any(|null| **null == *text) || self.many.contains(text))
     }
 }

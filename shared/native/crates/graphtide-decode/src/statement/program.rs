@@ -4,6 +4,7 @@
 //! any of it is written. Cost: each expression once, in the order of the text; nothing is allocated but in the arena.
 
 use bumpalo::Bump;
+use graphtide_graph::Time;
 use graphtide_graph::batch::Operation;
 use graphtide_graph::key::{IdRef, KeyRef};
 use graphtide_graph::symbol::{SharedSymbols, Symbol};
@@ -273,6 +274,11 @@ impl Program {
         } else {
             self.own_change(slots, arena)?
         };
+        if change == Change::Insert
+            && let [clause] = &*self.clauses
+        {
+            return self.write_one(clause, (slots, arena), writer, target, (place.0, ts, place.1));
+        }
         let ordinal = writer.ordinal();
         let mut rows: SmallVec<[Given<'a>; ROWS]> = SmallVec::new();
         let mut values: SmallVec<[ValueRef<'a>; VALUES]> = SmallVec::new();
@@ -299,6 +305,30 @@ impl Program {
         }
         outcome.is_filtered = rows.is_empty();
         writer.write_given(target, (place.0, ts, place.1), &rows, (&values, self.attributes.wanted))?;
+        Ok(outcome)
+    }
+
+    /// Writes the insert that the only clause gives.
+    #[inline]
+    fn write_one<'a>(
+        &'a self,
+        clause: &'a Clause,
+        (slots, arena): (&[ValueRef<'a>], &'a Bump),
+        writer: &mut Writer,
+        target: &mut Target<'_>,
+        place: (u64, Time, &[u8]),
+    ) -> Result<Outcome, RowError> {
+        if clause.holds.as_ref().is_some_and(|condition| !condition.holds(slots, arena)) {
+            writer.skip();
+            return Ok(Outcome { is_filtered: true, ..Outcome::default() });
+        }
+        let id = clause.id(slots, arena)?;
+        let outcome = Outcome { has_ids: id.is_some(), ..Outcome::default() };
+        let id = id.unwrap_or(IdRef::made(writer.ordinal(), clause.number));
+        let mut values: SmallVec<[ValueRef<'a>; VALUES]> = SmallVec::new();
+        let given = clause.give(id, (slots, arena), self.default_label, writer, target)?;
+        self.read_attributes(clause, (slots, arena), &mut values)?;
+        writer.write_given(target, place, std::slice::from_ref(&given), (&values, self.attributes.wanted))?;
         Ok(outcome)
     }
 

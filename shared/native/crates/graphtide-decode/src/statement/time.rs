@@ -103,6 +103,11 @@ impl RecordTime {
             Source::Slot(slot) => slots[*slot],
             Source::Expression(expression) => expression.evaluate(slots, arena),
         };
+        // Most times in text are integers.
+        let value = match value {
+            ValueRef::Text(text) if !self.are_moments => plain(text, self.form).map_or(value, ValueRef::Int),
+            value => value,
+        };
         let found = match (value, self.form) {
             (ValueRef::Int(number), Form::Any) => return Ok(number),
             (ValueRef::Int(number), Form::Unit(per_second)) => whole(number, per_second, self.ticks_per_second),
@@ -132,6 +137,22 @@ impl RecordTime {
             Form::Mail => rfc2822(text).ok_or(Flaw::Form).and_then(|moment| self.dates.ticks(&moment)),
         }
     }
+}
+
+/// Digits of an integer that surely fits 64 bits.
+const MOST_DIGITS: usize = 18;
+
+/// The integer that a text of a number is, if it is plain.
+#[inline]
+fn plain(text: &str, form: Form) -> Option<i64> {
+    let is_number = matches!(form, Form::Any | Form::Unit(_) | Form::Auto);
+    if !is_number || text.is_empty() || text.len() > MOST_DIGITS {
+        return None;
+    }
+    text.bytes().try_fold(0_i64, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then(|| number * 10 + i64::from(digit))
+    })
 }
 
 /// The steps of a path, if an expression is one.
