@@ -51,7 +51,7 @@ def bind(pattern: SubgraphPattern, images: Sequence[Edge]) -> dict[str, VertexId
     return bound
 
 
-def is_match(pattern: SubgraphPattern, images: Sequence[Edge], instants: Sequence[int], window: Fraction) -> bool:
+def is_match(pattern: SubgraphPattern, images: Sequence[Edge], instants: Sequence[int], window: int | Fraction) -> bool:
     """Whether `images`, distinct records in the order of the query edges, satisfy every condition of the pattern.
 
     `instants` are when they came on the clock of the window, which is that long.

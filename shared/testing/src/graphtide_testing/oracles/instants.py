@@ -7,7 +7,7 @@ window's length before that of the record at hand. A deletion is at the ordinal 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING
 
 from graphtide_core.edge import Operation
@@ -24,21 +24,21 @@ class Instants:
     """The clock of one pattern's window.
 
     Attributes:
-        length: of the window; half-open.
+        length: of the window; half-open. Instants are whole: a window of 2.5 of them has those of one of 3.
         counted: insertions that were no duplicates so far; None where the window is one of time.
     """
 
-    length: Fraction
+    length: int
     counted: int | None
 
     @classmethod
     def of(cls, pattern: SubgraphPattern, unit: TimeUnit) -> Instants:
         """Return the clock before the first record."""
         if isinstance(pattern.window, EdgeCount):
-            return cls(Fraction(pattern.window.edges), 0)
+            return cls(pattern.window.edges, 0)
         # Times are whole ticks: a closed window is a half-open one of a tick more.
-        closed = Fraction(pattern.lookback(unit))
-        return cls(closed if pattern.morphism.has_closed_windows else pattern.window.ticks(unit), None)
+        closed = pattern.lookback(unit)
+        return cls(closed if pattern.morphism.has_closed_windows else ceil(pattern.window.ticks(unit)), None)
 
     def of_record(self, record: Edge) -> int:
         """Return when a record is, if it is not a duplicate."""

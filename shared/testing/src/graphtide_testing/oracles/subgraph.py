@@ -31,11 +31,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Live:
-    """An insert in the window, and when it came. Equal to itself alone: two records may carry one id at different times."""
+    """An insert in the window, and when it came. Equal to itself alone: two records may carry one id at different times.
+
+    Attributes:
+        places: the query edges that it can stand for as far as one edge shows, by their places in the text.
+    """
 
     edge: Edge
     instant: int
     number: int
+    places: frozenset[int]
 
 
 class SubgraphOracle:
@@ -89,7 +94,9 @@ class SubgraphOracle:
 
     def _insert(self, edge: Edge, now: int) -> frozenset[Found]:
         self._came += 1
-        arrived = _Live(edge, now, self._came)
+        queries = enumerate(self._pattern.edges)
+        places = frozenset(place for place, query in queries if fits_alone(self._pattern, query, edge))
+        arrived = _Live(edge, now, self._came, places)
         self._instants.take()
         self._live.append(arrived)
         new = [
@@ -130,12 +137,12 @@ class SubgraphOracle:
         if len(chosen) == len(self._pattern.edges):
             yield chosen
             return
-        query = self._pattern.edges[len(chosen)]
-        for candidate in [arrived] if len(chosen) == position else self._live:
-            if candidate in chosen or (candidate is arrived and len(chosen) != position):
+        place = len(chosen)
+        for candidate in [arrived] if place == position else self._live:
+            if place not in candidate.places or candidate in chosen or (candidate is arrived and place != position):
                 continue
             extended = (*chosen, candidate)
-            if fits_alone(self._pattern, query, candidate.edge) and self._agree(extended, position, arrived):
+            if self._agree(extended, position, arrived):
                 yield from self._complete(extended, position, arrived)
 
     def _is_match(self, match: tuple[_Live, ...]) -> bool:
