@@ -126,3 +126,12 @@ def deployment() -> Iterator[Deployment]:
     with over(MemoryLog()) as found:
         found.until(lambda: found.http.get("/readyz").status_code == 200)
         yield found
+
+
+@pytest.fixture(scope="session")
+def empty_deployment() -> Iterator[Deployment]:
+    """A deployment that tests of refused requests share: nothing is ever registered in it."""
+    with over(MemoryLog()) as found:
+        found.until(lambda: found.http.get("/readyz").status_code == 200)
+        yield found
+        assert found.registered() == []

@@ -197,6 +197,6 @@ NO_DRY_RUNS += ['{"text":"","edges":[],"more":1}', '{"text":"","edges":[],"time_
 
 
 @pytest.mark.parametrize("body", NO_DRY_RUNS)
-def test_another_body_than_a_dry_run_is_refused(deployment: Deployment, body: str) -> None:
-    answer = deployment.http.post("/api/v1/patterns:simulate", content=body, headers={"Content-Type": "application/json"})
+def test_another_body_than_a_dry_run_is_refused(empty_deployment: Deployment, body: str) -> None:
+    answer = empty_deployment.http.post("/api/v1/patterns:simulate", content=body, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")

@@ -75,10 +75,10 @@ def test_a_text_that_is_wrong_is_refused_with_its_place(deployment: Deployment) 
         ([], "invalid-request"),
     ],
 )
-def test_what_cannot_be_registered_is_refused(deployment: Deployment, body: object, code: str) -> None:
-    answer = deployment.http.post("/api/v1/patterns", json=body)
+def test_what_cannot_be_registered_is_refused(empty_deployment: Deployment, body: object, code: str) -> None:
+    answer = empty_deployment.http.post("/api/v1/patterns", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
-    assert deployment.registered() == []
+    assert empty_deployment.registered() == []
 
 
 def test_a_window_that_counts_edges_reads_those_of_every_label(deployment: Deployment) -> None:
@@ -341,8 +341,10 @@ def test_a_pattern_is_found_at_the_address_that_its_registration_gives(deploymen
 
 
 @pytest.mark.parametrize("name", [".", "..", "p:pause", "p:resume", ":backfill", "a/b"])
-def test_a_name_that_no_address_could_have_is_refused(deployment: Deployment, name: str) -> None:
-    answer = deployment.http.post("/api/v1/patterns", json={"text": f"PATTERN `{name}` MATCH (a)-[x]->(b) ON s WINDOW 10"})
+def test_a_name_that_no_address_could_have_is_refused(empty_deployment: Deployment, name: str) -> None:
+    answer = empty_deployment.http.post(
+        "/api/v1/patterns", json={"text": f"PATTERN `{name}` MATCH (a)-[x]->(b) ON s WINDOW 10"}
+    )
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-pattern")
 
 
@@ -377,10 +379,10 @@ NO_JSON = [*HALVES, r'{"\udc00":1}', "NaN", "-Infinity", "1e400", "[" * 100_000]
     ],
 )
 def test_what_is_not_json_anywhere_in_a_body_is_a_problem(
-    deployment: Deployment, method: str, path: str, body: str, value: str
+    empty_deployment: Deployment, method: str, path: str, body: str, value: str
 ) -> None:
     json = {"Content-Type": "application/json", "If-Match": "*"}
-    answer = deployment.http.request(method, f"/api/v1{path}", content=body % value, headers=json)
+    answer = empty_deployment.http.request(method, f"/api/v1{path}", content=body % value, headers=json)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid-request")
 
 

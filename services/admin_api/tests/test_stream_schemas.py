@@ -35,11 +35,11 @@ def test_declared_and_seen_attributes_are_shown_together(deployment: Deployment)
     "attributes",
     [{"zip": "text"}, {"zip": "any"}, {"": "string"}, {"src": "string"}, {"op": "string"}, {"x" * 201: "string"}, []],
 )
-def test_what_is_not_a_declaration_is_refused(deployment: Deployment, attributes: list[str] | dict[str, str]) -> None:
-    answer = deployment.http.put(SCHEMA, json={"attributes": attributes})
+def test_what_is_not_a_declaration_is_refused(empty_deployment: Deployment, attributes: list[str] | dict[str, str]) -> None:
+    answer = empty_deployment.http.put(SCHEMA, json={"attributes": attributes})
     assert answer.status_code == 422
     assert answer.json()["code"] == ("reserved-attribute" if {*attributes} & {"src", "op"} else "invalid-request")
-    assert deployment.http.get(SCHEMA).json()["attributes"] == []
+    assert empty_deployment.http.get(SCHEMA).json()["attributes"] == []
 
 
 def test_a_schema_of_what_is_not_a_stream_is_refused(deployment: Deployment) -> None:

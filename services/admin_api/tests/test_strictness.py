@@ -45,10 +45,10 @@ def test_every_route_that_takes_json_has_a_body_here(deployment: Deployment) -> 
     ],
 )
 def test_a_body_that_is_not_json_is_refused_by_its_type(
-    deployment: Deployment, method: str, path: str, body: str, given: tuple[dict[str, str], str]
+    empty_deployment: Deployment, method: str, path: str, body: str, given: tuple[dict[str, str], str]
 ) -> None:
     headers, code = given
-    answer = deployment.http.request(method, f"/api/v1{path}", content=body, headers={"If-Match": "*", **headers})
+    answer = empty_deployment.http.request(method, f"/api/v1{path}", content=body, headers={"If-Match": "*", **headers})
     assert (answer.status_code, answer.json()["code"]) == (415, code)
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.headers["Accept"] == "application/json"
@@ -81,12 +81,12 @@ def test_json_is_taken_under_its_names(deployment: Deployment, method: str, path
         ("DELETE", "/patterns/p?forced=true", "did you mean force?"),
     ],
 )
-def test_an_unknown_parameter_is_refused(deployment: Deployment, method: str, path: str, hint: str | None) -> None:
-    answer = deployment.http.request(method, f"/api/v1{path}", content=TEXT if method == "POST" else None, headers=JSON)
+def test_an_unknown_parameter_is_refused(empty_deployment: Deployment, method: str, path: str, hint: str | None) -> None:
+    answer = empty_deployment.http.request(method, f"/api/v1{path}", content=TEXT if method == "POST" else None, headers=JSON)
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown-parameter")
     assert answer.json().get("hint") == hint
     assert answer.json()["parameter"]
-    assert deployment.http.get("/api/v1/patterns").json()["patterns"] == []
+    assert empty_deployment.http.get("/api/v1/patterns").json()["patterns"] == []
 
 
 def test_head_is_get_without_the_body_wherever_get_is(deployment: Deployment) -> None:
