@@ -49,7 +49,8 @@ SINK = [edge(ts, ts, "hub", "x") if ts % 10 == 0 else even(ts) for ts in range(L
 
 EVEN = [even(ts, "xy"[ts % 2]) for ts in range(LENGTH)]
 
-EVENTS: Records = [{"ts": ts, "type": "abc"[ts % 3]} for ts in range(300)]
+EVENTS: Records = [{"ts": ts, "type": "abc"[ts % 3]} for ts in range(215)]
+"""Windows of 200 are full for the last 15 of them."""
 
 MANY = {
     "a star": ("PATTERN p MATCH (h)-[a:x]->(b), (h)-[c:x]->(d), (h)-[e:x]->(f) ON s WINDOW 400ms", BUSY),

@@ -25,7 +25,7 @@ FILE = DATA / "ldbc_snb_tiny.csv.gz"
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason="the data is not at hand")
 
 DAY = 86_400_000
-WINDOW, SLIDE = 60 * DAY, DAY
+WINDOW, SLIDE = 30 * DAY, DAY
 
 QUERIES = {
     "Q5": "RR(m1, m2) <- knows(x, y), hasCreator(m1, x), hasCreator(m2, y), replyOf(m2, m1).",
@@ -37,7 +37,7 @@ ENGINES = ("s-path", "delta-tree")
 
 
 def text(name: str) -> str:
-    return f"QUERY {name} {QUERIES[name]} ON s WINDOW(60d) SLIDE(1d)"
+    return f"QUERY {name} {QUERIES[name]} ON s WINDOW(30d) SLIDE(1d)"
 
 
 @cache
