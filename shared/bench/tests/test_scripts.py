@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -54,10 +55,16 @@ def test_commands_in_documents_are_scripts() -> None:
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_has_the_options_of_the_frame_and_those_that_documents_name(path: Path) -> None:
-    shown = run(path, "--help")
-    assert shown.returncode == 0, shown.stderr
-    known = set(OPTION.findall(shown.stdout.partition("options:")[2]))
+def test_a_script_has_the_options_of_the_frame_and_those_that_documents_name(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # In this process, so that what all scripts import is imported once.
+    monkeypatch.setattr(sys, "argv", [str(path), "--help"])
+    monkeypatch.syspath_prepend(path.parent)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path), run_name="__main__")
+    assert not ended.value.code
+    known = set(OPTION.findall(capsys.readouterr().out.partition("options:")[2]))
     assert {"--output", "--markdown"} <= known
     own = (str(path.relative_to(ROOT.parents[1])), ".".join(path.with_suffix("").parts[-3:]))
     assert {option for name in own for option in commands().get(name, ())} <= known

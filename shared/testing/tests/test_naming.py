@@ -22,6 +22,8 @@ IRREGULAR: Final = frozenset({
 })  # fmt: skip
 """Participles that do not end in -ed."""
 
+FUNCTION: Final = re.compile(r"^(?:async )?def (\w+)", re.MULTILINE)
+
 VERBS: Final = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "succeed"})
 """Words that look like participles and are not."""
 
@@ -37,11 +39,16 @@ def is_bare_participle(name: str) -> bool:
 
 
 @cache
-def trees() -> dict[Path, ast.Module]:
-    """Return every module of the project, parsed."""
+def sources() -> dict[Path, str]:
+    """Return the text of every module of the project."""
     paths = [path for place in PLACES for path in (ROOT / place).rglob("*.py")]
     inside = [path for path in paths if not {".venv", "target", "__pycache__", ".cache"} & set(path.relative_to(ROOT).parts)]
-    return {path: ast.parse(path.read_text("utf-8")) for path in inside}
+    return {path: path.read_text("utf-8") for path in inside}
+
+
+def has_bare_participle(source: str) -> bool:
+    """Return whether a line looks like a function of the module named so: only such modules are worth parsing."""
+    return any(map(is_bare_participle, FUNCTION.findall(source)))
 
 
 def is_value(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -52,8 +59,9 @@ def is_value(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def test_a_module_function_is_a_verb() -> None:
     participles = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
-        for path, tree in trees().items()
-        for node in tree.body
+        for path, source in sources().items()
+        if has_bare_participle(source)
+        for node in ast.parse(source).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_bare_participle(node.name) and not is_value(node)
     ]
     assert participles == []
@@ -62,6 +70,8 @@ def test_a_module_function_is_a_verb() -> None:
 def test_a_participle_is_recognised() -> None:
     names = ("merged", "_told", "written", "feed", "read", "merge_all")
     assert [name for name in names if is_bare_participle(name)] == ["merged", "_told", "written"]
+    assert has_bare_participle("import x\n\nasync def merged() -> None: ...\n")
+    assert not has_bare_participle("class A:\n    def merged(self) -> None: ...\n")
 
 
 def module_of(path: Path) -> str | None:
@@ -70,11 +80,8 @@ def module_of(path: Path) -> str | None:
     return found and found[1].replace("/", ".").removesuffix(".__init__")
 
 
-def imports(path: Path, tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names that a module takes from other packages of the project, as module and name."""
-    own = module_of(path)
-    if own is None:
-        return
+def imports(tree: ast.Module, own: str) -> Iterator[tuple[str, str]]:
+    """Yield the names that the module `own` takes from other packages of the project, as module and name."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and is_of_another_package(node.module or "", own):
             yield from ((node.module or "", alias.name) for alias in node.names)
@@ -84,14 +91,16 @@ def is_of_another_package(module: str, own: str) -> bool:
     return module.startswith("graphtide") and module.partition(".")[0] != own.partition(".")[0]
 
 
+@cache
 def several_meanings() -> dict[str, list[str]]:
     """Return names of classes that several modules define, if they meet: in one package, or as imports of other packages."""
     defined: defaultdict[str, list[str]] = defaultdict(list)
     imported: defaultdict[str, set[str]] = defaultdict(set)
-    for path, tree in trees().items():
-        for module, name in imports(path, tree):
-            imported[name].add(module)
+    for path, source in sources().items():
         if own := module_of(path):
+            tree = ast.parse(source)
+            for module, name in imports(tree, own):
+                imported[name].add(module)
             classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
             for name in classes:
                 defined[name].append(own)
