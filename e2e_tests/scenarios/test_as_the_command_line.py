@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Producer
 from graphtide_core.ids import StreamName
+from graphtide_query import parse
 from graphtide_testing.command_line import by_command_line, ids
 from graphtide_testing.data import stream_or_stand_in
 from graphtide_testing.whole import Whole
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -28,23 +30,30 @@ PATTERN beaconing
 MATCH (bot:host)-[a:irc]->(c2:host), (bot)-[b:irc]->(c2)
 WHERE a.dst_port = b.dst_port
 ORDER a < b
-ON flows WINDOW 1m
+ON iot WINDOW 1m
 ---
 PATTERN scan_then_connect
 MATCH (bot:host)-[probe:tcp]->(victim:host), (bot)-[other]->(third:host), (bot)-[hit]->(victim)
 WHERE probe.conn_state = "S0" AND other.conn_state = "S0" AND hit.src_bytes > 0
 ORDER probe < hit, other < hit
-ON flows WINDOW 1m
+ON iot WINDOW 1m
 """
 CHUNK = 2_000
 
 
-@pytest.fixture
-def whole(tmp_path: Path) -> Iterator[Whole]:
-    made = Whole(tmp_path)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """All services, for tests that have a stream each."""
+    made = Whole(tmp_path_factory.mktemp("whole"))
     made.start()
     yield made
     made.end()
+
+
+def emitted_by(whole: Whole, patterns: str) -> Counter[str]:
+    """Return the ids of the matches of these patterns."""
+    names = {str(pattern.name) for pattern in parse(patterns.replace("---", ""))}
+    return ids(record for record in whole.matches() if json.loads(record)["query"] in names)
 
 
 def test_generated_flows_over_http(whole: Whole, tmp_path: Path) -> None:
@@ -63,19 +72,19 @@ def test_generated_flows_over_http(whole: Whole, tmp_path: Path) -> None:
 
     expected = by_command_line(tmp_path, patterns, stream)
     assert sum(expected.values()) == 8
-    assert ids(whole.matches()) == expected
+    assert emitted_by(whole, patterns) == expected
 
 
 COUNTING = """
 PATTERN onwards
 MATCH (a)-[x]->(b)-[y]->(c)
 ORDER x < y
-ON flows WINDOW 30 EDGES
+ON counted WINDOW 30 EDGES
 ---
 PATTERN around
 MATCH (a)-[x]->(b)-[y]->(c)
 UNDER DUAL SIMULATION REPORT INSTANCES
-ON flows WINDOW 12 EDGES
+ON counted WINDOW 12 EDGES
 """
 
 
@@ -90,12 +99,12 @@ def test_windows_that_count_edges_over_http(whole: Whole, tmp_path: Path) -> Non
         whole.register(text)
     for start in range(0, len(rows), CHUNK):
         lines = "".join(json.dumps(convert_numbers(row)) + "\n" for row in rows[start : start + CHUNK])
-        assert whole.send("flows", lines.encode())["rejected"] == 0
-    whole.settle("flows")
+        assert whole.send("counted", lines.encode())["rejected"] == 0
+    whole.settle("counted")
 
     expected = by_command_line(tmp_path, COUNTING, stream)
     assert sum(expected.values()) > 100
-    assert ids(whole.matches()) == expected
+    assert emitted_by(whole, COUNTING) == expected
 
 
 def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
@@ -111,18 +120,18 @@ def test_iot_flows_over_http_and_kafka(whole: Whole, tmp_path: Path) -> None:
     half = len(rows) // 2
     lines = [json.dumps(convert_numbers(row)).encode() for row in rows]
     for start in range(0, half, CHUNK):
-        whole.send("flows", b"\n".join(lines[start : min(start + CHUNK, half)]) + b"\n")
-    whole.settle("flows")
+        whole.send("iot", b"\n".join(lines[start : min(start + CHUNK, half)]) + b"\n")
+    whole.settle("iot")
     producer = Producer({"bootstrap.servers": whole.deployment.kafka.bootstrap})
     for line in lines[half:]:
-        producer.produce(whole.deployment.topics.raw(StreamName("flows")), line, key=b"sensor", partition=0)
+        producer.produce(whole.deployment.topics.raw(StreamName("iot")), line, key=b"sensor", partition=0)
         producer.poll(0)
     producer.flush(60)
-    whole.settle("flows")
+    whole.settle("iot")
 
     expected = by_command_line(tmp_path, IOT, stream)
     assert sum(expected.values()) > 100
-    assert ids(whole.matches()) == expected
+    assert emitted_by(whole, IOT) == expected
 
 
 def convert_numbers(row: dict[str, str]) -> dict[str, object]:
