@@ -182,8 +182,13 @@ fmt: setup  ## format the sources
 	$(BIN)/ruff format .
 	$(CARGO) fmt && cargo fmt --manifest-path fuzz/Cargo.toml
 
+# Types take one core for most of the time that clippy takes both now and then.
+.PHONY: checks
+checks: setup  ## lint, types and imports, two at a time
+	@$(MAKE) --no-print-directory --jobs=2 types lint imports
+
 .PHONY: ci
-ci: lint types imports test  ## everything that must hold before a change lands
+ci: checks test  ## everything that must hold before a change lands
 	@$(BIN)/python -m graphtide_testing.chart_smoke --helm $(HELM) --where-possible
 
 .PHONY: preprocess
