@@ -40,6 +40,7 @@ from graphtide_core.statistics import (
     TimeRange,
 )
 from graphtide_core.time import EventTime, TimeUnit
+from graphtide_query import parse_streams
 from graphtide_wire import (
     control,
     dead_letters,
@@ -51,6 +52,7 @@ from graphtide_wire import (
     raw,
     statistics,
     stream_schema,
+    stream_statement,
 )
 from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import LookbackForm, ReadsForm
@@ -244,6 +246,11 @@ MARKER = operations.SliceMarker("d3b07384d113edec", 4, 17)
 COUNTS = match_counts.CountsRecord("exfiltration", {1: 40, 2: 2}, {2: 1})
 SCHEMA = stream_schema.SchemaRecord("flows", "declared", {"bytes": "integer", "zip": "string"})
 
+STATEMENT_TEXT = (
+    "STREAM flows FORMAT jsonl EDGE (source.ip)-[proto]->(destination.ip) SET bytes = network.bytes AT `@timestamp` IN ms"
+)
+STATEMENT = stream_statement.StatementRecord.of(STATEMENT_TEXT, parse_streams(STATEMENT_TEXT)[0], 3, AT)
+
 
 def match_event(body: bytes, kind: MatchKind, traceparent: str | None = None) -> matches.MatchEvent:
     """Return the event of the example match."""
@@ -358,6 +365,12 @@ EXAMPLES = [
         Message("t", stream_schema.schema_key("flows", "declared"), stream_schema.encode_schema(SCHEMA)),
         SCHEMA,
         lambda record: stream_schema.decode_schema(record.key, record.value),
+    ),
+    Example(
+        "statement",
+        Message("t", stream_statement.statement_key("flows"), stream_statement.encode_statement(STATEMENT)),
+        STATEMENT,
+        lambda record: stream_statement.decode_statement(record.key, record.value),
     ),
     Example(
         "statistics",

@@ -21,6 +21,7 @@ from graphtide_wire.operations import OperationRecord, OperationStatus, RunCut, 
 from graphtide_wire.plans import PhysicalForm, form_class
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
+from graphtide_wire.stream_statement import StatementRecord
 
 FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.counts": CountsRecord,
@@ -33,6 +34,7 @@ FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.patterns": PatternRecord,
     "control.plans": PlanRecord,
     "control.schemas": SchemaRecord,
+    "control.statements": StatementRecord,
     "control.statistics": StatisticsForm,
     "control.status": StatusRecord,
 }

@@ -108,7 +108,7 @@ class DefinitionForm(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def encode_definition(definition: StreamDefinition) -> bytes:
     """Return a definition as one line of JSON."""
-    return encode(_write_definition(definition))
+    return encode(form_of_definition(definition))
 
 
 def decode_definition(value: bytes | None) -> StreamDefinition:
@@ -120,13 +120,14 @@ def decode_definition(value: bytes | None) -> StreamDefinition:
     what = "definition of a stream"
     form = decode(value, DefinitionForm, what)
     try:
-        return _read_definition(form)
+        return definition_of(form)
     except (InvalidPatternError, ValueError, RecursionError) as error:
         reason = f"no {what}: {error}"
         raise PoisonRecordError(reason, value or b"") from error
 
 
-def _write_definition(definition: StreamDefinition) -> DefinitionForm:
+def form_of_definition(definition: StreamDefinition) -> DefinitionForm:
+    """Return a definition as JSON has it."""
     time = definition.time
     return DefinitionForm(
         name=definition.name,
@@ -147,7 +148,12 @@ def _write_definition(definition: StreamDefinition) -> DefinitionForm:
     )
 
 
-def _read_definition(form: DefinitionForm) -> StreamDefinition:
+def definition_of(form: DefinitionForm) -> StreamDefinition:
+    """Return the definition that a form is of.
+
+    Raises:
+        InvalidPatternError, ValueError, RecursionError: the model refuses what it says.
+    """
     time = form.time
     return StreamDefinition(
         name=StreamName(form.name),

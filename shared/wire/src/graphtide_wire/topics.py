@@ -145,6 +145,11 @@ class Topics:
         return f"{self.prefix}.control.schemas.v1"
 
     @property
+    def statements(self) -> str:
+        """STREAM statements; compacted, the key is the stream's name."""
+        return f"{self.prefix}.control.statements.v1"
+
+    @property
     def status(self) -> str:
         """Plan statuses; compacted, the key is the pattern's name."""
         return f"{self.prefix}.control.status.v1"
@@ -208,6 +213,7 @@ class Topics:
             self.plans,
             self.statistics,
             self.schemas,
+            self.statements,
             self.counts,
             self.status,
             self.hosts,

@@ -1,0 +1,63 @@
+"""Write and read STREAM statements: how records of a stream become edges and events, as it was registered last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from graphtide_core.errors import InvalidPatternError, PoisonRecordError
+
+from graphtide_wire.json_form import Count, Instant, Name, decode, encode
+from graphtide_wire.stream_definition import DefinitionForm, definition_of, form_of_definition
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from graphtide_core.stream_definition import StreamDefinition
+
+
+class StatementRecord(msgspec.Struct, frozen=True):
+    """The statement of a stream: its text, and what the text means for readers that do not know the language.
+
+    Another text is a new version. Records of the stream are decoded by the version that holds when they are read.
+    """
+
+    stream: Name
+    version: Count
+    text: str
+    definition: DefinitionForm
+    updated_at: Instant
+
+    @classmethod
+    def of(cls, text: str, definition: StreamDefinition, version: int, at: datetime) -> StatementRecord:
+        """Return the record of a statement that has this text."""
+        return cls(definition.name, version, text, form_of_definition(definition), at)
+
+
+def statement_key(stream: str) -> bytes:
+    """Return the key of a record."""
+    return stream.encode()
+
+
+def encode_statement(record: StatementRecord) -> bytes:
+    """Return a record's value."""
+    return encode(record)
+
+
+def decode_statement(key: bytes | None, value: bytes | None) -> StatementRecord:
+    """Return a record; its definition is one that the model takes.
+
+    Raises:
+        PoisonRecordError: the record is not a statement, is of another stream than its key, or the model refuses it.
+    """
+    what = "statement of a stream"
+    record = decode(value, StatementRecord, what)
+    if {record.stream, record.definition.name} != {(key or b"").decode(errors="replace")}:
+        reason = f"the statement of {record.stream} is not under its key"
+        raise PoisonRecordError(reason, value or b"")
+    try:
+        definition_of(record.definition)
+    except (InvalidPatternError, ValueError, RecursionError) as error:
+        reason = f"no {what}: {error}"
+        raise PoisonRecordError(reason, value or b"") from error
+    return record
