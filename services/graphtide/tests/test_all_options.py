@@ -34,6 +34,7 @@ ELSEWHERE = {
     "output": "to_arrow, to_pandas, to_polars",
     "edges": "Matches.edges",
     "at": "Matches.valid_at",
+    "preset": "Stream.preset",
     "summary": "Matches.summary",
     "dead_letters": "Matches.take_dead_letters",
     "explain": "explain(analyze=…)",

@@ -41,7 +41,7 @@ records = st.lists(
 )
 
 
-def timed(drawn: list[Record]) -> list[Record]:
+def put_in_time(drawn: list[Record]) -> list[Record]:
     """Return records in order of time; one without an id is an insert."""
     found, ts = [], 0
     for each in drawn:
@@ -51,7 +51,7 @@ def timed(drawn: list[Record]) -> list[Record]:
     return found
 
 
-def written_out(given: list[Record]) -> list[Record]:
+def write_out(given: list[Record]) -> list[Record]:
     """Return the same with a deletion before each insert under an id that another insert has."""
     found, alive = list[Record](), set[str]()
     for each in given:
@@ -69,8 +69,8 @@ def written_out(given: list[Record]) -> list[Record]:
 @pytest.mark.parametrize("family", PATTERNS)
 @given(drawn=records)
 def test_an_update_is_a_deletion_and_an_insert(family: str, drawn: list[Record]) -> None:
-    stream = timed(drawn)
-    expected = [str(each) for each in match(PATTERNS[family], written_out(stream), MatchOptions(time_unit="ms", engine="auto"))]
+    stream = put_in_time(drawn)
+    expected = [str(each) for each in match(PATTERNS[family], write_out(stream), MatchOptions(time_unit="ms", engine="auto"))]
     updating = match(PATTERNS[family], stream, MatchOptions(duplicates="update"))
     found = [str(each) for each in updating]
     # Without ids of their own records have ordinals, which deletions that are written out move.

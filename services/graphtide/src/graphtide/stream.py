@@ -54,6 +54,17 @@ class Stream:
         """
         return cls(read_text_file(Path(path)))
 
+    @classmethod
+    def preset(cls, name: str) -> Self:
+        """Return one of the statements that come with graphtide, for records that many people have.
+
+        Raises:
+            InvalidPatternError: there is none of that name; the message lists them.
+        """
+        from graphtide_query.presets import read_preset  # noqa: PLC0415 - other statements do without
+
+        return cls(read_preset(name))
+
     @property
     def name(self) -> str:
         """The name of the stream."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from graphtide.cli.app import app
 from graphtide.cli.status import status_of
+from graphtide.stream import Stream
 from graphtide_core.errors import GraphtideError
+from graphtide_query.presets import describe_preset, preset_names
 from typer.testing import CliRunner
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STATEMENT = """STREAM payments
 EDGE (nameOrig:account)-[lower(type)]->(nameDest:account)
@@ -118,7 +118,7 @@ def test_check_shows_what_a_statement_makes_of_the_first_records() -> None:
     assert "(C1:account)-[transfer]->(C2:account)" in result.stdout
     assert "1970-01-01T01:00:00Z" in result.stdout
     assert "amount = 181.0" in result.stdout
-    assert "4 records gave 2 edges and events; 1 are not of the stream, 1 were rejected" in result.stdout
+    assert "4 records: 2 edges and events, 1 filtered, 1 rejected" in result.stdout
     assert "the first at line 5 (no target)" in result.stderr
     assert run("streams", "check", "paysim.gts", "paysim.csv").exit_code == 5
 
@@ -132,3 +132,27 @@ def test_check_reads_a_part_alone(tmp_path: Path) -> None:
     assert "the first " in result.stdout
     assert "a1" in result.stdout
     assert "a2" not in result.stdout
+
+
+def test_presets_are_listed_printed_and_used(tmp_path: Path) -> None:
+    listed = run("streams", "presets")
+    assert listed.exit_code == 0
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == [*preset_names()]
+    printed = run("streams", "presets", "paysim")
+    assert Stream(printed.stdout) == Stream.preset("paysim")
+    (tmp_path / "sim.csv").write_text(
+        "step,type,amount,nameOrig,oldbalanceOrg,newbalanceOrig,nameDest,oldbalanceDest,newbalanceDest,isFraud,isFlaggedFraud\n"
+        "1,TRANSFER,181.0,C1,181.0,0.0,C2,0.0,0.0,1,0\n"
+    )
+    (tmp_path / "fraud.gtp").write_text("PATTERN fraud MATCH (a)-[x:TRANSFER]->(b) WHERE x.fraud ON s WINDOW 1h\n")
+    found = run("match", "fraud.gtp", "sim.csv", "--preset", "paysim")
+    assert json.loads(found.stdout)["vertices"] == {"a": "C1", "b": "C2"}
+    assert "(C1:customer)-[TRANSFER]->(C2:customer)" in run("streams", "check", "paysim", "sim.csv").stdout
+    wrong = run("match", "fraud.gtp", "sim.csv", "--preset", "paysin")
+    assert (wrong.exit_code, "did you mean" in wrong.stderr) == (2, True)
+
+
+def test_the_page_on_streams_lists_the_presets() -> None:
+    page = (Path(__file__).parents[4] / "docs/reference/streams.md").read_text()
+    rows = [f"| `{name}` | {describe_preset(name)} |" for name in preset_names()]
+    assert [line for line in page.split("## Presets")[1].splitlines() if line.startswith("| `")] == rows

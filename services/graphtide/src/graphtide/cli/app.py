@@ -75,7 +75,7 @@ VERBS: Final = {
     "streams": Verb(
         "graphtide.cli.statements",
         "app",
-        "Check STREAM statements, which say what the records of a stream mean.",
+        "Check STREAM statements, which say what the records of a stream mean, and list those that come with graphtide.",
     ),
     "backfill": Verb(
         "graphtide.cli.backfill",

@@ -70,6 +70,12 @@ class FormOptions:
             show_default=False,
         ),
     ] = None
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="A STREAM statement that comes with graphtide; graphtide streams presets lists them.", show_default=False
+        ),
+    ] = None
 
     @property
     def is_given(self) -> bool:
@@ -113,12 +119,13 @@ class FormOptions:
         return RecordOptions(**values, stream=definitions)
 
     def _definitions(self, stated: Sequence[StreamDefinition]) -> tuple[StreamDefinition, ...]:
-        if not self.definition:
+        if not self.definition and self.preset is None:
             return tuple(stated)
-        from graphtide.stream import definitions_of  # noqa: PLC0415 - as above
+        from graphtide.stream import Stream, definitions_of  # noqa: PLC0415 - as above
 
-        own = [each for path in self.definition for each in _of_file(path)]
-        return definitions_of([*stated, *own])
+        own = [each for path in self.definition or () for each in _of_file(path)]
+        presets = [] if self.preset is None else [Stream.preset(self.preset)]
+        return definitions_of([*stated, *own, *presets])
 
 
 def _of_file(path: Path) -> tuple[StreamDefinition, ...]:
@@ -144,7 +151,7 @@ def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
     ]
     own = [each for each in signature.parameters.values() if each.name != "record_form"]
     if "stream" in signature.parameters:
-        added = [each if each.name != "definition" else _renamed(each) for each in added]
+        added = [each if each.name != "definition" else _rename(each) for each in added]
 
     @wraps(command)
     def call(**given: Any) -> None:
@@ -159,7 +166,7 @@ def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def _renamed(parameter: inspect.Parameter) -> inspect.Parameter:
+def _rename(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return the option for the file of a statement under its second name alone."""
     kind, option = get_args(parameter.annotation)
     option = copy(option)

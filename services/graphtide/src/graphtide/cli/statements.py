@@ -19,17 +19,37 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 120
 
-app = typer.Typer(help="Check STREAM statements, which say what the records of a stream mean.", rich_markup_mode=None)
+app = typer.Typer(
+    help="Check STREAM statements, which say what the records of a stream mean, and list those that come with graphtide.",
+    rich_markup_mode=None,
+)
 
 
 @app.callback()
 def streams() -> None:
-    """Check STREAM statements, which say what the records of a stream mean."""
+    """Check STREAM statements, which say what the records of a stream mean, and list those that come with graphtide."""
+
+
+@app.command()
+def presets(
+    name: Annotated[str | None, typer.Argument(help="Print the statement of this name.", show_default=False)] = None,
+) -> None:
+    """List the statements that come with graphtide, or print one, to use as it is or to change."""
+    from graphtide_query.presets import describe_preset, preset_names, read_preset  # noqa: PLC0415 - help does without
+
+    if name is not None:
+        typer.echo(read_preset(name), nl=False)
+        return
+    width = max(map(len, preset_names()))
+    for each in preset_names():
+        typer.echo(f"{each:<{width}}  {describe_preset(each)}")
 
 
 @app.command()
 def check(
-    statement_file: Annotated[Path, typer.Argument(help="File with one STREAM statement.", show_default=False)],
+    statement_file: Annotated[
+        str, typer.Argument(help="File with one STREAM statement, or the name of a preset.", show_default=False)
+    ],
     stream_file: StreamFile,
     *,
     format: Format = None,
@@ -44,12 +64,16 @@ def check(
     Writes the first edges and events as a table, and how many records gave some, were filtered or were rejected, and why.
     Status 2 if the statement is invalid, 3 if no record could be used, 5 if more were rejected than --max-rejected allows.
     """
-    from graphtide.stream import Stream  # noqa: PLC0415 - help does without
+    from graphtide_query.presets import preset_names  # noqa: PLC0415 - help does without
+
+    from graphtide.stream import Stream  # noqa: PLC0415 - as above
     from graphtide.stream_check import check_stream  # noqa: PLC0415 - as above
 
     most = max_rejected_of(max_rejected)
     kind = None if format is None else choice(format, FORMATS, "--format")
-    found = check_stream(Stream.from_file(statement_file).definition, stream_file, format=kind, shown=shown, most=records)
+    is_preset = statement_file in preset_names() and not Path(statement_file).exists()
+    stream = Stream.preset(statement_file) if is_preset else Stream.from_file(statement_file)
+    found = check_stream(stream.definition, stream_file, format=kind, shown=shown, most=records)
     typer.echo(_table(found), nl=False)
     for text in found.rejections.sentences(found.records, found.place, "their lines are in the order of the stream"):
         say(text)
@@ -71,6 +95,6 @@ def _table(found: CheckedStream) -> str:
     file = io.StringIO()
     if found.shown:
         Console(file=file, width=_WIDTH).print(table)
-    rejected = found.rejections.count
-    counted = f"{'' if found.is_whole else 'the first '}{found.records:,} records gave {found.given:,} edges and events"
-    return f"{file.getvalue()}{counted}; {found.filtered:,} are not of the stream, {rejected:,} were rejected\n"
+    whole = "" if found.is_whole else "the first "
+    counted = f"{found.given:,} edges and events, {found.filtered:,} filtered, {found.rejections.count:,} rejected"
+    return f"{file.getvalue()}{whole}{found.records:,} record{'s' * (found.records != 1)}: {counted}\n"
