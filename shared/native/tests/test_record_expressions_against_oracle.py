@@ -101,14 +101,16 @@ def test_a_text_that_is_made_is_at_most_so_long(make: object, extra: int) -> Non
     assert (expected is None) == (extra == 1)
 
 
-@pytest.mark.parametrize("function", ["lower", "upper"])
-def test_letters_of_a_long_text_are_unknown(function: str) -> None:
+@pytest.mark.parametrize("text", ["a", "A", "1", "ä"])
+@pytest.mark.parametrize("function", ["lower", "upper", "host_of"])
+def test_letters_of_a_long_text_are_unknown(function: str, text: str) -> None:
     call = FunctionCall(function, (FieldPath(("t",)),))
-    for length in (LONGEST_TEXT, LONGEST_TEXT + 1):
-        record: dict[str, Value] = {"t": "aB" * (length // 2) + "A" * (length % 2)}
+    longest = LONGEST_TEXT // len(text.encode())
+    for length in (longest, longest + 1):
+        record: dict[str, Value] = {"t": text * length}
         expected = evaluate_record(call, record, UNIT)
         assert read_natively([call], record) == [expected]
-        assert (expected is None) == (length > LONGEST_TEXT)
+        assert (expected is None) == (length > longest)
 
 
 def test_an_expression_of_the_most_levels_is_read() -> None:

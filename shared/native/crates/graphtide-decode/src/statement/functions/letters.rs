@@ -24,18 +24,29 @@ const LATER: [(char, char); 10] = [
 
 /// A text in small letters; None if it is too long.
 pub(super) fn lower<'a>(text: &'a str, arena: &'a Bump) -> Option<&'a str> {
-    if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Some(text);
+    if text.len() <= LONGEST_TEXT && text.is_ascii() {
+        return Some(convert_ascii(text, arena, |byte| byte.is_ascii_uppercase(), str::make_ascii_lowercase));
     }
     convert(text, arena, char::to_lowercase)
 }
 
 /// A text in capital letters; None if it is too long.
 pub(super) fn upper<'a>(text: &'a str, arena: &'a Bump) -> Option<&'a str> {
-    if text.is_ascii() && !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        return Some(text);
+    if text.len() <= LONGEST_TEXT && text.is_ascii() {
+        return Some(convert_ascii(text, arena, |byte| byte.is_ascii_lowercase(), str::make_ascii_uppercase));
     }
     convert(text, arena, char::to_uppercase)
+}
+
+/// Converts ASCII; a text that stays as it is is not copied.
+#[inline]
+fn convert_ascii<'a>(text: &'a str, arena: &'a Bump, changes: fn(u8) -> bool, convert: fn(&mut str)) -> &'a str {
+    if !text.bytes().any(changes) {
+        return text;
+    }
+    let copy = arena.alloc_str(text);
+    convert(copy);
+    copy
 }
 
 fn convert<'a, C: Iterator<Item = char>>(text: &str, arena: &'a Bump, convert: fn(char) -> C) -> Option<&'a str> {
