@@ -198,20 +198,24 @@ impl CsvDecoder {
                 Piece::Record { line, bytes, quoted } => {
                     let place = (line, bytes);
                     let columns = (&*header, &*attributes, types.can_refuse);
-                    let result = if let Some(statement) = statement {
+                    if let Some(statement) = statement {
                         let split = match dialect.delimiter {
                             Delimiter::Byte(delimiter) => fields.split(bytes, delimiter, quoted),
                             _ => fields.split_by(bytes, &dialect.delimiter, &[], quoted),
                         };
-                        split.and_then(|fields| {
-                            header.check(fields)?;
-                            let (places, columns) = (header.layout.attributes.as_slice(), &*attributes);
-                            let nulls: &[String] = if zeek.is_some() { nulls } else { &[] };
-                            let has_decimal_comma = dialect.has_decimal_comma;
-                            let record = Record { line, bytes, fields, places, columns, nulls, has_decimal_comma };
-                            statement.write(writer, &mut target, record)
-                        })
-                    } else if let Some(delimiter) = plain {
+                        match split.and_then(|fields| header.check(fields).map(|()| fields)) {
+                            Ok(fields) => {
+                                let (places, columns) = (header.layout.attributes.as_slice(), &*attributes);
+                                let nulls: &[String] = if zeek.is_some() { nulls } else { &[] };
+                                let has_decimal_comma = dialect.has_decimal_comma;
+                                let record = Record { line, bytes, fields, places, columns, nulls, has_decimal_comma };
+                                statement.take(writer, &mut target, record);
+                            }
+                            Err(error) => writer.reject(&mut target, line, &error, bytes),
+                        }
+                        continue;
+                    }
+                    let result = if let Some(delimiter) = plain {
                         fields.split(bytes, delimiter, quoted).and_then(|fields| {
                             write(writer, &mut target, columns, place, fields, parse_ts, AttributeType::read)
                         })

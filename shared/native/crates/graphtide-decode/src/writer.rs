@@ -217,6 +217,31 @@ impl Writer {
         self.ordinal += 1;
     }
 
+    /// Appends the only thing that a record gives, unless it is later than what is accepted.
+    #[inline]
+    pub(crate) fn write_one<'v>(
+        &mut self,
+        target: &mut Target<'_>,
+        (line, ts, raw): (u64, Time, &[u8]),
+        given: &Given<'_>,
+        attributes: impl Iterator<Item = ValueRef<'v>>,
+    ) -> Result<(), RowError> {
+        if ts > self.latest {
+            return Err(RowError::future(ts, self.latest));
+        }
+        target.batch.push(&self.row(line, ts, raw, given), attributes);
+        self.ordinal += 1;
+        Ok(())
+    }
+
+    /// The row of what a record gives.
+    #[inline]
+    fn row<'a>(&self, line: u64, ts: Time, raw: &'a [u8], given: &Given<'a>) -> Row<'a> {
+        let Given { operation, source, target, label, source_label, target_label, id } = *given;
+        let (ordinal, stream, raw) = (self.ordinal, Symbol::ABSENT, if self.keep_raw { raw } else { b"" });
+        Row { ordinal, line, ts, operation, source, target, label, source_label, target_label, stream, id, raw }
+    }
+
     /// Appends all that one record gives, or nothing if it is later than what is accepted. `width` of the values belong to each
     /// row.
     #[inline]
@@ -230,12 +255,8 @@ impl Writer {
         if ts > self.latest && !rows.is_empty() {
             return Err(RowError::future(ts, self.latest));
         }
-        let raw = if self.keep_raw { raw } else { b"" };
         for (place, given) in rows.iter().enumerate() {
-            let Given { operation, source, target: to, label, source_label, target_label, id } = *given;
-            let (ordinal, stream) = (self.ordinal, Symbol::ABSENT);
-            let row =
-                Row { ordinal, line, ts, operation, source, target: to, label, source_label, target_label, stream, id, raw };
+            let row = self.row(line, ts, raw, given);
             target.batch.push(&row, values[place * width..(place + 1) * width].iter().copied());
         }
         self.ordinal += 1;

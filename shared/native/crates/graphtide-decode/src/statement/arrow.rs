@@ -10,9 +10,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use graphtide_graph::value::ValueRef;
 
-use super::Statement;
 use super::nulls::Nulls;
 use super::paths::Step;
+use super::{Refused, Statement};
 use crate::arrow_columns::Values;
 use crate::error::{DecodeError, RowError};
 use crate::writer::{Target, Writer};
@@ -161,7 +161,7 @@ impl ArrowStatement {
     }
 }
 
-fn gather<'r>(leaves: &'r [Option<Leaf<'_>>], row: usize, slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), RowError> {
+fn gather<'r>(leaves: &'r [Option<Leaf<'_>>], row: usize, slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), Refused> {
     for (slot, leaf) in slots.iter_mut().zip(leaves) {
         *slot = match leaf.as_ref().map_or(ValueRef::Null, |leaf| leaf.get(row)) {
             ValueRef::Text(text) if nulls.contain(text) => ValueRef::Null,

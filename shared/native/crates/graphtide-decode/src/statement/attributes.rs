@@ -4,11 +4,11 @@ use bumpalo::Bump;
 use graphtide_graph::value::ValueRef;
 use serde_json::Value as Form;
 
-use super::StatementError;
 use super::expression::{Context, Expression};
 use super::names::paths_named;
 use super::paths::{Paths, Role};
 use super::time::steps_of;
+use super::{Refused, StatementError};
 use crate::error::RowError;
 use crate::types::{AttributeType, refuse};
 
@@ -21,6 +21,8 @@ const OF_EVENTS: [&str; 4] = ["ts", "id", "type", "op"];
 pub(crate) enum Reading {
     /// They have types.
     Typed,
+    /// They have types, and texts of any length.
+    Rows,
     /// They are texts.
     Written,
     /// They are texts, and numbers have a decimal comma.
@@ -55,7 +57,7 @@ impl Sets<'_> {
         paths: &mut Paths,
         context: &Context,
     ) -> Result<Attribute, StatementError> {
-        let is_written = kind != AttributeType::Any && reading != Reading::Typed;
+        let is_written = kind != AttributeType::Any && !matches!(reading, Reading::Typed | Reading::Rows);
         let role = if is_written { Role::Text } else { Role::Value };
         let steps = if self.of_stream.is_empty() && self.of_clause.is_empty() {
             let is_own = if self.is_event { OF_EVENTS.contains(&name) } else { OF_EDGES.contains(&name) };
@@ -82,6 +84,17 @@ impl Sets<'_> {
 }
 
 impl Attribute {
+    /// Its value, where nothing is declared of it.
+    #[inline]
+    pub(crate) fn get<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> ValueRef<'a> {
+        match self {
+            Self::Missing => ValueRef::Null,
+            Self::Slot(slot) => slots[*slot],
+            Self::FirstOf(places) | Self::Written(places, _) => first(places, slots),
+            Self::Expression(expression) => expression.evaluate(slots, arena),
+        }
+    }
+
     /// Its value; an error where it is not of the declared type.
     #[inline]
     pub(crate) fn value<'a>(
@@ -90,24 +103,18 @@ impl Attribute {
         arena: &'a Bump,
         name: &str,
         kind: AttributeType,
-    ) -> Result<ValueRef<'a>, RowError> {
-        let first = |places: &[usize]| {
-            let values = places.iter().map(|place| slots[*place]);
-            values.filter(|value| *value != ValueRef::Null).next().unwrap_or(ValueRef::Null)
-        };
-        let value = match self {
-            Self::Missing => return Ok(ValueRef::Null),
-            Self::Slot(slot) => slots[*slot],
-            Self::FirstOf(places) => first(places),
-            Self::Written(places, reading) => match first(places) {
-                ValueRef::Text(text) => {
-                    let read = if *reading == Reading::WithComma { kind.read_comma(text) } else { kind.read(text) };
-                    return read.ok_or_else(|| refuse(name, text, kind));
-                }
-                value => value,
-            },
-            Self::Expression(expression) => expression.evaluate(slots, arena),
-        };
-        if kind.fits(value) { Ok(value) } else { Err(refuse(name, &format!("{value:?}"), kind)) }
+    ) -> Result<ValueRef<'a>, Refused> {
+        let value = self.get(slots, arena);
+        if let (Self::Written(_, reading), ValueRef::Text(text)) = (self, value) {
+            let read = if *reading == Reading::WithComma { kind.read_comma(text) } else { kind.read(text) };
+            return read.ok_or_else(|| refuse(name, text, kind).into());
+        }
+        if kind.fits(value) { Ok(value) } else { Err(refuse(name, &format!("{value:?}"), kind).into()) }
     }
+}
+
+/// The first value of these slots that is there.
+fn first<'a>(places: &[usize], slots: &[ValueRef<'a>]) -> ValueRef<'a> {
+    let mut values = places.iter().map(|place| slots[*place]);
+    values.find(|value| *value != ValueRef::Null).unwrap_or(ValueRef::Null)
 }

@@ -5,9 +5,9 @@
 
 use graphtide_graph::value::ValueRef;
 
-use super::Statement;
 use super::nulls::Nulls;
 use super::paths::{Role, Step};
+use super::{Refused, Statement};
 use crate::csv::fields::FieldsOf;
 use crate::error::RowError;
 use crate::types::{AttributeType, Projection, refuse};
@@ -58,39 +58,48 @@ impl CsvStatement {
         (Self { statement, slots }, names)
     }
 
-    /// Writes what a record gives.
+    /// Writes what a record gives, or rejects it.
     #[inline]
-    pub(crate) fn write<'r>(
-        &'r mut self,
-        writer: &mut Writer,
-        target: &mut Target<'_>,
-        record: Record<'r>,
-    ) -> Result<(), RowError> {
+    pub(crate) fn take(&mut self, writer: &mut Writer, target: &mut Target<'_>, record: Record<'_>) {
         let Self { statement, slots: read } = self;
-        statement.write((writer, target), (record.line, record.bytes), |slots, _, nulls| record.read(read, slots, nulls))
+        let (line, bytes) = (record.line, record.bytes);
+        if let Err(error) = statement.write((writer, target), (line, bytes), |slots, _, nulls| record.read(read, slots, nulls))
+        {
+            writer.reject(target, line, &error, bytes);
+        }
     }
 }
 
 impl<'r> Record<'r> {
-    fn read(&self, read: &[Slot], slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), RowError> {
+    fn read(&self, read: &[Slot], slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), Refused> {
+        let has_nulls = nulls.if_any().is_some() || !self.nulls.is_empty();
         for Slot { column, slot, role } in read {
             let Some(place) = self.places[*column] else { continue };
             let text = self.fields.get(place);
-            if text.is_empty() || nulls.contain(text) || self.nulls.iter().any(|null| null == text) {
+            if text.is_empty() || (has_nulls && self.is_missing(text, nulls)) {
                 continue;
             }
-            slots[*slot] = match role {
-                Role::Value => self.value(*column, text)?,
-                Role::Text | Role::Time => ValueRef::Text(text),
-            };
+            let slot = &mut slots[*slot];
+            if *role != Role::Value {
+                *slot = ValueRef::Text(text);
+            } else if self.columns.types[*column] == AttributeType::Any && !self.has_decimal_comma {
+                *slot = ValueRef::infer(text);
+            } else {
+                *slot = self.value(*column, text)?;
+            }
         }
         Ok(())
     }
 
-    #[inline]
-    fn value(&self, column: usize, text: &'r str) -> Result<ValueRef<'r>, RowError> {
+    #[inline(never)]
+    fn is_missing(&self, text: &str, nulls: &Nulls) -> bool {
+        nulls.contain(text) || self.nulls.iter().any(|null| null == text)
+    }
+
+    #[inline(never)]
+    fn value(&self, column: usize, text: &'r str) -> Result<ValueRef<'r>, Refused> {
         let kind = self.columns.types[column];
         let read = if self.has_decimal_comma { kind.read_comma(text) } else { AttributeType::read(kind, text) };
-        read.ok_or_else(|| refuse(&self.columns.names[column], text, kind))
+        read.ok_or_else(|| refuse(&self.columns.names[column], text, kind).into())
     }
 }

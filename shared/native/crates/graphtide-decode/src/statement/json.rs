@@ -8,10 +8,10 @@ use bumpalo::Bump;
 use graphtide_graph::value::ValueRef;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 
-use super::Statement;
 use super::json_scan::{Rest, are_escapes};
 use super::nulls::Nulls;
 use super::paths::{Path, Role, Step};
+use super::{Refused, Statement};
 use crate::columns::ColumnNames;
 use crate::error::RowError;
 use crate::json_lines::refuse_json;
@@ -165,11 +165,12 @@ impl PathReader {
     }
 
     /// Reads an object into slots that are all missing.
-    fn read<'t>(&mut self, line: &'t [u8], slots: &mut [ValueRef<'t>], arena: &'t Bump, nulls: &Nulls) -> Result<(), RowError> {
+    fn read<'t>(&mut self, line: &'t [u8], slots: &mut [ValueRef<'t>], arena: &'t Bump, nulls: &Nulls) -> Result<(), Refused> {
         let text = std::str::from_utf8(line).map_err(|error| RowError::NotUtf8 { offset: error.valid_up_to() })?;
         self.records += 1;
+        let nulls = nulls.if_any();
         let mut reading = Reading { reader: self, rest: Rest::new(text), slots, arena, nulls };
-        reading.whole().ok_or_else(|| refuse(text))
+        reading.whole().ok_or_else(|| refuse(text).into())
     }
 }
 
@@ -179,7 +180,7 @@ struct Reading<'r, 't> {
     rest: Rest<'t>,
     slots: &'r mut [ValueRef<'t>],
     arena: &'t Bump,
-    nulls: &'r Nulls,
+    nulls: Option<&'r Nulls>,
 }
 
 impl<'t> Reading<'_, 't> {
@@ -252,7 +253,7 @@ impl<'t> Reading<'_, 't> {
                     return if has_escapes { are_escapes(text.as_bytes()) } else { Some(()) };
                 }
                 let text = if has_escapes { unescaped(self.rest.quoted(), self.arena)? } else { text };
-                if !self.nulls.contain(text) {
+                if !self.nulls.is_some_and(|nulls| nulls.contain(text)) {
                     self.keep(node, ValueRef::Text(text));
                 }
             }

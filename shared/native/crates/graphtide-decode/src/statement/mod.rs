@@ -27,7 +27,6 @@ use std::sync::{Mutex, PoisonError};
 use bumpalo::Bump;
 use graphtide_graph::symbol::SharedSymbols;
 use graphtide_graph::value::ValueRef;
-use smallvec::{SmallVec, smallvec};
 use thiserror::Error;
 
 pub(crate) use arrow::ArrowStatement;
@@ -46,6 +45,9 @@ use crate::error::RowError;
 use crate::times::Zone;
 use crate::types::Projection;
 use crate::writer::{Target, Writer};
+
+/// Why a record is rejected: small where it is not, because every step returns it.
+pub(crate) type Refused = Box<RowError>;
 
 /// The form of a statement is not one that this version reads.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -111,15 +113,20 @@ impl Statement {
         &'r mut self,
         (writer, target): (&mut Writer, &mut Target<'_>),
         (line, raw): (u64, &'r [u8]),
-        read: impl FnOnce(&mut [ValueRef<'r>], &'r Bump, &Nulls) -> Result<(), RowError>,
-    ) -> Result<(), RowError> {
+        read: impl FnOnce(&mut [ValueRef<'r>], &'r Bump, &Nulls) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
         let Self { program, paths, nulls, seen, filtered, arena, .. } = self;
         let arena = arena.get_mut().unwrap_or_else(PoisonError::into_inner);
         arena.reset();
         let arena = &*arena;
-        let mut slots: SmallVec<[ValueRef<'r>; SLOTS]> = smallvec![ValueRef::Null; paths.all().len()];
-        read(&mut slots, arena, nulls)?;
-        let outcome = program.write((&slots, arena), writer, target, (line, raw))?;
+        let count = paths.all().len();
+        let mut few: [ValueRef<'r>; SLOTS] = [ValueRef::Null; SLOTS];
+        let slots = match few.get_mut(..count) {
+            Some(few) => few,
+            None => arena.alloc_slice_fill_copy(count, ValueRef::Null),
+        };
+        read(slots, arena, nulls)?;
+        let outcome = program.write((slots, arena), writer, target, (line, raw))?;
         *filtered += u64::from(outcome.is_filtered);
         seen.has_ids |= outcome.has_ids;
         seen.has_operations |= outcome.has_operations;

@@ -24,6 +24,12 @@ impl Nulls {
         }
     }
 
+    /// The texts, if there are any.
+    #[inline]
+    pub(crate) fn if_any(&self) -> Option<&Self> {
+        (!self.are_none).then_some(self)
+    }
+
     /// Whether a text stands for a missing value.
     #[inline]
     pub(crate) fn contain(&self, text: &str) -> bool {

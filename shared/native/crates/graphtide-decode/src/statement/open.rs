@@ -39,6 +39,7 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
     let reading = match form.name.as_str() {
         "csv" if dialect.has_decimal_comma => Reading::WithComma,
         "csv" | "zeek" => Reading::Written,
+        "arrow" | "parquet" => Reading::Rows,
         _ => Reading::Typed,
     };
     let statement = Statement::compile(&definition, &options, reading, (clocks, symbols))?;

@@ -12,7 +12,6 @@ use graphtide_graph::value::ValueRef;
 use serde_json::{Value as Form, json};
 use smallvec::SmallVec;
 
-use super::StatementError;
 use super::attributes::{Attribute, Reading, Sets};
 use super::definition::{ClauseForm, DefinitionForm, EndForm, Gives};
 use super::expression::{Context, Expression};
@@ -20,9 +19,10 @@ use super::keys::key_of;
 use super::paths::{Paths, Role};
 use super::time::{RecordTime, steps_of};
 use super::value_text::write_text;
+use super::{Refused, StatementError};
 use crate::column::Column;
 use crate::error::{RowError, shorten};
-use crate::types::Projection;
+use crate::types::{AttributeType, Projection};
 use crate::writer::{Given, Target, Writer, check_text};
 
 /// Label of edges that have none.
@@ -44,6 +44,8 @@ pub(crate) struct Program {
     own: Option<Own>,
     default_label: Symbol,
     attributes: Projection,
+    /// Whether no value of an attribute can be refused: nothing is declared, and no text is past what a batch holds.
+    are_sure: bool,
 }
 
 /// Fields by which a record says what it is.
@@ -223,7 +225,9 @@ impl Program {
             let count = definition.clauses.len();
             clauses.push(compiling.clause(form, definition, (number, count), default_label, paths)?);
         }
-        Ok(Self { holds, delete_where, update_where, time, clauses: clauses.into(), own, default_label, attributes })
+        let are_sure = attributes.types.iter().all(|kind| *kind == AttributeType::Any) && reading != Reading::Rows;
+        let clauses = clauses.into();
+        Ok(Self { holds, delete_where, update_where, time, clauses, own, default_label, attributes, are_sure })
     }
 
     /// Whether the time is read of a slot.
@@ -259,7 +263,7 @@ impl Program {
         writer: &mut Writer,
         target: &mut Target<'_>,
         place: (u64, &[u8]),
-    ) -> Result<Outcome, RowError> {
+    ) -> Result<Outcome, Refused> {
         let holds = |condition: &'a Option<Expression>| condition.as_ref().is_some_and(|it| it.holds(slots, arena));
         let mut outcome = Outcome::default();
         if self.holds.is_some() && !holds(&self.holds) {
@@ -291,7 +295,7 @@ impl Program {
             outcome.has_ids |= id.is_some();
             if change != Change::Insert {
                 let Some(id) = id else {
-                    return Err(RowError::NoId { change: if change == Change::Delete { "a deletion" } else { "an update" } });
+                    return Err(no_id(change));
                 };
                 outcome.has_operations = true;
                 rows.push(Given::deletion(id));
@@ -317,7 +321,7 @@ impl Program {
         writer: &mut Writer,
         target: &mut Target<'_>,
         place: (u64, Time, &[u8]),
-    ) -> Result<Outcome, RowError> {
+    ) -> Result<Outcome, Refused> {
         if clause.holds.as_ref().is_some_and(|condition| !condition.holds(slots, arena)) {
             writer.skip();
             return Ok(Outcome { is_filtered: true, ..Outcome::default() });
@@ -325,10 +329,15 @@ impl Program {
         let id = clause.id(slots, arena)?;
         let outcome = Outcome { has_ids: id.is_some(), ..Outcome::default() };
         let id = id.unwrap_or(IdRef::made(writer.ordinal(), clause.number));
-        let mut values: SmallVec<[ValueRef<'a>; VALUES]> = SmallVec::new();
         let given = clause.give(id, (slots, arena), self.default_label, writer, target)?;
+        if self.are_sure {
+            let values = clause.attributes.iter().map(|attribute| attribute.get(slots, arena));
+            writer.write_one(target, place, &given, values)?;
+            return Ok(outcome);
+        }
+        let mut values: SmallVec<[ValueRef<'a>; VALUES]> = SmallVec::new();
         self.read_attributes(clause, (slots, arena), &mut values)?;
-        writer.write_given(target, place, std::slice::from_ref(&given), (&values, self.attributes.wanted))?;
+        writer.write_one(target, place, &given, values.into_iter())?;
         Ok(outcome)
     }
 
@@ -342,14 +351,14 @@ impl Program {
 
     /// What a record says itself that it does.
     #[inline]
-    fn own_change(&self, slots: &[ValueRef<'_>], arena: &Bump) -> Result<Change, RowError> {
+    fn own_change(&self, slots: &[ValueRef<'_>], arena: &Bump) -> Result<Change, Refused> {
         let Some(own) = self.own.as_ref().filter(|_| !self.has_operations()) else { return Ok(Change::Insert) };
         match slots[own.operation] {
             ValueRef::Null | ValueRef::Text("" | "insert") => Ok(Change::Insert),
             ValueRef::Text("delete") => Ok(Change::Delete),
             other => {
                 let text = write_text(other, arena).unwrap_or_default();
-                Err(RowError::UnknownOperation { text: format!("{:?}", shorten(text)) })
+                Err(RowError::UnknownOperation { text: format!("{:?}", shorten(text)) }.into())
             }
         }
     }
@@ -360,7 +369,7 @@ impl Program {
         clause: &'a Clause,
         (slots, arena): (&[ValueRef<'a>], &'a Bump),
         values: &mut SmallVec<[ValueRef<'a>; VALUES]>,
-    ) -> Result<(), RowError> {
+    ) -> Result<(), Refused> {
         let Projection { names, types, wanted } = &self.attributes;
         for (place, attribute) in clause.attributes.iter().enumerate() {
             let value = attribute.value(slots, arena, &names[place], types[place])?;
@@ -378,7 +387,7 @@ impl Program {
 impl Clause {
     /// The given id; None for one that is missing.
     #[inline]
-    fn id<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Result<Option<IdRef<'a>>, RowError> {
+    fn id<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Result<Option<IdRef<'a>>, Refused> {
         let Some(source) = &self.id else { return Ok(None) };
         let value = source.value(slots, arena);
         let key = if self.suffix == 0 {
@@ -401,26 +410,29 @@ impl Clause {
         default_label: Symbol,
         writer: &mut Writer,
         target: &mut Target<'_>,
-    ) -> Result<Given<'a>, RowError> {
+    ) -> Result<Given<'a>, Refused> {
         let mut label = |source: &'a LabelSource| match source {
             LabelSource::Known(symbol) => Some(*symbol),
             LabelSource::Read(source) => {
-                let text = write_text(source.value(slots, arena), arena).filter(|text| !text.is_empty());
-                text.map(|text| writer.intern(text, target.symbols))
+                let text = match source.value(slots, arena) {
+                    ValueRef::Text(text) => text,
+                    value => write_text(value, arena)?,
+                };
+                (!text.is_empty()).then(|| writer.intern(text, target.symbols))
             }
         };
         match &self.gives {
             ClauseGives::Event { kind } => {
-                let label = label(kind).ok_or(RowError::NoType)?;
+                let label = label(kind).ok_or_else(|| RowError::NoType)?;
                 Ok(Given { label, ..Given::event(id) })
             }
             ClauseGives::Edge { source, target: to, labels: [of_source, of_edge, of_target] } => {
                 let end = |end: &'a TextSource, column: Column, name: &'static str| {
-                    let key = key_of(end.value(slots, arena), arena).ok_or(RowError::NoEnd { end: name })?;
+                    let key = key_of(end.value(slots, arena), arena).ok_or_else(|| RowError::NoEnd { end: name })?;
                     if let KeyRef::Text(text) = key {
                         check_text(text, column.name())?;
                     }
-                    Ok(key)
+                    Ok::<_, Refused>(key)
                 };
                 Ok(Given {
                     operation: Operation::Insert,
@@ -434,6 +446,11 @@ impl Clause {
             }
         }
     }
+}
+
+#[cold]
+fn no_id(change: Change) -> Refused {
+    RowError::NoId { change: if change == Change::Delete { "a deletion" } else { "an update" } }.into()
 }
 
 /// The clauses of records with fields of their own: that of edges, then that of events.

@@ -4,11 +4,11 @@ use bumpalo::Bump;
 use graphtide_graph::Time;
 use graphtide_graph::value::ValueRef;
 
-use super::StatementError;
 use super::definition::{TimeForm, per_second};
 use super::expression::{Context, Expression, steps};
 use super::paths::{Paths, Role};
 use super::value_text::write_text;
+use super::{Refused, StatementError};
 use crate::error::{RowError, shorten};
 use crate::times::{Flaw, Times, Zone, number, number_of_any_unit, rfc2822, unit_of, whole};
 
@@ -98,7 +98,7 @@ impl RecordTime {
 
     /// The time of a record, by the values of its paths.
     #[inline]
-    pub(crate) fn read<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Result<Time, RowError> {
+    pub(crate) fn read<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Result<Time, Refused> {
         let value = match &self.source {
             Source::Slot(slot) => slots[*slot],
             Source::Expression(expression) => expression.evaluate(slots, arena),
@@ -112,7 +112,7 @@ impl RecordTime {
             (ValueRef::Int(number), Form::Any) => return Ok(number),
             (ValueRef::Int(number), Form::Unit(per_second)) => whole(number, per_second, self.ticks_per_second),
             (ValueRef::Int(number), Form::Auto) => whole(number, unit_of(number), self.ticks_per_second),
-            (ValueRef::Null, _) => return Err(RowError::NoRecordTime),
+            (ValueRef::Null, _) => return Err(RowError::NoRecordTime.into()),
             (ValueRef::Bool(_), _) => Err(Flaw::Form),
             (ValueRef::Text(text), _) if self.are_moments => self.moments.ticks_of(text),
             (ValueRef::Text(text), form) => self.of_text(text, form),
@@ -161,14 +161,15 @@ pub(crate) fn steps_of(form: &serde_json::Value) -> Option<Box<[super::paths::St
 }
 
 #[cold]
-fn refuse(value: ValueRef<'_>, flaw: Flaw, arena: &Bump) -> RowError {
+fn refuse(value: ValueRef<'_>, flaw: Flaw, arena: &Bump) -> Refused {
     let text = match value {
         ValueRef::Text(text) => format!("{:?}", shorten(text)),
         value => write_text(value, arena).unwrap_or_default().to_owned(),
     };
-    match flaw {
+    let error = match flaw {
         Flaw::Form => RowError::UnreadableTime { text },
         Flaw::Range => RowError::TimeOutOfRange { text },
         Flaw::Zone => RowError::TimeBeyondZone { text },
-    }
+    };
+    error.into()
 }
