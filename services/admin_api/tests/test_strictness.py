@@ -20,6 +20,7 @@ BODIES = [
     ("POST", "/patterns:validate", TEXT),
     ("POST", "/patterns:simulate", '{"text":"PATTERN p MATCH (a)-[x:pays]->(b) ON s WINDOW 10","edges":[]}'),
     ("POST", "/patterns/p:backfill", "{}"),
+    ("PUT", "/streams/s", '{"text":"STREAM s EVENT kind AT ts IN ms"}'),
     ("PUT", "/streams/s/schema", '{"attributes":{"zip":"string"}}'),
 ]
 """A body that each route takes."""

@@ -217,6 +217,23 @@ def test_a_stream_has_a_schema_and_ends(client: Client) -> None:
         client.delete_stream("typed")
 
 
+def test_a_stream_has_a_statement(client: Client) -> None:
+    text = "STREAM stated EDGE (payer)-['pays']->(payee) AT time IN s"
+    put = client.put_stream(text)
+    assert put.statement is not None
+    assert (put.name, put.statement.version, put.statement.text) == ("stated", 1, text)
+    assert put.statement.definition["name"] == "stated"
+    found = client.stream("stated")
+    assert (found.statement, found.end) == (put.statement, 0)
+    again = client.put_stream(text.replace("IN s", "IN ms")).statement
+    assert again is not None
+    assert again.version == 2
+    for wrong in (TEXT, f"{text} {text.replace('stated', 'other')}"):
+        with pytest.raises(InvalidPatternError, match=r"this text has [02]"):
+            client.put_stream(wrong)
+    client.delete_stream("stated")
+
+
 def is_deleted(client: Client, stream: str) -> bool:
     try:
         client.delete_stream(stream)

@@ -26,6 +26,7 @@ from graphtide_admin_api.application.reading import Streams
 from graphtide_admin_api.application.registry import Registry
 from graphtide_admin_api.application.results import Results
 from graphtide_admin_api.application.stream_schemas import StreamSchemas
+from graphtide_admin_api.application.stream_statements import StreamStatements
 from graphtide_admin_api.application.view import View, Viewer
 from graphtide_admin_api.entrypoints.app import application
 from graphtide_admin_api.entrypoints.health import readiness
@@ -88,6 +89,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         results=Results(log, topics, recent),
         streams=Streams(log, topics),
         schemas=StreamSchemas(log, topics, view),
+        statements=StreamStatements(log, topics, clock, view),
         first_look=FirstLook(log, topics),
         operations=operations,
         deleting=Deleting(log, topics, view, registry, operations),

@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
+from graphtide_core.errors import InvalidPatternError
 from graphtide_core.time import TimeUnit
-from graphtide_query import print_pattern
+from graphtide_query import parse_streams, print_pattern
 
 from graphtide.readers.times import ticks
 from graphtide.sending import Sending, line_of
@@ -208,7 +209,7 @@ class Client:
         return self._server.streams()
 
     def stream(self, name: str) -> StreamDetails:
-        """Return a stream, and how far it was put in order.
+        """Return a stream, its statement, and how far it was put in order.
 
         Raises:
             NotFoundError: there is none.
@@ -217,6 +218,27 @@ class Client:
         if found is None:
             raise NotFoundError(NOT_FOUND, f"the server has no stream {name!r}")
         return found
+
+    def put_stream(self, text: str) -> StreamDetails:
+        """Register the STREAM statement of a stream, or replace it: how its records become edges and events from now on.
+
+        Another text is a new version; the same text changes nothing. The stream is made if it is not there.
+
+        Args:
+            text: one statement; it names its stream.
+
+        Returns:
+            The stream with its statement.
+
+        Raises:
+            InvalidPatternError: the text is not one statement; with line, column and a hint.
+            RefusedError: the server refuses it, with the reason.
+        """
+        streams = parse_streams(text)
+        if len(streams) != 1:
+            message = f"a stream has one STREAM statement, this text has {len(streams)}"
+            raise InvalidPatternError(message)
+        return self._server.put_stream(streams[0].name, text)
 
     def schema(self, stream: str) -> dict[str, AttributeSchema]:
         """Return what is known of a stream's attributes, by their names; empty where there is nothing, or no stream."""

@@ -95,9 +95,14 @@ class Server:
         return None if is_missing else _pattern(_check(answer))
 
     def stream(self, name: str) -> StreamDetails | None:
-        """Return a stream and its progress; None if the stream is unknown."""
+        """Return a stream, its progress and its statement; None if the stream is unknown."""
         answer = self._request("GET", _stream_path(name))
         return None if answer.status_code == 404 else msgspec.json.decode(_check(answer).content, type=StreamDetails)
+
+    def put_stream(self, name: str, text: str) -> StreamDetails:
+        """Register the STREAM statement of a stream, or replace it."""
+        answer = self._send("PUT", _stream_path(name), {"text": text})
+        return msgspec.json.decode(answer.content, type=StreamDetails)
 
     def streams(self) -> list[Stream]:
         """Return all streams, by their names."""

@@ -4,7 +4,7 @@ ServerError                  all of them: `code`, `status`, `detail` and `proble
 ├── RefusedError             the same request will be refused again
 │   ├── NotFoundError        what it is about is not there
 │   └── EdgesRejectedError   none of the edges sent could be used
-├── RefusedPatternError      a pattern's text is wrong, and where; also an `InvalidPatternError`
+├── RefusedPatternError      the text of a pattern or statement is wrong, and where; also an `InvalidPatternError`
 └── UnavailableError         the same request may succeed later; the server may not have been reached at all
 
 Codes are those of the problem documents of docs/reference/http.md and ingestion.md. Those that no server said are `unreachable`
@@ -103,8 +103,12 @@ class UnavailableError(ServerError, TransientError):
     """The server cannot serve now, or is not reached. Whether a change holds is not known."""
 
 
+_OF_TEXTS: Final = frozenset({"invalid-pattern", "invalid-statement"})
+"""Codes of problems that have a place in a text."""
+
+
 class RefusedPatternError(ServerError, InvalidPatternError):
-    """The server says that a pattern's text is wrong, and where."""
+    """The server says that the text of a pattern or statement is wrong, and where."""
 
     def __init__(self, detail: str, status: int, problem: Mapping[str, Any]) -> None:
         """Keep the parts; the text points at the place."""
@@ -118,7 +122,7 @@ class RefusedPatternError(ServerError, InvalidPatternError):
             expected=tuple(problem.get("expected") or ()),
             hint=problem.get("hint") or "",
         )
-        self._keep("invalid-pattern", detail, status, problem, None)
+        self._keep(str(problem.get("code")), detail, status, problem, None)
 
     __str__ = InvalidPatternError.__str__
 
@@ -139,7 +143,7 @@ def error_of(answer: httpx2.Response) -> ServerError:
     except msgspec.DecodeError:
         detail = f"the server answered {answer.status_code}, and not as a graphtide server does"
         return RefusedError(NOT_GRAPHTIDE, detail)
-    if known.code == "invalid-pattern":
+    if known.code in _OF_TEXTS:
         return RefusedPatternError(known.detail, known.status, document)
     after = answer.headers.get("retry-after", "")
     seconds = float(after) if after.isascii() and after.isdigit() else None

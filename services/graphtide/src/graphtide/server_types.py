@@ -14,7 +14,14 @@ from graphtide_core.match import Completeness, MatchKind
 from graphtide_wire.bodies.dead_letters import DeadLetter
 from graphtide_wire.bodies.patterns import Limits, Pattern, Placement, PlanCounts
 from graphtide_wire.bodies.sent import RejectedEdge
-from graphtide_wire.bodies.streams import AttributeSchema, Stream, StreamDetails, StreamProgressOut, StreamSchema
+from graphtide_wire.bodies.streams import (
+    AttributeSchema,
+    Stream,
+    StreamDetails,
+    StreamProgressOut,
+    StreamSchema,
+    StreamStatement,
+)
 
 __all__ = [
     "AttributeSchema",
@@ -33,6 +40,7 @@ __all__ = [
     "StreamDetails",
     "StreamProgressOut",
     "StreamSchema",
+    "StreamStatement",
 ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from graphtide.cli.app import app
 from graphtide.client import Client
 from graphtide.server import Access, Server
-from graphtide.server_errors import NotFoundError, RefusedError
+from graphtide.server_errors import NotFoundError, RefusedError, RefusedPatternError
 from graphtide_admin_api.bootstrap import admin_api
 from graphtide_admin_api.settings import AdminApiSettings
 from graphtide_core.errors import FatalError, GraphtideError, InvalidPatternError, TransientError
@@ -118,6 +118,42 @@ def test_apply_registers_and_then_changes_what_differs(there: There) -> None:
     assert there.run("apply", there.file(TEXT), "--engine", "timing") == "p: changed, version 1, pending\n"
     wider = there.file(TEXT.replace("WINDOW 10", "WINDOW 20"))
     assert there.run("apply", wider) == "p: changed, version 2, pending\n"
+
+
+STATEMENT = "STREAM s EDGE (payer)-['pays']->(payee) AT time IN s // a ledger"
+
+
+def test_apply_registers_statements_before_patterns(there: There) -> None:
+    assert there.run("apply", there.file(f"{TEXT}\n{STATEMENT}")) == (
+        "stream s: registered, version 1\np: registered, version 1, pending\n"
+    )
+    assert there.run("apply", there.file(STATEMENT)) == "stream s: unchanged, version 1\n"
+    assert there.run("apply", there.file(STATEMENT.replace("IN s", "IN ms"))) == "stream s: changed, version 2\n"
+    with Server(Access(there.url, "root")) as server:
+        found = server.stream("s")
+    assert found is not None
+    assert found.statement is not None
+    assert found.statement.text == STATEMENT.replace("IN s", "IN ms"), "a text by itself keeps its comments"
+
+
+def test_apply_of_a_wrong_statement_registers_nothing(there: There) -> None:
+    refused = there.fails("apply", there.file(f"{STATEMENT}\nSTREAM t EDGE (a)-[b]->(c) ATT ts\n{TEXT}"))
+    assert isinstance(refused, InvalidPatternError)
+    assert (refused.line, refused.column) == (2, 28)
+    with Server(Access(there.url, "root")) as server:
+        assert server.streams() == []
+
+
+def test_a_statement_that_only_the_server_finds_wrong_has_its_place(there: There) -> None:
+    with Server(Access(there.url, "root")) as server, pytest.raises(RefusedPatternError) as refused:
+        server.put_stream("s", "STREAM s\nEDGE (a)-[b]->(c) ATT ts")
+    assert (refused.value.code, refused.value.line, refused.value.column) == ("invalid-statement", 2, 19)
+
+
+def test_apply_of_a_statement_needs_an_administrator(there: There) -> None:
+    refused = there.fails("apply", there.file(STATEMENT), key="reader")
+    assert isinstance(refused, RefusedError)
+    assert refused.code == "forbidden"
 
 
 def test_get_lists_patterns_and_how_they_stand(there: There) -> None:

@@ -11,6 +11,7 @@ from graphtide_core.ports.log import Message
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_telemetry import events
 from graphtide_wire.stream_schema import SOURCES, schema_key
+from graphtide_wire.stream_statement import statement_key
 
 from graphtide_admin_api.domain.problems import ProblemError
 
@@ -41,7 +42,7 @@ class Deleting:
         self._operations = operations
 
     def delete(self, name: str) -> None:
-        """Delete a stream: its edges, ordered or not, its dead letters, positions in them, its statistics and its schema.
+        """Delete a stream: its edges, its dead letters, positions in them, and its statistics, schema and statement.
 
         Streams that it was merged to go with it: their merger would find another stream under the name. Reported matches stay.
         Where it breaks off, the rest is deleted by another call. A registration of this process waits for it; one of another
@@ -104,7 +105,8 @@ class Deleting:
         schemas = [Message(self._topics.schemas, schema_key(stream, source), None) for source in SOURCES]
         writer = self._log.writer()
         try:
-            writer.write([Message(self._topics.statistics, stream.encode(), None), *schemas])
+            statement = Message(self._topics.statements, statement_key(stream), None)
+            writer.write([Message(self._topics.statistics, stream.encode(), None), statement, *schemas])
             writer.flush(_FLUSH_SECONDS)
         finally:
             writer.close()

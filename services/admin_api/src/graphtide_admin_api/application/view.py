@@ -18,7 +18,7 @@ from graphtide_query.bursts import burst_of
 from graphtide_query.known_names import AskedNames, SeenNames, lacking_stream, notes
 from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
-from graphtide_wire import control, hosts, match_counts, statistics, stream_schema
+from graphtide_wire import control, hosts, match_counts, statistics, stream_schema, stream_statement
 from graphtide_wire.control import PlanRecord
 from graphtide_wire.hosts import HostRecord
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from graphtide_wire.match_counts import CountsRecord
     from graphtide_wire.statistics import StatisticsRecord
     from graphtide_wire.stream_schema import Kind, SchemaRecord, Source
+    from graphtide_wire.stream_statement import StatementRecord
     from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
@@ -105,15 +106,17 @@ class IncompleteError(TransientError):
 class Known:
     """The last that each control topic says of each name; for one thread at once."""
 
-    def __init__(self, topics: Topics, versions: Mapping[str, int]) -> None:
-        """Know nothing but the greatest versions of names that were seen before."""
+    def __init__(self, topics: Topics, before: Known | None = None) -> None:
+        """Know nothing but the greatest versions of names that were known before."""
         self._topics = topics
-        self.versions = dict(versions)
+        self.versions: dict[str, int] = {} if before is None else dict(before.versions)
+        self.statement_versions: dict[str, int] = {} if before is None else dict(before.statement_versions)
         self.patterns: dict[str, PatternRecord] = {}
         self.plans: dict[str, PlanRecord] = {}
         self.said: dict[str, dict[str, StatusRecord]] = {}
         self.statistics: dict[str, StatisticsRecord] = {}
         self.schemas: dict[str, dict[Source, SchemaRecord]] = {}
+        self.statements: dict[str, StatementRecord] = {}
         self.counts: dict[str, CountsRecord] = {}
         self.hosts: dict[bytes, HostRecord] = {}
         self.scaling: dict[str, ScalingRecord] = {}
@@ -189,6 +192,8 @@ class Known:
             self._take_host(record)
         elif record.topic == topics.schemas:
             self._take_schema(record)
+        elif record.topic == topics.statements:
+            self._take_statement(record, name)
         else:
             self.statistics.pop(name, None)
             self._names.pop(name, None)
@@ -221,6 +226,13 @@ class Known:
         self.schemas.get(stream, {}).pop(source, None)
         if record.value is not None:
             self.schemas.setdefault(stream, {})[source] = stream_schema.decode_schema(record.key, record.value)
+
+    def _take_statement(self, record: Record, stream: str) -> None:
+        self.statements.pop(stream, None)
+        if record.value is not None:
+            statement = stream_statement.decode_statement(record.key, record.value)
+            self.statements[stream] = statement
+            self.statement_versions[stream] = max(statement.version, self.statement_versions.get(stream, 0))
 
     def _note_version(self, name: str, version: int) -> None:
         self.versions[name] = max(version, self.versions.get(name, 0))
@@ -305,6 +317,26 @@ class View:
         with self._changed:
             return self._changed.wait_for(is_seen, timeout)
 
+    def statement(self, stream: str) -> StatementRecord | None:
+        """Return the STREAM statement of a stream; None if none is registered."""
+        with self._changed:
+            return self._known().statements.get(stream)
+
+    def last_statement(self, stream: str) -> int:
+        """Return the greatest version that a stream's statement ever had, as far as this process knows; 0 if none."""
+        with self._changed:
+            return self._known().statement_versions.get(stream, 0)
+
+    def wait_for_statement(self, record: StatementRecord, timeout: float) -> bool:
+        """Return once a statement, or a later one of its stream, is seen; False if it is not within `timeout` seconds."""
+
+        def is_seen() -> bool:
+            versions = self._shown.statement_versions if self._shown is not None else {}
+            return versions.get(record.stream, 0) >= record.version
+
+        with self._changed:
+            return self._changed.wait_for(is_seen, timeout)
+
     def is_counted(self, stream: str) -> bool:
         """Whether edges of a stream were counted."""
         with self._changed:
@@ -383,7 +415,7 @@ class View:
     def anew(self) -> Known:
         """Return what is to be filled with all that is there, and then shown."""
         with self._changed:
-            return Known(self._topics, self._shown.versions if self._shown is not None else {})
+            return Known(self._topics, self._shown)
 
     def show(self, known: Known) -> None:
         """Answer from what was read to its end."""
@@ -446,6 +478,7 @@ class Viewer:
             topics.status,
             topics.statistics,
             topics.schemas,
+            topics.statements,
             topics.counts,
             topics.hosts,
         ):

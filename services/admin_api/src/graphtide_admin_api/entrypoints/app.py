@@ -51,7 +51,8 @@ _PROBLEMS: Final = describe(
         415: "The body is not JSON in UTF-8: `unsupported-media-type`, `unsupported-encoding`.",
         421: "The service has another name: `unknown-host`.",
         422: (
-            "The pattern, or the request, is invalid: `invalid-pattern`, `name-differs`, `unknown-engine`, `too-many-matches`, "
+            "The pattern, the statement or the request is invalid: `invalid-pattern`, `invalid-statement`, "
+            "`name-differs`, `unknown-engine`, `too-many-matches`, "
             "`invalid-range`, `invalid-time`, `no-graph-query`, `reserved-attribute`, `unknown-parameter`, `invalid-request`."
         ),
         428: "Give the state to change in `If-Match`: `precondition-required`.",

@@ -24,6 +24,9 @@ Engine = Annotated[str, Field(json_schema_extra={"enum": [AUTO, *VARIANTS]})]
 TEXT: Final = "PATTERN fan_out MATCH (a)-[x:http]->(b), (a)-[y:http]->(c) ORDER x < y ON flows WINDOW 10s"
 """A pattern in examples."""
 
+STATEMENT: Final = "STREAM flows EDGE (src)-['flow']->(dst) AT ts IN s"
+"""A statement in examples."""
+
 
 def like(*examples: dict[str, Any]) -> ConfigDict:
     """Return the configuration of a model that the description shows such examples of."""
@@ -103,6 +106,14 @@ class TextIn(Strict):
     model_config = like({"text": TEXT})
 
     text: Text
+
+
+class StatementIn(Strict):
+    """A STREAM statement to register."""
+
+    model_config = like({"text": STATEMENT})
+
+    text: Annotated[str, Field(max_length=MOST_TEXT, description="A STREAM statement.")]
 
 
 class SchemaIn(Strict):

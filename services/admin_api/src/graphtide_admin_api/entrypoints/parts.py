@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphtide_admin_api.application.reading import Streams
     from graphtide_admin_api.application.results import Results
     from graphtide_admin_api.application.stream_schemas import StreamSchemas
+    from graphtide_admin_api.application.stream_statements import StreamStatements
     from graphtide_admin_api.application.view import View
 
 
@@ -59,6 +60,7 @@ class Parts:
     results: Results
     streams: Streams
     schemas: StreamSchemas
+    statements: StreamStatements
     first_look: FirstLook
     operations: Operations
     deleting: Deleting

@@ -12,18 +12,20 @@ from graphtide_core.errors import InvalidQueryError
 from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.dead_letters import DeadLetter, DeadLettersPage
-from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamProgressOut, StreamsPage
+from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamProgressOut, StreamsPage, StreamStatement
 from graphtide_wire.control import PatternRecord
 from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
 from graphtide_wire.statistics import encode_statistics
+from graphtide_wire.stream_statement import StatementRecord
 from graphtide_wire.topics import check_ordered, check_stream
 from pydantic.json_schema import SkipJsonSchema
 
-from graphtide_admin_api.application.reading import Letter
+from graphtide_admin_api.application.reading import Letter, NotedProgress
 from graphtide_admin_api.application.reading import Stream as ReadStream
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.entrypoints.answers import EdgeOut, EdgesOut
+from graphtide_admin_api.entrypoints.forms import StatementIn
 from graphtide_admin_api.entrypoints.parameters import CursorQuery, PlacePath, StreamPath, StreamQuery, Ticks, begin_of
 from graphtide_admin_api.entrypoints.parts import Parts
 
@@ -42,24 +44,15 @@ def router(parts: Parts) -> APIRouter:
 
     @routes.get("/streams/{stream}", dependencies=reads)
     def get_stream(stream: StreamPath) -> StreamDetails:
-        """Return a stream and how far it was put in order."""
-        patterns, found = parts.view.patterns(), parts.streams.one(check(stream))
-        if found is None:
-            raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
-        progress = None
-        if found[1] is not None:
-            stream_progress, counted = found[1].stream_progress, found[1].stream_progress.counted
-            progress = StreamProgressOut(
-                epoch=stream_progress.epoch,
-                watermark=stream_progress.watermark,
-                newest=stream_progress.newest,
-                read=counted.read,
-                late=counted.late,
-                future=counted.future,
-                lateness=stream_progress.lateness,
-                note=found[1].note,
-            )
-        return StreamDetails(**msgspec.structs.asdict(_stream(found[0], patterns)), standing=progress)
+        """Return a stream, its statement, and how far it was put in order."""
+        return _details(parts, check(stream))
+
+    @routes.put("/streams/{stream}", dependencies=administers)
+    def put_stream(stream: StreamPath, wanted: StatementIn, response: Response) -> StreamDetails:
+        """Register the STREAM statement of a stream, or replace it; another text is a new version. Makes the stream."""
+        _, is_new = parts.statements.put(checked_sent(stream), wanted.text)
+        response.status_code = 201 if is_new else 200
+        return _details(parts, stream)
 
     @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
     def find_edges(
@@ -118,6 +111,38 @@ def router(parts: Parts) -> APIRouter:
         return _show(found)
 
     return routes
+
+
+def _details(parts: Parts, stream: str) -> StreamDetails:
+    patterns, found = parts.view.patterns(), parts.streams.one(stream)
+    if found is None:
+        raise ProblemError(404, "not-found", f"there is no stream {stream!r}")
+    return StreamDetails(
+        **msgspec.structs.asdict(_stream(found[0], patterns)),
+        standing=None if found[1] is None else _progress(found[1]),
+        statement=_statement(parts.view.statement(stream)),
+    )
+
+
+def _progress(noted: NotedProgress) -> StreamProgressOut:
+    progress, counted = noted.stream_progress, noted.stream_progress.counted
+    return StreamProgressOut(
+        epoch=progress.epoch,
+        watermark=progress.watermark,
+        newest=progress.newest,
+        read=counted.read,
+        late=counted.late,
+        future=counted.future,
+        lateness=progress.lateness,
+        note=noted.note,
+    )
+
+
+def _statement(record: StatementRecord | None) -> StreamStatement | None:
+    if record is None:
+        return None
+    definition = msgspec.to_builtins(record.definition)
+    return StreamStatement(version=record.version, text=record.text, definition=definition, updated_at=record.updated_at)
 
 
 def _stream(stream: ReadStream, patterns: Iterable[PatternRecord]) -> Stream:

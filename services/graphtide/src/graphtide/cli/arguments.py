@@ -111,6 +111,16 @@ def read_patterns_and_streams(path: Path) -> tuple[tuple[StreamDefinition, ...],
     return streams, patterns
 
 
+def read_statements(path: Path) -> tuple[tuple[StreamDefinition, ...], tuple[AnyPattern, ...]]:
+    """Parse a file of STREAM statements and patterns, both or one of them.
+
+    Raises:
+        InvalidPatternError: the text is wrong; the message says where.
+        UnreadableStreamError: the file cannot be read.
+    """
+    return parse_streams_and_patterns(_text_of(path))
+
+
 def read_subgraphs(path: Path) -> tuple[SubgraphPattern, ...]:
     """Parse a pattern file, for what works on subgraphs alone.
 

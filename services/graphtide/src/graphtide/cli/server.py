@@ -5,18 +5,22 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from graphtide_core.errors import FatalError
 from graphtide_core.time import TimeUnit, iso_time
-from graphtide_query import parse, print_pattern
+from graphtide_query import parse, parse_streams, print_pattern, print_stream
 from graphtide_query.families import AUTO, VARIANTS
 
-from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_any_patterns, time_unit
+from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_statements, time_unit
 from graphtide.cli.status import say
 from graphtide.server import Access, Json, Server
 from graphtide.server_types import Limits, Pattern
+
+if TYPE_CHECKING:
+    from graphtide_core.any_pattern import AnyPattern
+    from graphtide_core.stream_definition import StreamDefinition
 
 Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
 Name = Annotated[str, typer.Argument(help="Name of a pattern.", show_default=False)]
@@ -37,24 +41,39 @@ def apply(
     api_key: ApiKey = None,
     token: Token = None,
 ) -> None:
-    """Register the patterns of a file, or update registered ones to match it.
+    """Register the STREAM statements and patterns of a file, or update registered ones to match it.
 
-    Another pattern is a new version; the same one written another way changes nothing.
+    Statements come first. Another statement or pattern is a new version; the same one written another way changes nothing.
     """
-    patterns = read_any_patterns(pattern_file)
+    streams, patterns = read_statements(pattern_file)
     # A text by itself is registered as it was written, with its comments.
-    texts = [pattern_file.read_text("utf-8")] if len(patterns) == 1 else [print_pattern(each) for each in patterns]
+    alone = pattern_file.read_text("utf-8") if len(streams) + len(patterns) == 1 else None
     more: dict[str, Json] = {"engine": engine_name(engine)} if engine is not None else {}
     with Server(Access(server, api_key, token)) as there:
-        for pattern, text in zip(patterns, texts, strict=True):
-            seen = there.pattern(pattern.name)
-            is_same = seen is not None and [print_pattern(each) for each in parse(seen.text)] == [print_pattern(pattern)]
-            body: dict[str, Json] = more if is_same else {"text": text, **more}
-            now = there.register(body) if seen is None else there.change(seen, body)
-            done = "registered" if seen is None else "unchanged" if seen.etag == now.etag else "changed"
-            typer.echo(f"{now.name}: {done}, version {now.version}, {now.state}")
-            for warning in now.warnings:
-                typer.echo(f"{now.name}: {warning}", err=True)
+        for definition in streams:
+            _apply_statement(there, definition, alone or print_stream(definition))
+        for pattern in patterns:
+            _apply_pattern(there, pattern, alone or print_pattern(pattern), more)
+
+
+def _apply_statement(there: Server, definition: StreamDefinition, text: str) -> None:
+    seen = there.stream(definition.name)
+    statement = None if seen is None else seen.statement
+    is_same = statement is not None and parse_streams(statement.text) == (definition,)
+    now = statement if is_same else there.put_stream(definition.name, text).statement
+    done = "unchanged" if is_same else "registered" if statement is None else "changed"
+    typer.echo(f"stream {definition.name}: {done}" + ("" if now is None else f", version {now.version}"))
+
+
+def _apply_pattern(there: Server, pattern: AnyPattern, text: str, more: dict[str, Json]) -> None:
+    seen = there.pattern(pattern.name)
+    is_same = seen is not None and [print_pattern(each) for each in parse(seen.text)] == [print_pattern(pattern)]
+    body: dict[str, Json] = more if is_same else {"text": text, **more}
+    now = there.register(body) if seen is None else there.change(seen, body)
+    done = "registered" if seen is None else "unchanged" if seen.etag == now.etag else "changed"
+    typer.echo(f"{now.name}: {done}, version {now.version}, {now.state}")
+    for warning in now.warnings:
+        typer.echo(f"{now.name}: {warning}", err=True)
 
 
 def get(

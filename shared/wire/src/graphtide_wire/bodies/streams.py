@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime  # noqa: TC003 - msgspec reads annotations while the program runs
 from typing import Annotated, Any, ClassVar, Final
 
-from graphtide_wire.bodies import Body, one_of
+from graphtide_wire.bodies import TIME, Body, one_of
 
 _STREAM: Final[dict[str, Any]] = {
     "name": "flows",
@@ -23,6 +24,25 @@ _PROGRESS: Final[dict[str, Any]] = {
     "future": 0,
     "lateness": 1000,
     "note": None,
+}
+
+_STATEMENT: Final[dict[str, Any]] = {
+    "version": 1,
+    "text": "STREAM flows EDGE (src)-['flow']->(dst) AT ts IN s",
+    "definition": {
+        "name": "flows",
+        "time": {"value": {"is": "path", "steps": ["ts"]}, "unit": "s"},
+        "unit": "s",
+        "clauses": [
+            {
+                "gives": "edge",
+                "source": {"value": {"is": "path", "steps": ["src"]}},
+                "target": {"value": {"is": "path", "steps": ["dst"]}},
+                "label": {"is": "constant", "value": "flow"},
+            }
+        ],
+    },
+    "updated_at": TIME,
 }
 
 
@@ -65,13 +85,31 @@ class StreamProgressOut(Body, frozen=True, kw_only=True):
     note: str | None
 
 
+class StreamStatement(Body, frozen=True, kw_only=True):
+    """The STREAM statement of a stream: how its records become edges and events, from this version on.
+
+    `definition` is what the text means, for programs that do not know the language.
+    """
+
+    schema: ClassVar[str | None] = "StatementOut"
+
+    version: int
+    text: str
+    definition: dict[str, object]
+    updated_at: datetime
+
+
 class StreamDetails(Stream, frozen=True, kw_only=True):
-    """A stream and its progress; `standing` is null until a part of it was sequenced."""
+    """A stream, its progress and its statement.
+
+    `standing` is null until a part of it was sequenced; `statement` is null if none is registered.
+    """
 
     schema: ClassVar[str | None] = None
-    examples: ClassVar[tuple[dict[str, Any], ...]] = ({**_STREAM, "standing": _PROGRESS},)
+    examples: ClassVar[tuple[dict[str, Any], ...]] = ({**_STREAM, "standing": _PROGRESS, "statement": _STATEMENT},)
 
     standing: StreamProgressOut | None = None
+    statement: StreamStatement | None = None
 
 
 class AttributeSchema(Body, frozen=True):

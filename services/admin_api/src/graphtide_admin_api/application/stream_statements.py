@@ -1,0 +1,113 @@
+"""Registered STREAM statements: how records of streams become edges and events.
+
+Invariant: versions of a stream's statement ascend. A writer takes the id of all writers and reads the topic after that, so
+what it replaces is what it read: a writer that another one overtakes writes nothing, and begins anew.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from graphtide_core.errors import CollidingTopicError, FencedError, PoisonRecordError, TransientError
+from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
+from graphtide_log.follower import Follower
+from graphtide_wire.stream_statement import StatementRecord, decode_statement, encode_statement, statement_key
+
+from graphtide_admin_api.domain.problems import ProblemError
+from graphtide_admin_api.domain.statement import read_statement
+
+if TYPE_CHECKING:
+    from graphtide_core.ports.clock import Clock
+    from graphtide_core.ports.log import Log, LogTransactor
+    from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_wire.topics import Topics
+
+    from graphtide_admin_api.application.view import View
+
+_ATTEMPTS: Final = 5
+_SEEN_SECONDS: Final = 5.0
+
+
+class StreamStatements:
+    """Registers statements; safe for threads."""
+
+    def __init__(self, log: Log, topics: Topics, clock: Clock, view: View) -> None:
+        """Work on a log."""
+        self._log = log
+        self._topics = topics
+        self._clock = clock
+        self._view = view
+        self._lock = Lock()
+
+    def put(self, stream: str, text: str) -> tuple[StatementRecord, bool]:
+        """Register the statement of a stream, or replace it; return it, and whether the stream had none.
+
+        Another text is a new version; the same text changes nothing. The stream is made if it is not there.
+
+        Raises:
+            ProblemError: the text is not the statement of this stream, or the stream takes no records.
+            TransientError: the log does not answer, or others write all the time. Whether it holds is then not known.
+        """
+        definition = read_statement(stream, text)
+        self._make(stream)
+        with self._lock:
+            record, is_new = self._write(definition, text)
+        self._view.wait_for_statement(record, _SEEN_SECONDS)
+        return record, is_new
+
+    def _make(self, stream: str) -> None:
+        view = self._view.pattern(stream)
+        if view is not None and view.view is True:
+            detail = f"stream {stream!r} has the results of the view of this name, so it takes no records"
+            raise ProblemError(409, "stream-exists", detail)
+        try:
+            self._log.admin().ensure(self._topics.of_stream(StreamName(stream)))
+        except CollidingTopicError as error:
+            raise ProblemError(409, "name-collides", str(error)) from error
+
+    def _write(self, definition: StreamDefinition, text: str) -> tuple[StatementRecord, bool]:
+        for _ in range(_ATTEMPTS):
+            transactor = self._log.transactor(f"{self._topics.prefix}.statements")
+            try:
+                transactor.open()
+                return self._replace(transactor, definition, text)
+            except FencedError:
+                continue
+            finally:
+                transactor.close()
+        message = "others register statements all the time"
+        raise TransientError(message)
+
+    def _replace(self, transactor: LogTransactor, definition: StreamDefinition, text: str) -> tuple[StatementRecord, bool]:
+        key = statement_key(definition.name)
+        old, last = self._read(key)
+        if old is not None and old.text == text:
+            return old, False
+        version = max(last, self._view.last_statement(definition.name)) + 1
+        new = StatementRecord.of(text, definition, version, self._clock.now())
+        transactor.begin()
+        transactor.write([Message(self._topics.statements, key, encode_statement(new))])
+        transactor.commit(f"{self._topics.prefix}.statements", {})
+        return new, old is None
+
+    def _read(self, key: bytes) -> tuple[StatementRecord | None, int]:
+        """Return what is registered under a key, and the last version that the topic still has; what is unreadable is none."""
+        old, last = None, 0
+        follower = Follower(self._log, self._topics.statements)
+        try:
+            for record in follower.to_the_end():
+                if record.key == key:
+                    old = _decode(record.key, record.value)
+                    last = last if old is None else max(last, old.version)
+        finally:
+            follower.close()
+        return old, last
+
+
+def _decode(key: bytes, value: bytes | None) -> StatementRecord | None:
+    try:
+        return None if value is None else decode_statement(key, value)
+    except PoisonRecordError:
+        return None

@@ -1,0 +1,46 @@
+"""Read the text of a STREAM statement that a user registers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphtide_core.errors import InvalidPatternError
+from graphtide_query import parse_streams_and_patterns
+
+from graphtide_admin_api.domain.problems import ProblemError, place_of
+from graphtide_admin_api.domain.registration import MOST_TEXT
+
+if TYPE_CHECKING:
+    from graphtide_core.stream_definition import StreamDefinition
+
+
+def read_statement(stream: str, text: str) -> StreamDefinition:
+    """Return the definition of a stream that a text has.
+
+    Raises:
+        ProblemError: the text is too long, or wrong at a place; or it is not one statement, or that of another stream.
+    """
+    if len(text) > MOST_TEXT:
+        detail = f"the text has {len(text):,} characters, it may have {MOST_TEXT:,}"
+        raise _invalid(detail)
+    try:
+        streams, patterns = parse_streams_and_patterns(text)
+    except InvalidPatternError as error:
+        found = error.in_text(text)
+        raise ProblemError(422, "invalid-statement", found.reason, extra=place_of(found)) from error
+    if patterns:
+        names = ", ".join(str(each.name) for each in patterns)
+        detail = f"the text has patterns beside the statement ({names}): register them at /api/v1/patterns"
+        raise _invalid(detail)
+    if len(streams) != 1:
+        names = f": {', '.join(str(each.name) for each in streams)}" if streams else ""
+        detail = f"a stream has one STREAM statement, this text has {len(streams)}{names}"
+        raise _invalid(detail)
+    (definition,) = streams
+    if definition.name != stream:
+        raise ProblemError(422, "name-differs", f"the statement is of stream {definition.name!r}, not of {stream!r}")
+    return definition
+
+
+def _invalid(detail: str) -> ProblemError:
+    return ProblemError(422, "invalid-statement", detail)
