@@ -12,15 +12,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
-from graphtide_core.errors import InvalidPatternError
 from graphtide_core.time import TimeUnit
-from graphtide_query import parse_streams, print_pattern
+from graphtide_query import print_pattern
 
 from graphtide.readers.times import ticks
 from graphtide.sending import Sending, line_of
 from graphtide.server import Access, Server
 from graphtide.server_errors import NOT_FOUND, NotFoundError
 from graphtide.server_types import MatchAt, MatchRecord, Results
+from graphtide.stream import Stream as StreamStatement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -219,13 +219,13 @@ class Client:
             raise NotFoundError(NOT_FOUND, f"the server has no stream {name!r}")
         return found
 
-    def put_stream(self, text: str) -> StreamDetails:
+    def put_stream(self, statement: StreamStatement | str) -> StreamDetails:
         """Register the STREAM statement of a stream, or replace it: how its records become edges and events from now on.
 
         Another text is a new version; the same text changes nothing. The stream is made if it is not there.
 
         Args:
-            text: one statement; it names its stream.
+            statement: it names its stream; a `graphtide.Stream`, or a text, whose comments are kept.
 
         Returns:
             The stream with its statement.
@@ -234,11 +234,8 @@ class Client:
             InvalidPatternError: the text is not one statement; with line, column and a hint.
             RefusedError: the server refuses it, with the reason.
         """
-        streams = parse_streams(text)
-        if len(streams) != 1:
-            message = f"a stream has one STREAM statement, this text has {len(streams)}"
-            raise InvalidPatternError(message)
-        return self._server.put_stream(streams[0].name, text)
+        stream = statement if isinstance(statement, StreamStatement) else StreamStatement(statement)
+        return self._server.put_stream(stream.name, str(statement))
 
     def schema(self, stream: str) -> dict[str, AttributeSchema]:
         """Return what is known of a stream's attributes, by their names; empty where there is nothing, or no stream."""

@@ -100,11 +100,7 @@ def read_patterns_and_streams(path: Path) -> tuple[tuple[StreamDefinition, ...],
         InvalidPatternError: the text is wrong, or has no pattern; the message says where.
         UnreadableStreamError: the file cannot be read.
     """
-    text = read_text_file(path)
-    # A text without the word cannot have a statement, and is read by smaller tables.
-    if _STATEMENT.search(text) is None:
-        return (), parse(text)
-    streams, patterns = parse_streams_and_patterns(text)
+    streams, patterns = read_statements(path)
     if not patterns:
         message = f"{path} has STREAM statements and no pattern"
         raise InvalidPatternError(message, hint=f"give the patterns in a file of their own, and this one by --stream {path}")
@@ -118,7 +114,9 @@ def read_statements(path: Path) -> tuple[tuple[StreamDefinition, ...], tuple[Any
         InvalidPatternError: the text is wrong; the message says where.
         UnreadableStreamError: the file cannot be read.
     """
-    return parse_streams_and_patterns(_text_of(path))
+    text = read_text_file(path)
+    # A text without the word cannot have a statement, and is read by smaller tables.
+    return ((), parse(text)) if _STATEMENT.search(text) is None else parse_streams_and_patterns(text)
 
 
 def read_subgraphs(path: Path) -> tuple[SubgraphPattern, ...]:
