@@ -11,7 +11,7 @@ from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import TopicPartition
 from graphtide_query import parse_streams
 from graphtide_wire.stream_definition import definition_of, encode_definition
-from graphtide_wire.stream_statement import StatementRecord, decode_statement, encode_statement, statement_key
+from graphtide_wire.stream_statement import StatementRecord, decode_statement, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -28,10 +28,16 @@ OTHER = "STREAM flows EVENT kind AT ts IN ms"
 
 
 def list_written(deployment: Deployment) -> list[StatementRecord | None]:
-    """Return all that was ever written of statements."""
+    """Return all statements that were ever written; each is written under the key of its version, too."""
     reader = deployment.log.reader(None)
     reader.assign({TopicPartition(Topics().statements, 0): 0})
-    return [decode_statement(each.key, each.value) if each.value is not None else None for each in reader.poll(0, 1000)]
+    found = [
+        (each.key, decode_statement(each.key, each.value) if each.value is not None else None) for each in reader.poll(0, 1000)
+    ]
+    versions = [record for key, record in found if key is not None and b"@" in key]
+    last = [record for key, record in found if key is not None and b"@" not in key]
+    assert versions == last
+    return last
 
 
 def test_a_statement_makes_its_stream_and_is_shown_as_text_and_as_json(deployment: Deployment) -> None:
@@ -118,6 +124,7 @@ def test_a_statement_goes_with_its_stream_and_versions_continue(deployment: Depl
 
     assert deployment.http.delete(STREAM).status_code == 204
     deployment.until(lambda: deployment.http.get(STREAM).status_code == 404)
+    assert list_written(deployment)[-1] is None
 
     answer = deployment.http.put(STREAM, json={"text": TEXT})
     assert (answer.status_code, answer.json()["statement"]["version"]) == (201, 2)
@@ -137,7 +144,8 @@ def test_a_statement_that_another_process_wrote_is_shown(deployment: Deployment)
     assert record is not None
     (definition,) = parse_streams(OTHER)
     later = StatementRecord.of(OTHER, definition, 7, record.updated_at)
-    deployment.write(Topics().statements, statement_key("flows"), encode_statement(later))
+    for key in (statement_key("flows"), version_key("flows", 7)):
+        deployment.write(Topics().statements, key, encode_statement(later))
     deployment.until(lambda: deployment.http.get(STREAM).json()["statement"]["version"] == 7)
     assert deployment.http.put(STREAM, json={"text": TEXT}).json()["statement"]["version"] == 8
 

@@ -373,6 +373,12 @@ EXAMPLES = [
         lambda record: stream_statement.decode_statement(record.key, record.value),
     ),
     Example(
+        "statement-version",
+        Message("t", stream_statement.version_key("flows", 3), stream_statement.encode_statement(STATEMENT)),
+        STATEMENT,
+        lambda record: stream_statement.decode_statement(record.key, record.value),
+    ),
+    Example(
         "statistics",
         Message("t", b"flows", statistics.encode_statistics(SNAPSHOT)),
         SNAPSHOT,

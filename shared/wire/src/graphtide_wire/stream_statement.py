@@ -1,4 +1,8 @@
-"""Write and read STREAM statements: how records of a stream become edges and events, as it was registered last."""
+"""Write and read STREAM statements: how records of a stream become edges and events.
+
+A stream's name is the key of its last statement. Each version is under a key of its own, too, as long as the stream is there:
+who reads records again reads them by the version that they were read by first.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +39,21 @@ class StatementRecord(msgspec.Struct, frozen=True):
 
 
 def statement_key(stream: str) -> bytes:
-    """Return the key of a record."""
+    """Return the key of the last statement of a stream."""
     return stream.encode()
+
+
+def version_key(stream: str, version: int) -> bytes:
+    """Return the key of a version."""
+    return f"{stream}@{version}".encode()
+
+
+def stream_of_key(key: bytes | None) -> tuple[str, int | None]:
+    """Return the stream of a key, and the version if it is that of a version."""
+    stream, separator, version = (key or b"").decode(errors="replace").rpartition("@")
+    if not separator or not (version.isascii() and version.isdigit()):
+        return f"{stream}{separator}{version}", None
+    return stream, int(version)
 
 
 def encode_statement(record: StatementRecord) -> bytes:
@@ -52,7 +69,8 @@ def decode_statement(key: bytes | None, value: bytes | None) -> StatementRecord:
     """
     what = "statement of a stream"
     record = decode(value, StatementRecord, what)
-    if {record.stream, record.definition.name} != {(key or b"").decode(errors="replace")}:
+    stream, version = stream_of_key(key)
+    if {record.stream, record.definition.name} != {stream} or version not in (None, record.version):
         reason = f"the statement of {record.stream} is not under its key"
         raise PoisonRecordError(reason, value or b"")
     try:

@@ -11,7 +11,7 @@ from graphtide_core.ports.log import Message
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_telemetry import events
 from graphtide_wire.stream_schema import SOURCES, schema_key
-from graphtide_wire.stream_statement import statement_key
+from graphtide_wire.stream_statement import statement_key, version_key
 
 from graphtide_admin_api.domain.problems import ProblemError
 
@@ -103,10 +103,12 @@ class Deleting:
 
     def _forget(self, stream: StreamName) -> None:
         schemas = [Message(self._topics.schemas, schema_key(stream, source), None) for source in SOURCES]
+        versions = range(1, self._view.last_statement(stream) + 1)
+        keys = (statement_key(stream), *(version_key(stream, version) for version in versions))
+        statements = [Message(self._topics.statements, key, None) for key in keys]
         writer = self._log.writer()
         try:
-            statement = Message(self._topics.statements, statement_key(stream), None)
-            writer.write([Message(self._topics.statistics, stream.encode(), None), statement, *schemas])
+            writer.write([Message(self._topics.statistics, stream.encode(), None), *schemas, *statements])
             writer.flush(_FLUSH_SECONDS)
         finally:
             writer.close()

@@ -13,7 +13,7 @@ from graphtide_core.errors import CollidingTopicError, FencedError, PoisonRecord
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.log import Message
 from graphtide_log.follower import Follower
-from graphtide_wire.stream_statement import StatementRecord, decode_statement, encode_statement, statement_key
+from graphtide_wire.stream_statement import StatementRecord, decode_statement, encode_statement, statement_key, version_key
 
 from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.statement import read_statement
@@ -88,7 +88,8 @@ class StreamStatements:
         version = max(last, self._view.last_statement(definition.name)) + 1
         new = StatementRecord.of(text, definition, version, self._clock.now())
         transactor.begin()
-        transactor.write([Message(self._topics.statements, key, encode_statement(new))])
+        value = encode_statement(new)
+        transactor.write([Message(self._topics.statements, each, value) for each in (key, version_key(new.stream, version))])
         transactor.commit(f"{self._topics.prefix}.statements", {})
         return new, old is None
 

@@ -193,7 +193,7 @@ class Known:
         elif record.topic == topics.schemas:
             self._take_schema(record)
         elif record.topic == topics.statements:
-            self._take_statement(record, name)
+            self._take_statement(record)
         else:
             self.statistics.pop(name, None)
             self._names.pop(name, None)
@@ -227,7 +227,10 @@ class Known:
         if record.value is not None:
             self.schemas.setdefault(stream, {})[source] = stream_schema.decode_schema(record.key, record.value)
 
-    def _take_statement(self, record: Record, stream: str) -> None:
+    def _take_statement(self, record: Record) -> None:
+        stream, version = stream_statement.stream_of_key(record.key)
+        if version is not None:
+            return
         self.statements.pop(stream, None)
         if record.value is not None:
             statement = stream_statement.decode_statement(record.key, record.value)
