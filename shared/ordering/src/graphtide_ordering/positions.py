@@ -12,7 +12,7 @@ is entered and left once, and one edge far in the future does not make the list 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
@@ -27,6 +27,12 @@ FORM: Final = 1
 
 FORM_OF_EPOCHS: Final = 2
 """The same afterwards, so that a version that knows no epochs does not continue from one; other numbers are refused."""
+
+FORM_OF_STATEMENTS: Final = 3
+"""The same once records are read by a statement, so that a version that knows none does not read them another way."""
+
+MOST_STATEMENTS: Final = 50
+"""Versions of a statement that may have read the records of a partition with waiting edges."""
 
 _Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -45,6 +51,8 @@ class Remembered(msgspec.Struct, frozen=True):
         epoch: of the stream.
         newest: as in `StreamProgress`, likewise what follows.
         numbered: edges of the stream that went out or would have, deletions not counted.
+        statements: versions of the stream's statement and the offsets that they begin at, from the one at the position on.
+            Before the first of them records are read without a statement; a stream that never had one does not have them.
     """
 
     next: _Count
@@ -60,6 +68,7 @@ class Remembered(msgspec.Struct, frozen=True):
     numbered: _Count = 0
     lateness: _Count | None = None
     left_out: _Count = 0
+    statements: tuple[tuple[_Count, _Count], ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def stream_progress(self) -> StreamProgress:
@@ -80,10 +89,12 @@ class PartitionPosition:
     Attributes:
         next: the offset after the last record read.
         ordinal: of the next edge to read.
+        statements: offsets at which versions of the statement begin, and the versions, both ascending.
     """
 
     next: int = 0
     ordinal: int = 0
+    statements: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Start without waiting edges."""
@@ -95,6 +106,23 @@ class PartitionPosition:
             self._waiting.append(_Waiting(offset, newest, self.ordinal))
         self.next = max(self.next, offset + 1)
         self.ordinal += ordinals
+
+    def use(self, version: int) -> bool:
+        """Read records from the next one on by a version of the statement; return False if that cannot be noted now.
+
+        It cannot while edges wait that many other versions have read: what is kept with a position has its bounds.
+        """
+        if version == self.version_at(self.next):
+            return True
+        kept = [each for each in self.statements if each[0] < self.next]
+        if len(kept) >= MOST_STATEMENTS:
+            return False
+        self.statements = [*kept, (self.next, version)]
+        return True
+
+    def version_at(self, offset: int) -> int:
+        """Return the version of the statement that reads the record at an offset; 0 if it is read without one."""
+        return next((version for start, version in reversed(self.statements) if start <= offset), 0)
 
     def forget(self, watermark: int | None) -> None:
         """Drop the records without a waiting edge, at this watermark."""
@@ -109,13 +137,15 @@ class PartitionPosition:
         """Return where to continue from this progress of the stream."""
         self.forget(stream_progress.watermark)
         first = self._waiting[0] if self._waiting else _Waiting(self.next, 0, self.ordinal)
+        begun = sum(start <= first.offset for start, _ in self.statements)
+        self.statements = self.statements[max(0, begun - 1) :]
         remembered = Remembered(
             next=self.next,
             ordinal=first.ordinal,
             watermark=stream_progress.watermark,
             ordered=ordered,
             sources=sources,
-            form=FORM_OF_EPOCHS if stream_progress.epoch else FORM,
+            form=FORM_OF_STATEMENTS if self.statements else FORM_OF_EPOCHS if stream_progress.epoch else FORM,
             epoch=stream_progress.epoch,
             newest=stream_progress.newest,
             counted=stream_progress.counted,
@@ -123,6 +153,7 @@ class PartitionPosition:
             numbered=numbered,
             lateness=stream_progress.lateness,
             left_out=stream_progress.left_out,
+            statements=tuple(self.statements) or msgspec.UNSET,
         )
         return Position(first.offset, _fitting(remembered))
 
@@ -138,8 +169,9 @@ def read_remembered(position: Position) -> Remembered:
     except msgspec.DecodeError as error:
         message = f"a position of the sequencer is not one: {error}"
         raise FatalError(message) from error
-    if found.form not in {FORM, FORM_OF_EPOCHS}:
-        message = f"a position of the sequencer has form {found.form}, this version knows {FORM_OF_EPOCHS}: bring it up to date"
+    if found.form not in {FORM, FORM_OF_EPOCHS, FORM_OF_STATEMENTS}:
+        known = FORM_OF_STATEMENTS
+        message = f"a position of the sequencer has form {found.form}, this version knows {known}: bring it up to date"
         raise FatalError(message)
     return found
 

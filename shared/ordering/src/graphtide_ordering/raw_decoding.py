@@ -1,9 +1,9 @@
 """Raw records as edges and dead letters.
 
-Invariant: the result for a record depends on the record and its first ordinal alone, not on records that it is read with. Only
-attributes past the limit that no pattern reads are an exception. So a record that is read again gives the same edges with the
-same ids. Edges that were rejected on their way into the log have left substitutes: they count, so that ids made of ordinals
-are those of the text as its sender wrote it.
+Invariant: the result for a record depends on the record, its first ordinal and the version of the stream's statement alone, not
+on records that it is read with. Only attributes past the limit that no pattern reads are an exception. So a record that is read
+again gives the same edges with the same ids. Edges that were rejected on their way into the log have left substitutes: they
+count, so that ids made of ordinals are those of the text as its sender wrote it.
 
 Attributes are found as they come up; those that patterns read are there from the start. The list only grows, so an older batch
 has the first columns of a newer one and the sequencer can mix them. Once names found no room, the list begins anew after a
@@ -29,12 +29,13 @@ from graphtide_ordering.faults import failing, is_foreseen, reason_of
 from graphtide_ordering.raw_groups import RawGroup, ResetRecord, UnreadableRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ports.log import Record
     from graphtide_native.records import Decoder, EdgeBatch
 
     from graphtide_ordering.raw_groups import Member
+    from graphtide_ordering.statements import Statement
 
 MOST_ATTRIBUTES: Final = 1_000
 """Most attributes of a stream that are kept although no pattern reads them: invented names must not fill memory."""
@@ -158,18 +159,23 @@ class RawDecoder:
         self._edges = self.left_out = 0
         return list(self._attributes)
 
-    def decode(self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int) -> Decoded:
-        """Read records; their first edge has this ordinal."""
+    def decode(
+        self, group: RawGroup | UnreadableRecord | ResetRecord, ordinal: int, statement: Statement | None = None
+    ) -> Decoded:
+        """Read records by a statement, or as edges are sent without one; their first edge has this ordinal.
+
+        Batches were decoded before they came into the log, so no statement reads them.
+        """
         if isinstance(group, ResetRecord):
             return Decoded([Piece(group.record, None, ())], ends_epoch=group.reset.ends)
         if isinstance(group, UnreadableRecord):
             refused = Refused(ErrorCode.MALFORMED, group.reason, group.record.value or b"")
             return Decoded([Piece(group.record, None, (refused,))])
         try:
-            return self._decoded(group, ordinal)
+            return self._decoded(group, ordinal, statement)
         except UnreadableStreamError as error:
             if len(group.members) > 1 and group.members[0].origin.is_batch:
-                return self._without_those_that_fail(group, ordinal)
+                return self._without_those_that_fail(group, ordinal, statement)
             # It lies in the columns, which all of them share.
             return Decoded(
                 [_unreadable(record, origin, str(error)) for record, origin, _ in group.members], producer=group.producer
@@ -177,14 +183,14 @@ class RawDecoder:
         except BaseException as error:
             if is_foreseen(error):
                 raise
-            return self._without_those_that_fail(group, ordinal)
+            return self._without_those_that_fail(group, ordinal, statement)
 
-    def _without_those_that_fail(self, group: RawGroup, ordinal: int) -> Decoded:
+    def _without_those_that_fail(self, group: RawGroup, ordinal: int, statement: Statement | None) -> Decoded:
         """Read a group that the decoder failed on: records that fail by themselves become dead letters."""
 
         def fault(members: Sequence[Member]) -> str | None:
             try:
-                self._decoded(RawGroup(list(members), group.size), ordinal)
+                self._decoded(RawGroup(list(members), group.size), ordinal, statement)
             except UnreadableStreamError as error:
                 return str(error)
             except BaseException as error:
@@ -195,7 +201,9 @@ class RawDecoder:
 
         reasons = {member.record.offset: reason for member, reason in failing(group.members, fault)}
         good = [member for member in group.members if member.record.offset not in reasons]
-        decoded = self._decoded(RawGroup(good, group.size), ordinal) if good else Decoded([], producer=group.producer)
+        decoded = (
+            self._decoded(RawGroup(good, group.size), ordinal, statement) if good else Decoded([], producer=group.producer)
+        )
         read, pieces, end = iter(decoded.pieces), list[Piece](), 0
         for record, origin, _ in group.members:
             reason = reasons.get(record.offset)
@@ -204,15 +212,15 @@ class RawDecoder:
             pieces.append(piece)
         return replace(decoded, pieces=pieces)
 
-    def _decoded(self, group: RawGroup, ordinal: int) -> Decoded:
+    def _decoded(self, group: RawGroup, ordinal: int, statement: Statement | None) -> Decoded:
         like = group.members[0].origin
         bodies = [member.body for member in group.members]
-        decoder = self._decoder(like)
+        decoder = self._decoder(like, statement)
         decoder.start_at(ordinal)
         latest = None if self._ahead is None else [self._ahead.latest(member.record.timestamp) for member in group.members]
         batch, ends = decoder.decode_pieces(bodies, 1, latest)
         while self._learn(decoder.discovered()):
-            decoder = self._decoder(like)
+            decoder = self._decoder(like, statement)
             decoder.start_at(ordinal)
             batch, ends = decoder.decode_pieces(bodies, 1, latest)
         letters = take_dead_letters(decoder)
@@ -232,12 +240,14 @@ class RawDecoder:
         self._edges += known - ordinal
         return Decoded(pieces, batch, group.producer)
 
-    def _decoder(self, origin: RawOrigin) -> Decoder:
-        """Return a decoder of such edges; it has read the header line, if the format has one."""
+    def _decoder(self, origin: RawOrigin, statement: Statement | None) -> Decoder:
+        """Return a decoder of such records; it has read the header line, if the format has one."""
         if origin.is_batch:
             per_second = ticks_per_second(TimeUnit.MILLISECOND if self._ahead is None else self._ahead.unit)
             return RawBatchDecoder(self._symbols, list(self._attributes), per_second)
         types = types_of(origin.types)
+        if statement is not None:
+            return self._decoder_by(statement, origin, types)
         asked = Decoding(self._symbols, types=types, keep_raw=True, substitutes=True)
         if not origin.format.has_header:
             # A declared attribute is not discovered.
@@ -253,6 +263,12 @@ class RawDecoder:
         self.left_out += len(self._unknown(names))
         decoder = decoder_of(origin.format, replace(asked, attributes=list(self._attributes)))
         decoder.decode(_header(origin))
+        return decoder
+
+    def _decoder_by(self, statement: Statement, origin: RawOrigin, types: Mapping[str, str]) -> Decoder:
+        decoder = statement.decoder(self._symbols, list(self._attributes), origin.format, types)
+        if statement.has_header(origin.format):
+            decoder.decode(_header(origin))
         return decoder
 
     def _learn(self, names: Sequence[str]) -> bool:
@@ -278,7 +294,10 @@ def _header(origin: RawOrigin) -> bytes:
     Raises:
         UnreadableStreamError: it is not a header line: edges would be read as one, or the header as edges.
     """
-    columns = (origin.columns or "").strip()
+    if origin.columns is None:
+        message = "a record of a log has no header line: name its columns in the statement, as in FORMAT csv (columns (a, b))"
+        raise UnreadableStreamError(message)
+    columns = origin.columns.strip()
     if not columns or "\n" in columns:
         message = "the columns are not one header line"
         raise UnreadableStreamError(message)

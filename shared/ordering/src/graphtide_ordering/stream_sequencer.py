@@ -26,6 +26,12 @@ epoch begins as the stream did, with no watermark. The argument holds in each ep
    a crash finds the epoch that it names. Sent twice, the second names an epoch that is over, at any place in the log.
 7. Of positions that were committed by different transactions the greatest (epoch, watermark) holds: neither ever goes back.
 
+A stream may have a statement, which says how records become edges. Another version of it holds from the record that each
+partition reads next when the sequencer learns of it:
+
+8. The versions that read the records from the position on, and where each begins, are committed with the position. So a record
+   is read again by the version that read it, and gives the same edges with the same ordinals.
+
 So times never go back within an epoch, and (epoch, time) never goes back at all. Ordinals and places count on.
 
 What is read again comes in the order of its partition with its own ordinals, before anything new. So with one partition the
@@ -41,6 +47,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from graphtide_core.errors import FatalError
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
@@ -62,6 +69,7 @@ if TYPE_CHECKING:
     from graphtide_ordering.positions import Remembered
     from graphtide_ordering.raw_decoding import Decoded, Piece
     from graphtide_ordering.raw_groups import RawGroup, ResetRecord
+    from graphtide_ordering.statements import Statement
 
 ORDINALS_OF_A_PARTITION: Final = 2**40
 """Each partition numbers edges without id from its own number times this, so that no two edges get one number."""
@@ -152,6 +160,7 @@ class StreamSequencer:
         """Start before the first record; call `restore` for every partition, `replay`, then `open`."""
         self._ordering = ordering
         self._decoder = RawDecoder(ordering.ahead)
+        self._statements: Mapping[int, Statement] = {}
         self._duplicates: Duplicates | None = None
         self._windows = (0, 0)
         self._partitions: dict[int, PartitionPosition] = {}
@@ -233,7 +242,7 @@ class StreamSequencer:
         if found is None:
             self._partitions[partition] = PartitionPosition(0, partition * ORDINALS_OF_A_PARTITION)
             return
-        self._partitions[partition] = PartitionPosition(0, found.ordinal)
+        self._partitions[partition] = PartitionPosition(0, found.ordinal, list(found.statements or ()))
         self._again[partition] = found
         self._ordered = max(self._ordered, found.ordered)
         self._numbered = max(self._numbered, found.numbered)
@@ -248,11 +257,31 @@ class StreamSequencer:
         if found.watermark is not None:
             self._settled = found.watermark if self._settled is None else max(self._settled, found.watermark)
 
+    def know(self, statements: Mapping[int, Statement]) -> None:
+        """Know the versions of the stream's statement by their numbers; call it before `replay`."""
+        self._statements = statements
+
+    def use(self, statement: Statement) -> bool:
+        """Read records by a version of the statement, from the next one of each partition on; call it after `open`.
+
+        Return whether all partitions do: if not, call it again once edges have gone out.
+        """
+        self._statements = {**self._statements, statement.version: statement}
+        used = [place.use(statement.version) for place in self._partitions.values()]
+        return all(used)
+
+    def _statement(self, version: int) -> Statement | None:
+        if version and version not in self._statements:
+            message = f"version {version} of the statement is not there, and waiting records were read by it"
+            raise FatalError(message)
+        return self._statements.get(version)
+
     def replay(self, record: Record) -> None:
         """Take again a record between a position and the `next` that was remembered there."""
         self._hold()
         for group in group_records([record]):
-            decoded = self._decoder.decode(group, self._partitions[record.partition].ordinal)
+            place = self._partitions[record.partition]
+            decoded = self._decoder.decode(group, place.ordinal, self._statement(place.version_at(record.offset)))
             newest = self._note(decoded.pieces)
             if newest is None or decoded.edges is None:
                 continue
@@ -276,7 +305,8 @@ class StreamSequencer:
         if self._decoder.is_due:
             self.lay_out(self._decoder.forget())
         before = self._decoder.left_out
-        decoded = self._decoder.decode(group, self._partitions[group.partition].ordinal)
+        place = self._partitions[group.partition]
+        decoded = self._decoder.decode(group, place.ordinal, self._statement(place.version_at(place.next)))
         self._output.left_out += self._decoder.left_out - before
         self.take_decoded(decoded, now)
 

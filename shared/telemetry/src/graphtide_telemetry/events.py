@@ -51,6 +51,7 @@ MERGED_GAP = Name(
 )
 RESET_REQUESTED = Name("reset.requested", "a user asked to end an epoch of a stream; the raw topic keeps who and when")
 SEQUENCER_WINDOW_CHANGED = Name("sequencer.window_changed", "ids are remembered for another time")
+STATEMENT_USED = Name("statement.used", "the version of the STREAM statement that records of a stream are read by from now on")
 SEQUENCERS_LOOK_FAILED = Name("sequencers.look_failed", "the log does not list its streams; asked again soon")
 
 # Matchers.

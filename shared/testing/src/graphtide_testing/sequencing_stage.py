@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from graphtide_core.errors import TransientError
 from graphtide_core.ids import StreamName
+from graphtide_core.ports.log import Message
 from graphtide_core.time import MIN_EVENT_TIME
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_log.memory import MemoryLog
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_ordering.stream_sequencer import Ordering
+from graphtide_query import parse_streams
 from graphtide_wire import dead_letters, ordered, ordered_body, raw
 from graphtide_wire.raw import RawEdges
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 from hypothesis import strategies as st
 
@@ -23,13 +26,15 @@ from graphtide_testing.mortal import Fuse, KilledError, Mortal
 from graphtide_testing.registrations import registering, registration
 
 if TYPE_CHECKING:
-    from graphtide_core.ports.log import Log, Message, Record
+    from graphtide_core.ports.log import Log, Record
     from graphtide_ordering.raw_decoding import Ahead
     from graphtide_wire.dead_letters import DeadLetterRecord
 
 TOPICS = Topics("test")
 FLOWS = StreamName("flows")
 IDLE = 5.0
+LEARNS_WITHIN = 1.5
+"""Seconds within which a sequencer looks for changes of patterns and statements."""
 MOST_ATTEMPTS = 5
 """How often a sequencer may find that it cannot open, before it does."""
 COLUMNS = {"ts", "src", "dst", "label", "src_label", "dst_label", "id", "op", ordered_body.MADE}
@@ -95,6 +100,16 @@ class SequencingStage:
         """Register a pattern of one edge."""
         text = f"PATTERN {name} MATCH (v)-[e:x]->(w) ON {stream} WINDOW {window}"
         self.write(registering(TOPICS, registration(text, self.clock.now())))
+
+    def state(self, text: str, version: int) -> None:
+        """Register a version of the stream's statement, and let a sequencer that runs learn of it."""
+        (definition,) = parse_streams(text)
+        value = encode_statement(StatementRecord.of(text, definition, version, self.clock.now()))
+        for key in (statement_key(FLOWS), version_key(FLOWS, version)):
+            self.write(Message(TOPICS.statements, key, value))
+        self.clock.sleep(LEARNS_WITHIN)
+        if self.is_open:
+            self.run(1)
 
     def run(self, rounds: int = 12) -> SequencingStage:
         """Do rounds; a killed sequencer is replaced by another; one that cannot open tries again, some times."""

@@ -32,6 +32,7 @@ from graphtide_wire.dead_letters import ErrorCode
 from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
 from graphtide_ingestion.application.sequencer_metrics import SequencerMetrics
+from graphtide_ingestion.application.stream_statements import StreamStatements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,6 +98,7 @@ class SequencingWorker:
         self._reader: LogReader | None = None
         self._transactor: LogTransactor | None = None
         self._registered: RegisteredLookbacks | None = None
+        self._statements: StreamStatements | None = None
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
         self._windows = (0, 0)
@@ -104,6 +106,7 @@ class SequencingWorker:
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
         self._patterns_at = 0.0
+        self._statement_version = 0
         self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(self._packing.topic, 0))
 
     @property
@@ -134,6 +137,8 @@ class SequencingWorker:
         self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
         self._stream_sequencer.read(self._registered.attributes(self._stream))
+        self._statements = StreamStatements(self._log, self._topics.statements, self._stream)
+        self._stream_sequencer.know(self._statements.versions)
         self._timer.stop()
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
         starts, unread = self._restore(reader, self._committed(reader, last, self._transactor))
@@ -141,6 +146,7 @@ class SequencingWorker:
         self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, reported, self._clock.monotonic())
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
+        self._use_statement(self._statements)
         self._metrics.follow(self._stream_sequencer)
 
     def step(self) -> None:
@@ -164,8 +170,8 @@ class SequencingWorker:
 
     def close(self) -> None:
         """Give back what `open` took."""
-        close_all([self._reader, self._registered, self._transactor])
-        self._reader = self._registered = self._transactor = None
+        close_all([self._reader, self._registered, self._statements, self._transactor])
+        self._reader = self._registered = self._statements = self._transactor = None
         self._metrics.close()
 
     def _restore(
@@ -248,12 +254,23 @@ class SequencingWorker:
         refused = Refused(ErrorCode.TOO_LARGE, reason, raw)
         return letter(self._topics.dead_letters(self._stream), refused, self._clock)
 
+    def _use_statement(self, statements: StreamStatements) -> None:
+        statement = statements.last
+        if statement is not None and self._stream_sequencer.use(statement) and statement.version != self._statement_version:
+            self._statement_version = statement.version
+            _LOG.info(events.STATEMENT_USED, stream=self._stream, version=statement.version)
+
     def _follow_patterns(self, reader: LogReader) -> None:
-        """Keep what patterns read; remember ids for another time where they ask for it, between two transactions."""
+        """Keep what patterns read, and read by the last statement of the stream.
+
+        Where patterns ask for it, remember ids for another time, between two transactions.
+        """
         now = self._clock.monotonic()
-        if self._registered is None or now < self._patterns_at:
+        if self._registered is None or self._statements is None or now < self._patterns_at:
             return
         self._patterns_at = now + self._options.patterns_seconds
+        self._statements.poll()
+        self._use_statement(self._statements)
         self._registered.poll()
         self._stream_sequencer.read(self._registered.attributes(self._stream))
         longest = self._registered.longest(self._stream, self._options.unit)
