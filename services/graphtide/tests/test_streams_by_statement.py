@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,19 +13,23 @@ import pyarrow.parquet as pq
 import pytest
 from graphtide import Inputs, MatchOptions, Session, Stream, match
 from graphtide.readers import ReaderOptions
+from graphtide.readers.opening import format_of
 from graphtide.record_options import RecordOptions
 from graphtide.session import open_reader
+from graphtide_backfill.application.pieces import Reading
+from graphtide_backfill.bootstrap import statement_files
 from graphtide_core.edge import Edge
 from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
 from graphtide_core.stream_fields import attributes_of
 from graphtide_core.time import TimeUnit
+from graphtide_native.records import Symbols
 from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Sequence
 
     from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_native.records import EdgeBatch
 
 Rows = list[tuple[object, ...]]
 
@@ -140,13 +146,27 @@ def read(definition: StreamDefinition, stream: object, attributes: Sequence[str]
         attributes=tuple(attributes), time_unit=definition.unit, record_options=RecordOptions(stream=(definition,))
     )
     reader = open_reader(stream, options)
-    rows: Rows = [
+    rows = _rows(reader.batches())
+    return rows, len(reader.take_dead_letters()), reader.filtered
+
+
+def _rows(batches: Iterable[EdgeBatch]) -> Rows:
+    return [
         (each["op"], each["id"], each["made"], each["ts"], each["src"], each["dst"], each["label"], each["src_label"],
          each["dst_label"], {name: value for name, value in each["attributes"].items() if value is not None})
-        for batch in reader.batches()
+        for batch in batches
         for each in batch.to_records()
     ]  # fmt: skip
-    return rows, len(reader.take_dead_letters()), reader.filtered
+
+
+def read_history(definition: StreamDefinition, stream: object, attributes: Sequence[str]) -> tuple[Rows, int]:
+    """Return what the piece of a backfill gives, and how many records it rejects."""
+    kind = format_of(str(stream)).value
+    (piece,) = statement_files(str(stream), definition, kind).pieces()
+    piece = pickle.loads(pickle.dumps(piece))  # noqa: S301 - as executors get it
+    rows = _rows(piece.batches(Reading(Symbols(), tuple(attributes), definition.unit)))
+    assert piece.facts().has_ids == (definition.id is not None)
+    return rows, piece.facts().rejected
 
 
 def expect(definition: StreamDefinition, records: Sequence[object], attributes: Sequence[str]) -> tuple[Rows, int, int]:
@@ -177,7 +197,10 @@ def test_a_statement_reads_the_same_at_every_door(case: str, door: str, tmp_path
     definition = Stream(text).definition
     expected = expect(definition, records, attributes)
     assert expected[0]
-    assert read(definition, DOORS[door](tmp_path, records), attributes) == expected
+    stream = DOORS[door](tmp_path, records)
+    assert read(definition, stream, attributes) == expected
+    if isinstance(stream, Path):
+        assert read_history(definition, stream, attributes) == expected[:2]
 
 
 def test_texts_of_another_encoding_are_read(tmp_path: Path) -> None:

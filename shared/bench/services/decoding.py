@@ -56,7 +56,9 @@ def main() -> None:
 def cases(folder: Path, edges: int) -> dict[str, tuple[str, ...]]:
     """Write the streams; return what the program takes for each case."""
     rows = list(records(edges))
-    plain = [{"ts": ts, "src": a, "dst": b, "label": k, "amount": n, "note": m, "x": "y", "z": ts} for ts, a, b, k, n, m in rows]
+    plain = [
+        {"ts": ts, "src": a, "dst": b, "label": k, "amount": n, "note": m, "x": "y", "z": ts} for ts, a, b, k, n, m in rows
+    ]
     nested = [
         {"time": ts, "source": {"id": a}, "target": {"id": b}, "kind": k, "data": {"amount": n}, "note": m, "x": "y", "z": ts}
         for ts, a, b, k, n, m in rows

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import FatalError
+from graphtide_core.errors import FatalError, InvalidQueryError
 from graphtide_core.ids import StreamName
 from graphtide_core.installing import line_for
 from graphtide_core.ports.log import TopicSpec
+from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_log.deployment_topics import topics_on
 from graphtide_log.kafka import KafkaConnection, KafkaLog
 from graphtide_native.spec import Limits
@@ -23,6 +24,7 @@ from graphtide_backfill.adapters.java import refuse_without_java
 from graphtide_backfill.adapters.one_process import OneProcess
 from graphtide_backfill.adapters.ordered_topic import OrderedTopic
 from graphtide_backfill.adapters.result_folder import ResultFolder
+from graphtide_backfill.adapters.statement_files import StatementFiles
 from graphtide_backfill.application.backfill import Asked, Backfill, refuse_missing_attributes, refuse_missing_columns
 from graphtide_backfill.application.publishing import Publisher, read_written
 from graphtide_backfill.application.serving import Operations
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.attribute_type import AttributeType
     from graphtide_core.ports.log import Log
+    from graphtide_core.stream_definition import StreamDefinition
     from graphtide_core.time import TimeUnit
     from graphtide_wire.operations import OperationRecord
     from graphtide_wire.topics import Topics
@@ -94,6 +97,19 @@ def files(
 ) -> History:
     """Return files as history."""
     return Files(location, format, columns, delimiter, {name: kind.value for name, kind in types.items()})
+
+
+def statement_files(location: str, definition: StreamDefinition, format: str) -> History:
+    """Return files that a STREAM statement defines as history.
+
+    Raises:
+        InvalidQueryError: the statement asks for what no backfill does.
+    """
+    if definition.duplicates not in {None, DuplicatePolicy.REJECT}:
+        policy = definition.duplicates.value
+        message = f"STREAM {definition.name}: a backfill drops duplicates, it has no DUPLICATES {policy}"
+        raise InvalidQueryError(message)
+    return StatementFiles(location, definition, format)
 
 
 def ordered_topic(brokers: str, topic: str) -> History:

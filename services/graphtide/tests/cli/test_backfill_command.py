@@ -129,6 +129,35 @@ def test_duplicates_are_reported_and_history_is_read_without_ids(pattern: Path) 
     assert [(pattern.parent / f"{name}.jsonl").read_text().count("\n") for name in ("some", "whole")] == [0, 1]
 
 
+@pytest.mark.usefixtures("in_one_process")
+def test_history_is_read_by_a_statement(pattern: Path) -> None:
+    (pattern.parent / "h.csv").write_text("when,from,to,id\n2024-01-31,a,b,1\n2024-02-01,b,c,2\nsoon,b,d,3\n")
+    (pattern.parent / "s.gts").write_text("STREAM s EDGE (`from`)-[:pays]->(to) AT when UNIT s ID id\n")
+    (pattern.parent / "q.gtp").write_text(
+        "STREAM s EDGE (`from`)-[:pays]->(to) AT when UNIT s ID id\n" + PATTERN.replace("WINDOW 10", "WINDOW 2d")
+    )
+    (pattern.parent / "p.gtp").write_text(PATTERN.replace("WINDOW 10", "WINDOW 2d"))
+    for given in ((pattern, "--stream", "s.gts"), (pattern.parent / "q.gtp",)):
+        name, *options = given
+        ended = run(name, "h.csv", "--output", "m.jsonl", "--max-rejected", "50%", *options)
+        assert ended.exit_code == 0, ended.output
+        (found,) = map(json.loads, (pattern.parent / "m.jsonl").read_text().splitlines())
+        assert (found["edges"], found["detected_at"]) == ({"x": "1", "y": "2"}, 1_706_745_600)
+        assert "1 of 3 records was rejected" in ended.stderr
+    for wrong, said in (
+        (("--source", "kafka"), "a STREAM statement reads files"),
+        (("--type", "n:string"), "a STREAM statement reads files"),
+        (("--column", "ts=when"), "STREAM s says what its fields are"),
+        (("--delimiter", ";"), "STREAM s says how its records are written"),
+    ):
+        refused = run(pattern, "h.csv", "--stream", "s.gts", *wrong)
+        assert refused.exit_code == 2
+        assert said in " ".join(refused.stderr.replace("│", " ").split())
+    (pattern.parent / "u.gts").write_text("STREAM s EDGE (`from`)-[:pays]->(to) AT when UNIT s ID id DUPLICATES update\n")
+    with pytest.raises(InvalidQueryError, match="a backfill drops duplicates, it has no DUPLICATES update"):
+        run(pattern, "h.csv", "--stream", "u.gts")
+
+
 @pytest.fixture
 def without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail where Spark is started."""

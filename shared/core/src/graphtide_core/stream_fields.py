@@ -1,14 +1,19 @@
-"""What a program that runs a `STREAM` statement needs to know ahead: fields that it reads, attributes that it gives."""
+"""What a program that runs a `STREAM` statement needs to know ahead: fields that it reads, columns that it gives."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
 from graphtide_core.record_expression import field_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphtide_core.record_expression import FieldPath
     from graphtide_core.stream_definition import StreamDefinition
+
+_OWN_FIELDS: Final = (*sorted(RECORD_FIELDS | EVENT_FIELDS), "op")
 
 
 def attributes_of(definition: StreamDefinition) -> tuple[str, ...] | None:
@@ -23,3 +28,23 @@ def attributes_of(definition: StreamDefinition) -> tuple[str, ...] | None:
 def paths_of(definition: StreamDefinition) -> frozenset[FieldPath]:
     """Return the paths of all that the expressions of a definition read."""
     return frozenset(path for each in definition.expressions() for path in field_paths(each))
+
+
+def columns_of(definition: StreamDefinition) -> list[str] | None:
+    """Return the columns of what a definition gives, as patterns name them; None where they are the fields of the records."""
+    given = attributes_of(definition)
+    return None if given is None else [*_OWN_FIELDS, *given]
+
+
+def fields_read(definition: StreamDefinition, attributes: Sequence[str], fields: Sequence[str]) -> list[str]:
+    """Return those of a record's fields that a definition reads for these attributes, in their order."""
+    read = {str(path.steps[0]) for path in paths_of(definition)}
+    if not definition.clauses:
+        read |= {*_OWN_FIELDS}
+    wanted = () if attributes_of(definition) is not None else attributes
+    return [field for field in fields if field in read or any(_is_inside(name, field) for name in wanted)]
+
+
+def _is_inside(name: str, field: str) -> bool:
+    """Return whether an attribute without a SET is a field or in it, by its name."""
+    return name == field or name.startswith((f"{field}.", f"{field}["))

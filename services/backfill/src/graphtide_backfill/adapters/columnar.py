@@ -154,6 +154,12 @@ PARQUET_HISTORY: Final = TableHistory(parquet_columns, parquet_pieces, _write_pa
 ARROW_HISTORY: Final = TableHistory(arrow_columns, _arrow_pieces, _write_arrow)
 
 
+def arrow_batches(opened: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    """Yield the record batches of an Arrow IPC file or stream."""
+    _, tables = _arrow(opened)
+    yield from (batch for table in tables for batch in table.combine_chunks().to_batches())
+
+
 def _arrow(opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Return the schema of an Arrow IPC file or stream, and its batches."""
     is_file = opened.read(len(ARROW.magic)) == ARROW.magic

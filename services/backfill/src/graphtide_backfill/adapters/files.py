@@ -64,13 +64,8 @@ class Files:
 
     def fingerprint(self) -> str:
         """Return a digest of names, sizes and times of change."""
-        digest = hashlib.blake2b(digest_size=16)
-        for path in paths_of(self.location):
-            known = path.stat()
-            digest.update(f"{path}\0{known.st_size}\0{known.st_mtime_ns}\0".encode())
         reported = (self.format, sorted(self.columns.items()), self.delimiter, sorted(self.types.items()))
-        digest.update(repr(reported).encode())
-        return digest.hexdigest()
+        return hashlib.blake2b((fingerprint_of(self.location) + repr(reported)).encode(), digest_size=16).hexdigest()
 
     @property
     def _written(self) -> StreamFormat:
@@ -92,6 +87,16 @@ class Files:
             yield from history_of(tables).pieces(path, self.columns, types)
         else:
             yield TextPiece(path, self._written, self.columns, types, self.delimiter)
+
+
+def fingerprint_of(location: str) -> str:
+    """Return what changes when the files of a place do: their names, sizes and times of change.
+
+    Raises:
+        UnreadableStreamError: there are no files.
+    """
+    found = ((path, path.stat()) for path in paths_of(location))
+    return "".join(f"{path}\0{known.st_size}\0{known.st_mtime_ns}\0" for path, known in found)
 
 
 def paths_of(location: str) -> list[Path]:

@@ -22,25 +22,32 @@ from graphtide.cli.arguments import (
     Engine,
     PatternFile,
     SchemaFile,
-    TimeUnitOption,
     Type,
-    attribute_types,
     bounded_duration,
     choice,
     columns,
     delimiter_of,
     engine_name,
-    read_any_patterns,
+    read_patterns_and_streams,
     refuse_shared_files,
-    time_unit,
     with_source,
 )
 from graphtide.cli.history_format import format_by_names
 from graphtide.cli.java import java_log
 from graphtide.cli.output import format_of_matches, refuse_unwritable, write_text
+from graphtide.cli.record_forms import Definition, FormOptions, Preset
 from graphtide.cli.signals import Ending, starting
 from graphtide.cli.status import say, status_of_share
-from graphtide.cli.streams import MAX_REJECTED, Columns, MaxRejected, max_rejected_of
+from graphtide.cli.streams import (
+    MAX_REJECTED,
+    Columns,
+    MaxRejected,
+    UnitOfStream,
+    max_rejected_of,
+    of_stream,
+    reading_of,
+    unit_of,
+)
 from graphtide.extras import needing
 from graphtide.record import columns_to_read
 
@@ -53,6 +60,8 @@ if TYPE_CHECKING:
     from graphtide_backfill.bootstrap import Run
     from graphtide_backfill.domain.task import Task
     from graphtide_core.any_pattern import AnyPattern
+
+    from graphtide.options import MatchOptions
 
 _WRITTEN = [*DEFAULT.suffixes, *columnar_suffixes()]
 _SOURCES = {name: name for name in (*columnar_first(), "kafka")}
@@ -86,9 +95,11 @@ def backfill(
     summary_by: Annotated[str, typer.Option(help="Length of an interval of the summary.")] = "1d",
     dry_run: Annotated[bool, typer.Option(help="Show slices and what they would cost, and match nothing.")] = False,
     unique_ids: Annotated[bool, typer.Option(help="No id comes twice within a window: spares a pass.")] = False,
-    unit: TimeUnitOption = "ms",
+    unit: UnitOfStream = None,
     max_rejected: MaxRejected = MAX_REJECTED,
     column: Columns = None,
+    definition: Definition = None,
+    preset: Preset = None,
     delimiter: Annotated[str, typer.Option(help="What separates the fields of CSV.")] = ",",
     type: Type = None,
     schema: SchemaFile = None,
@@ -114,22 +125,21 @@ def backfill(
         from graphtide_backfill.entrypoints.request import SparkRequest, instant, pairs, size  # noqa: PLC0415
     refuse_shared_files({"PATTERN_FILE": pattern_file, "LOCATION": location}, {"--output": output, "--summary": summary})
     _refuse_unwritable(output, summary)
-    ticks = time_unit(unit)
+    stated, patterns = read_patterns_and_streams(pattern_file)
+    records = FormOptions(delimiter=delimiter_of(delimiter), definition=definition, preset=preset).read(stated)
+    ticks = unit_of(unit, None, column=column, format=None, records=records)
     policy = choice(on_limit, {name: name for name in ("fail", "pause", "shed")}, "--on-limit")
     task = Task(
-        _search(read_any_patterns(pattern_file)),
+        _search(patterns),
         engine_name(engine),
         ticks,
         limits=Limits(limit_partial_matches, limit_state_bytes, policy, limit_work),
     )
     most, mapped = max_rejected_of(max_rejected), columns(column or [])
-    kind = format_by_names(location) if source is None else choice(source, _SOURCES, "--source")
-    if kind == "kafka":
-        history: History = bootstrap.ordered_topic(*_topic(location, "LOCATION"))
-    else:
-        history = bootstrap.files(
-            location, kind, columns_to_read(mapped), delimiter_of(delimiter), attribute_types(type, schema)
-        )
+    # Options of a stream must not contradict its statement.
+    options = of_stream(None, column, ticks, type, schema, records=records)
+    kind = _kind(location, source, options)
+    history = _history(location, kind, options)
     asked = Asked(
         start=_instant(start, "--from", ticks, instant),
         end=_instant(end, "--to", ticks, instant),
@@ -168,6 +178,33 @@ def backfill(
     if resume is None:
         shutil.rmtree(folder)
     raise typer.Exit(status_of_share(totals.rejected, prepared.reading.records, most))
+
+
+def _kind(location: str, source: str | None, options: MatchOptions) -> str:
+    """Return what history is: a format of files, or `kafka`.
+
+    Raises:
+        BadParameter: it cannot be what the command line and the statement say.
+        UnreadableStreamError: the files show no format, or several.
+    """
+    stated = reading_of(options, None, None).for_stream(None).stated_format
+    given = None if source is None else choice(source, _SOURCES, "--source")
+    if options.record_options.stream and (given == "kafka" or options.types):
+        what = "types are those of the expressions" if options.types else "an ordered topic has edges already"
+        message = f"a STREAM statement reads files, and {what}"
+        raise typer.BadParameter(message, param_hint="--type" if options.types else "--source")
+    return given or (format_by_names(location) if stated is None else stated.value)
+
+
+def _history(location: str, kind: str, options: MatchOptions) -> History:
+    from graphtide_backfill import bootstrap  # noqa: PLC0415 - see above
+
+    records = options.record_options
+    if kind == "kafka":
+        return bootstrap.ordered_topic(*_topic(location, "LOCATION"))
+    if records.stream:
+        return bootstrap.statement_files(location, records.stream[0], kind)
+    return bootstrap.files(location, kind, columns_to_read(options.columns), records.delimiter, options.declared)
 
 
 def _search(patterns: tuple[AnyPattern, ...]) -> tuple[AnyPattern, ...]:

@@ -24,6 +24,22 @@ _DEFINITION: Final = ("--stream", "--definition")
 """What the file of a statement is called; the second alone where a command calls something else so."""
 
 
+Definition = Annotated[
+    list[Path] | None,
+    typer.Option(
+        *_DEFINITION,
+        help="File with a STREAM statement, which says what a record means; with --input one for each stream, by its name.",
+        show_default=False,
+    ),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="A STREAM statement that comes with graphtide; graphtide streams presets lists them.", show_default=False
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class FormOptions:
     """What the command line says of how records are written; see `RecordOptions`."""
@@ -62,20 +78,8 @@ class FormOptions:
         typer.Option(help="Keys, joined by points, that lead to the records of JSON, such as Records.", show_default=False),
     ] = None
     label: Annotated[str | None, typer.Option(help="Label of edges that have none.", show_default=False)] = None
-    definition: Annotated[
-        list[Path] | None,
-        typer.Option(
-            *_DEFINITION,
-            help="File with a STREAM statement, which says what a record means; with --input one for each stream, by its name.",
-            show_default=False,
-        ),
-    ] = None
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="A STREAM statement that comes with graphtide; graphtide streams presets lists them.", show_default=False
-        ),
-    ] = None
+    definition: Definition = None
+    preset: Preset = None
 
     @property
     def is_given(self) -> bool:

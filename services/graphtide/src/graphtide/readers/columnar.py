@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import ARROW, PARQUET
+from graphtide_core.stream_fields import columns_of, fields_read
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
-from graphtide.readers.statements import columns_by_statement, decoder_by_statement, fields_by_statement
+from graphtide.readers.statements import decoder_by_statement
 from graphtide.record import RECORD_COLUMNS
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _reader(
         decode=decoder.decode_rows,
         name=name,
         source=source,
-        columns=list(schema.names) if definition is None else columns_by_statement(definition) or list(schema.names),
+        columns=list(schema.names) if definition is None else columns_of(definition) or list(schema.names),
         place="row",
         to_order=to_order,
         typed=options.types,
@@ -162,7 +163,7 @@ def _decoder(options: ReaderOptions) -> ArrowDecoder | StatementDecoder:
 
 def _select_columns(schema: pa.Schema, options: ReaderOptions) -> list[str]:
     if options.definition is not None:
-        return fields_by_statement(options.definition, options.attributes, schema.names)
+        return fields_read(options.definition, options.attributes, schema.names)
     names = {options.columns.get(name, name) for name in RECORD_COLUMNS} | {*options.attributes, *options.types}
     return [name for name in schema.names if name in names]
 

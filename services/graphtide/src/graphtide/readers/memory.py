@@ -130,10 +130,12 @@ def from_edges(edges: Iterable[Edge | Mapping[str, object]], options: ReaderOpti
 def _decoder(options: ReaderOptions) -> tuple[Decoder, list[str] | None]:
     """Return a decoder of lines, and the columns of what it gives; None where every record has its own."""
     if options.definition is not None:
-        from graphtide.readers import statements  # noqa: PLC0415 - records with names of their own do without
+        from graphtide_core.stream_fields import columns_of  # noqa: PLC0415 - records with names of their own do without
 
-        decoder = statements.decoder_by_statement(options.definition, JSON_LINES.value, options, substitutes=True)
-        return decoder, statements.columns_by_statement(options.definition)
+        from graphtide.readers.statements import decoder_by_statement  # noqa: PLC0415 - as above
+
+        decoder = decoder_by_statement(options.definition, JSON_LINES.value, options, substitutes=True)
+        return decoder, columns_of(options.definition)
     plain = JsonLinesDecoder(
         options.symbols,
         options.attributes,

@@ -1,0 +1,136 @@
+"""Files that a STREAM statement defines as history: each file is one piece, read by the statement's program."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.formats import FORMATS, PARQUET
+from graphtide_core.stream_fields import columns_of, fields_read
+from graphtide_native.decoders import statement_decoder
+from graphtide_native.encodings import encode_again
+from graphtide_native.unpacking import PackedBytes, unpack
+from graphtide_wire.stream_definition import decode_definition, encode_definition
+
+from graphtide_backfill.adapters.columnar import arrow_batches
+from graphtide_backfill.adapters.files import fingerprint_of, paths_of
+from graphtide_backfill.application.pieces import PieceFacts, explain_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_native.records import EdgeBatch, StatementDecoder
+
+    from graphtide_backfill.application.pieces import Piece, Reading
+
+_BLOCK: Final = 4 << 20
+_ROWS: Final = 1 << 16
+
+
+class Statement(NamedTuple):
+    """A statement as executors get it: the definition, written, and the format of the files."""
+
+    definition: bytes
+    format: str
+
+
+@dataclass(slots=True)
+class StatementPiece:
+    """A file, perhaps compressed."""
+
+    path: str
+    statement: Statement
+    _facts: PieceFacts = field(default=PieceFacts(0, 0, has_ids=False, has_operations=False))
+
+    def batches(self, reading: Reading) -> Iterator[EdgeBatch]:
+        """See `Piece.batches`."""
+        definition = decode_definition(self.statement.definition)
+        decoder = statement_decoder(
+            reading.symbols, reading.attributes, self.statement.definition, self.statement.format, definition.zones()
+        )
+        decoder.start_at(reading.ordinal)
+        is_text = FORMATS[self.statement.format].is_text
+        found = self._read_text(decoder, definition) if is_text else self._read_rows(decoder, definition, reading.attributes)
+        rejected, example = 0, ""
+        try:
+            for batch in found:
+                letters = decoder.take_dead_letters()
+                rejected += len(letters)
+                example = example or explain_first(letters, "line" if is_text else "row", self.path)
+                if len(batch):
+                    yield batch
+        except (pa.ArrowException, OSError, UnreadableStreamError) as error:
+            text = str(error)
+            message = text if text.startswith(f"{self.path}: ") else f"{self.path}: {text}"
+            raise UnreadableStreamError(message) from error
+        records = decoder.ordinal() - reading.ordinal
+        self._facts = PieceFacts(records, rejected, decoder.has_ids(), decoder.has_operations(), example)
+
+    def facts(self) -> PieceFacts:
+        """See `Piece.facts`."""
+        return self._facts
+
+    def _read_text(self, decoder: StatementDecoder, definition: StreamDefinition) -> Iterator[EdgeBatch]:
+        encoding = None if definition.format is None else definition.format.encoding
+        with open(self.path, "rb") as file:
+            blocks = unpack(PackedBytes(file, self.path), _BLOCK, _BLOCK)
+            blocks = blocks if encoding in {None, "utf-8"} else encode_again(blocks, str(encoding), self.path)
+            for block in chain(blocks, [b""]):
+                yield decoder.decode(block) if block else decoder.finish()
+
+    def _read_rows(
+        self, decoder: StatementDecoder, definition: StreamDefinition, attributes: Sequence[str]
+    ) -> Iterator[EdgeBatch]:
+        for batch in _rows_of(self.path, self.statement.format):
+            wanted = batch.select(fields_read(definition, attributes, batch.schema.names))
+            wanted.validate(full=True)
+            for start in range(0, wanted.num_rows, _ROWS):
+                yield decoder.decode_rows(wanted.slice(start, _ROWS))
+
+
+@dataclass(frozen=True, slots=True)
+class StatementFiles:
+    """Files that a statement defines.
+
+    Attributes:
+        location: a file, a folder, or a pattern of names as a shell knows them.
+        definition: the statement.
+        format: of the files.
+        may_repeat: ids may come more than once.
+    """
+
+    location: str
+    definition: StreamDefinition
+    format: str
+    may_repeat: bool = True
+
+    def pieces(self) -> list[Piece]:
+        """See `History.pieces`."""
+        statement = Statement(encode_definition(self.definition), self.format)
+        return [StatementPiece(str(path), statement) for path in paths_of(self.location)]
+
+    def headers(self) -> Iterator[Sequence[str]] | None:
+        """See `History.headers`."""
+        columns = columns_of(self.definition)
+        return None if columns is None else iter([columns])
+
+    def fingerprint(self) -> str:
+        """Return a digest of the statement, and of the names, sizes and times of change of files."""
+        digest = hashlib.blake2b(fingerprint_of(self.location).encode(), digest_size=16)
+        digest.update(encode_definition(self.definition) + self.format.encode())
+        return digest.hexdigest()
+
+
+def _rows_of(path: str, format: str) -> Iterator[pa.RecordBatch]:
+    if format == PARQUET.value:
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(_ROWS)
+        return
+    with pa.OSFile(path) as opened:
+        yield from arrow_batches(opened)
