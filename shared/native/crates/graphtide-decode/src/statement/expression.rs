@@ -11,6 +11,7 @@ use graphtide_graph::value::{OwnedValue, ValueRef};
 use serde_json::Value as Form;
 
 use super::StatementError;
+use super::among::Among;
 use super::functions::{self, Call};
 use super::paths::{Paths, Step};
 use crate::times::Zone;
@@ -46,7 +47,7 @@ pub(crate) enum Expression {
     /// It is false.
     Not(Box<Self>),
     /// It equals one of the constants.
-    In(Box<Self>, Box<[OwnedValue]>),
+    In(Box<Self>, Among),
     /// It is a text that starts so.
     StartsWith(Box<Self>, Box<str>),
     /// It is missing.
@@ -96,10 +97,7 @@ impl Expression {
             Self::Compare(comparison, operands) => {
                 comparison.of(operands[0].evaluate(slots, arena), operands[1].evaluate(slots, arena))
             }
-            Self::In(operand, options) => {
-                let value = operand.evaluate(slots, arena);
-                any(options.iter().map(|option| Comparison::Equal.of(value, option.get())))
-            }
+            Self::In(operand, options) => options.contains(operand.evaluate(slots, arena)),
             Self::StartsWith(operand, prefix) => match operand.evaluate(slots, arena) {
                 ValueRef::Text(text) => Some(text.starts_with(&**prefix)),
                 _ => None,
@@ -131,7 +129,9 @@ impl Compiler<'_> {
             Some("in") => {
                 let options = form["options"].as_array().and_then(|options| options.iter().map(constant).collect());
                 match options {
-                    Some(options) => Some(Expression::In(Box::new(self.compile(&form["operand"], level + 1)?), options)),
+                    Some(options) => {
+                        Some(Expression::In(Box::new(self.compile(&form["operand"], level + 1)?), Among::new(options)))
+                    }
                     None => None,
                 }
             }

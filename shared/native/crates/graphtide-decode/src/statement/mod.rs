@@ -3,6 +3,7 @@
 //! A format gives the values of the paths that the statement reads, each in its slot, in one pass and nothing else; what the
 //! statement makes of them is the same for all formats.
 
+mod among;
 mod arrow;
 mod attributes;
 mod csv;
