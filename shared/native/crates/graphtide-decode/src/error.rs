@@ -2,8 +2,6 @@
 
 use thiserror::Error;
 
-use crate::statement::StatementError;
-
 /// The stream as a whole cannot be read, or the decoder was asked for something impossible.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum DecodeError {
@@ -110,6 +108,19 @@ pub enum DecodeError {
     },
 }
 
+/// The form of a statement is not one that this version reads.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{reason}")]
+pub struct StatementError {
+    reason: String,
+}
+
+impl StatementError {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into() }
+    }
+}
+
 /// Why a record was rejected; its text is the reason in the dead letter.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum RowError {
@@ -170,6 +181,9 @@ pub(crate) enum RowError {
     #[error("unknown operation {text}")]
     UnknownOperation { text: String },
 }
+
+/// Why a record is rejected: small where it is not, because every step returns it.
+pub(crate) type Refused = Box<RowError>;
 
 impl RowError {
     /// A time past the latest that is taken.

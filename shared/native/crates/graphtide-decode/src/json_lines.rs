@@ -19,10 +19,11 @@ use crate::column::Column;
 use crate::decoder::{Decoder, Options};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::json_objects::JsonObjects;
-use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar};
+use crate::json_record::{ATTRIBUTES, Fields, Keys, Scalar, refuse_json};
 use crate::splitter::{KEPT_OF_LONG_RECORD, MAX_RECORD, Piece, Splitter};
+use crate::statement::json::JsonStatement;
 use crate::statement::paths::Step;
-use crate::statement::{JsonStatement, Statement};
+use crate::statement::reading::Statement;
 use crate::times::{Times, not_ticks};
 use crate::types::{AttributeType, Projection, refuse};
 use crate::unusable_values::{self, UnusableValues};
@@ -320,20 +321,6 @@ fn as_written(error: RowError, name: &str, line: &[u8]) -> RowError {
         }
         _ => error,
     }
-}
-
-/// Says what is wrong and where; the line that the parser counts is that of the record, from 1.
-#[cold]
-pub(crate) fn refuse_json(error: &serde_json::Error) -> RowError {
-    let text = error.to_string();
-    let reason = text.split(" at line ").next().unwrap_or_default();
-    // The parser's column is 0 where it has nothing to point at yet.
-    let place = match (error.line(), error.column()) {
-        (_, 0) => String::new(),
-        (0 | 1, column) => format!(" (column {column})"),
-        (line, column) => format!(" (its line {line}, column {column})"),
-    };
-    RowError::Json { reason: format!("{reason}{place}") }
 }
 
 #[inline]

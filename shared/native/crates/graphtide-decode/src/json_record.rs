@@ -16,6 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::column::Column;
 use crate::columns::ColumnNames;
+use crate::error::RowError;
 
 /// The key of the nested object whose members are attributes.
 pub(crate) const ATTRIBUTES: &str = "attributes";
@@ -223,6 +224,20 @@ impl<'t> Fields<'t> {
             self.others.push(name);
         }
     }
+}
+
+/// Says what is wrong and where; the line that the parser counts is that of the record, from 1.
+#[cold]
+pub(crate) fn refuse_json(error: &serde_json::Error) -> RowError {
+    let text = error.to_string();
+    let reason = text.split(" at line ").next().unwrap_or_default();
+    // The parser's column is 0 where it has nothing to point at yet.
+    let place = match (error.line(), error.column()) {
+        (_, 0) => String::new(),
+        (0 | 1, column) => format!(" (column {column})"),
+        (line, column) => format!(" (its line {line}, column {column})"),
+    };
+    RowError::Json { reason: format!("{reason}{place}") }
 }
 
 impl<'t> DeserializeSeed<'t> for &Keys {

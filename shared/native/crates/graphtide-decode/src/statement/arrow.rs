@@ -12,9 +12,9 @@ use graphtide_graph::value::ValueRef;
 
 use super::nulls::Nulls;
 use super::paths::Step;
-use super::{Refused, Statement};
+use super::reading::Statement;
 use crate::arrow_columns::Values;
-use crate::error::{DecodeError, RowError};
+use crate::error::{DecodeError, Refused};
 use crate::writer::{Target, Writer};
 
 /// A statement that reads rows.

@@ -8,8 +8,7 @@ use super::expression::{Context, Expression};
 use super::names::paths_named;
 use super::paths::{Paths, Role};
 use super::time::steps_of;
-use super::{Refused, StatementError};
-use crate::error::RowError;
+use crate::error::{Refused, StatementError};
 use crate::types::{AttributeType, refuse};
 
 /// Names of the fields that a record has itself: no attribute is called so.

@@ -7,9 +7,9 @@ use graphtide_graph::value::ValueRef;
 
 use super::nulls::Nulls;
 use super::paths::{Role, Step};
-use super::{Refused, Statement};
+use super::reading::Statement;
 use crate::csv::fields::FieldsOf;
-use crate::error::RowError;
+use crate::error::Refused;
 use crate::types::{AttributeType, Projection, refuse};
 use crate::writer::{Target, Writer};
 

@@ -4,9 +4,9 @@
 use serde::Deserialize;
 use serde_json::Value as Form;
 
-use super::StatementError;
 use super::expression::MOST_LEVELS;
 use super::paths::Step;
+use crate::error::StatementError;
 
 /// A statement.
 #[derive(Debug, Deserialize)]

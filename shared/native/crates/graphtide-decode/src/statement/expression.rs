@@ -10,10 +10,10 @@ use graphtide_graph::logic::{Arithmetic, Comparison, all, any, negate};
 use graphtide_graph::value::{OwnedValue, ValueRef};
 use serde_json::Value as Form;
 
-use super::StatementError;
 use super::among::Among;
 use super::functions::{self, Call};
 use super::paths::{Paths, Step};
+use crate::error::StatementError;
 use crate::times::Zone;
 
 /// Levels of an expression, as the language bounds them.

@@ -11,12 +11,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
 use super::json_scan::{Rest, are_escapes};
 use super::nulls::Nulls;
 use super::paths::{Path, Role, Step};
-use super::{Refused, Statement};
+use super::reading::Statement;
 use crate::columns::ColumnNames;
-use crate::error::RowError;
-use crate::json_lines::refuse_json;
+use crate::error::{Refused, RowError};
 use crate::json_objects::JsonObjects;
-use crate::json_record::Keys;
+use crate::json_record::{Keys, refuse_json};
 use crate::splitter::Piece;
 use crate::writer::{Target, Writer};
 

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use graphtide_graph::symbol::SharedSymbols;
 
+use super::attributes::Reading;
 use super::definition::{DefinitionForm, FormatForm};
-use super::{Reading, Statement, StatementError};
+use super::reading::Statement;
 use crate::arrow::ArrowDecoder;
 use crate::csv::CsvDecoder;
 use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
-use crate::error::DecodeError;
+use crate::error::{DecodeError, StatementError};
 use crate::json_lines::JsonLinesDecoder;
 use crate::times::Zone;
 

@@ -19,9 +19,8 @@ use super::keys::key_of;
 use super::paths::{Paths, Role};
 use super::time::{RecordTime, steps_of};
 use super::value_text::write_text;
-use super::{Refused, StatementError};
 use crate::column::Column;
-use crate::error::{RowError, shorten};
+use crate::error::{Refused, RowError, StatementError, shorten};
 use crate::types::{AttributeType, Projection};
 use crate::writer::{Given, Target, Writer, check_text};
 

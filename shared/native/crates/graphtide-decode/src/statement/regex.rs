@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 
-use super::StatementError;
+use crate::error::StatementError;
 
 /// Bytes that the automaton of an expression takes at most.
 const LARGEST: usize = 16 << 20;

@@ -8,8 +8,7 @@ use super::definition::{TimeForm, per_second};
 use super::expression::{Context, Expression, steps};
 use super::paths::{Paths, Role};
 use super::value_text::write_text;
-use super::{Refused, StatementError};
-use crate::error::{RowError, shorten};
+use crate::error::{Refused, RowError, StatementError, shorten};
 use crate::times::{Flaw, Times, Zone, number, number_of_any_unit, rfc2822, unit_of, whole};
 
 /// Characters of a text that is a number, or in a format.
@@ -149,10 +148,15 @@ fn plain(text: &str, form: Form) -> Option<i64> {
     if !is_number || text.is_empty() || text.len() > MOST_DIGITS {
         return None;
     }
-    text.bytes().try_fold(0_i64, |number, byte| {
+    let mut number = 0;
+    for byte in text.bytes() {
         let digit = byte.wrapping_sub(b'0');
-        (digit < 10).then(|| number * 10 + i64::from(digit))
-    })
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + i64::from(digit);
+    }
+    Some(number)
 }
 
 /// The steps of a path, if an expression is one.

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use bumpalo::Bump;
 use graphtide_graph::value::{OwnedValue, ValueRef};
 
-use super::StatementError;
 use super::expression::{Context, Expression};
+use crate::error::StatementError;
 
 /// Bytes of the longest text that a function makes; a longer one is missing.
 pub(crate) const LONGEST_TEXT: usize = 1 << 20;
