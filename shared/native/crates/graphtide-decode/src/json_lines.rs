@@ -150,7 +150,10 @@ impl JsonLinesDecoder {
     }
 
     fn drain(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
-        let Self { attributes, declared, ts, keys, records, writer, seen, options, statement, .. } = self;
+        if self.statement.is_some() {
+            return self.drain_by_statement(last, batch, dead);
+        }
+        let Self { attributes, declared, ts, keys, records, writer, seen, options, .. } = self;
         let Options { times, nulls, .. } = options;
         let symbols = writer.symbols.clone();
         let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
@@ -165,10 +168,6 @@ impl JsonLinesDecoder {
             let (line, bytes, result) = match piece {
                 Piece::Record { bytes, .. } if bytes.iter().all(u8::is_ascii_whitespace) => continue,
                 Piece::Record { line, bytes, .. } => {
-                    if let Some(statement) = statement {
-                        statement.take(writer, &mut target, line, bytes);
-                        continue;
-                    }
                     let result = parse(keys, bytes)
                         .and_then(|mut fields| {
                             if !nulls.is_empty() {
@@ -189,6 +188,35 @@ impl JsonLinesDecoder {
             };
             if let Err(error) = result {
                 writer.reject(&mut target, line, &error, bytes);
+            }
+        }
+    }
+
+    /// Apart from records without a statement, which nothing here may slow down.
+    #[inline(never)]
+    fn drain_by_statement(&mut self, last: bool, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) {
+        let Self { records, writer, statement: Some(statement), .. } = self else { return };
+        let symbols = writer.symbols.clone();
+        let mut target = Target { symbols: &mut symbols.lock(), batch, dead };
+        loop {
+            let piece = if let Some(piece) = records.next() {
+                piece
+            } else if last && let Some(piece) = records.finish() {
+                piece
+            } else {
+                break;
+            };
+            match piece {
+                Piece::Record { line, bytes, .. } => {
+                    if !bytes.iter().all(u8::is_ascii_whitespace) {
+                        statement.take(writer, &mut target, line, bytes);
+                    }
+                }
+                Piece::TooLong { line, head } => {
+                    let error = RowError::RecordTooLong { limit: MAX_RECORD, kept: KEPT_OF_LONG_RECORD };
+                    writer.reject(&mut target, line, &error, head);
+                }
+                Piece::OpenQuote { line, bytes } => writer.reject(&mut target, line, &RowError::OpenQuote, bytes),
             }
         }
     }
