@@ -1,0 +1,290 @@
+"""Logs of machines and networks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from graphtide_testing.preset_cases.case import START, PresetCase, Row, clock_of, made_id, write_csv, write_lines
+
+if TYPE_CHECKING:
+    import random
+
+
+ZEEK_FIELDS: Final = {
+    "ts": "time",
+    "uid": "string",
+    "id.orig_h": "addr",
+    "id.orig_p": "port",
+    "id.resp_h": "addr",
+    "id.resp_p": "port",
+    "proto": "enum",
+    "service": "string",
+    "duration": "interval",
+    "orig_bytes": "count",
+    "resp_bytes": "count",
+    "conn_state": "string",
+}
+
+
+def _draw_conn(rng: random.Random, number: int, after: int) -> Row:
+    ends = {"id.orig_h": f"10.0.0.{rng.randrange(5)}", "id.resp_h": f"10.0.0.{rng.randrange(5)}"}
+    ports = {"id.orig_p": 50_000 + number, "id.resp_p": rng.choice([22, 443])}
+    counts = {"orig_bytes": rng.choice(["-", 10, 5_000]), "resp_bytes": rng.choice([0, 900])}
+    others = {"service": "-", "duration": "0.5", "conn_state": "SF", "proto": "tcp", "uid": f"C{number}"}
+    return {"ts": f"{START + after}.250000", **ends, **ports, **counts, **others}
+
+
+def _write_conn(rows: list[Row]) -> str:
+    head = [
+        "#separator \\x09",
+        "#unset_field\t-",
+        "\t".join(["#fields", *ZEEK_FIELDS]),
+        "\t".join(["#types", *ZEEK_FIELDS.values()]),
+    ]
+    return "\n".join([*head, *("\t".join(str(row[field]) for field in ZEEK_FIELDS) for row in rows)]) + "\n"
+
+
+def _bytes_of(row: Row) -> int:
+    return sum(0 if row[field] == "-" else row[field] for field in ("orig_bytes", "resp_bytes"))
+
+
+ZEEK: Final = PresetCase(
+    "zeek-conn",
+    _draw_conn,
+    _write_conn,
+    "PATTERN p MATCH (a:ip)-[x:tcp]->(b:ip)-[y:tcp]->(c:ip) ORDER x < y WHERE x.port = 22 AND y.bytes > 4000 "
+    "ON zeek_conn WINDOW 2m",
+    lambda x, y: (
+        x["id.resp_h"] == y["id.orig_h"]
+        and x["id.resp_p"] == 22
+        and _bytes_of(y) > 4_000
+        and len({x["id.orig_h"], x["id.resp_h"], y["id.resp_h"]}) == 3
+    ),
+    120,
+    lambda _, row: str(row["uid"]),
+)
+
+
+def _draw_vpc(rng: random.Random, _number: int, after: int) -> Row:
+    ends = {"srcaddr": f"203.0.113.{rng.randrange(4)}", "dstaddr": f"10.0.0.{rng.randrange(3)}"}
+    status = "NODATA" if rng.randrange(8) == 0 else "OK"
+    fixed = {"version": 2, "account-id": 1, "interface-id": "eni-1", "protocol": 6, "packets": 1, "bytes": 60, "srcport": 1}
+    times = {"start": START + after, "end": START + after + 60, "log-status": status}
+    found = {**fixed, **ends, **times, "dstport": rng.choice([22, 443]), "action": rng.choice(["REJECT", "ACCEPT"])}
+    return found if status == "OK" else found | {"srcaddr": "-", "dstaddr": "-", "action": "-"}
+
+
+VPC: Final = PresetCase(
+    "aws-vpc-flow",
+    _draw_vpc,
+    write_csv(
+        *("version", "account-id", "interface-id", "srcaddr", "dstaddr", "srcport", "dstport", "protocol", "packets", "bytes"),
+        *("start", "end", "action", "log-status"),
+        delimiter=" ",
+    ),
+    "PATTERN p MATCH (a)-[x:REJECT]->(b), (a)-[y:ACCEPT]->(b) ORDER x < y WHERE x.port = y.port ON vpc_flow WINDOW 5m",
+    lambda x, y: (
+        (x["action"], y["action"]) == ("REJECT", "ACCEPT")
+        and (x["srcaddr"], x["dstaddr"], x["dstport"]) == (y["srcaddr"], y["dstaddr"], y["dstport"])
+    ),
+    300,
+    made_id,
+)
+
+
+def _draw_auth(rng: random.Random, _number: int, after: int) -> Row:
+    ends = {"source": f"C{rng.randrange(3)}", "target": f"S{rng.randrange(3)}"}
+    user = {"user": f"U{rng.randrange(3)}@D", "other": "?", "kind": "?", "logon": "Network", "orientation": "LogOn"}
+    return {"time": 1 + after, **user, **ends, "outcome": rng.choice(["Success", "Fail"])}
+
+
+AUTH: Final = PresetCase(
+    "lanl-auth",
+    _draw_auth,
+    write_csv(*("time", "user", "other", "source", "target", "kind", "logon", "orientation", "outcome"), header=False),
+    "PATTERN p MATCH (a)-[x:LogOn]->(b), (a)-[y:LogOn]->(b) ORDER x < y "
+    "WHERE NOT x.success AND y.success AND x.user <> y.user ON auth WINDOW 4m",
+    lambda x, y: (
+        (x["source"], x["target"]) == (y["source"], y["target"])
+        and (x["outcome"], y["outcome"]) == ("Fail", "Success")
+        and x["user"] != y["user"]
+    ),
+    240,
+    made_id,
+)
+
+
+def _draw_suricata(rng: random.Random, _number: int, after: int) -> Row:
+    kind = rng.choice(["alert", "flow", "stats"])
+    common = {"timestamp": f"{clock_of(after)}.000000+0000", "event_type": kind}
+    if kind == "stats":
+        return common
+    ends = {"src_ip": f"10.0.0.{rng.randrange(2)}", "dest_ip": "198.51.100.7", "dest_port": 80, "flow_id": rng.randrange(8)}
+    more = (
+        {"alert": {"severity": rng.choice([1, 3])}}
+        if kind == "alert"
+        else {"flow": {"bytes_toclient": rng.choice([10, 9_000])}}
+    )
+    return {**common, **ends, **more}
+
+
+SURICATA: Final = PresetCase(
+    "suricata-eve",
+    _draw_suricata,
+    write_lines,
+    "PATTERN p MATCH (a)-[x:alert]->(b), (a)-[y:flow]->(b) ORDER x < y "
+    "WHERE x.flow_id = y.flow_id AND x.severity = 1 AND y.to_client_bytes > 1000 ON suricata WINDOW 10m",
+    lambda x, y: (
+        (x["event_type"], y["event_type"]) == ("alert", "flow")
+        and (x["src_ip"], x["flow_id"]) == (y["src_ip"], y["flow_id"])
+        and x["alert"]["severity"] == 1
+        and y["flow"]["bytes_toclient"] > 1_000
+    ),
+    600,
+    made_id,
+)
+
+
+def _draw_audit(rng: random.Random, number: int, after: int) -> Row:
+    resource, verb = rng.choice([("secrets", "get"), ("pods", "create")])
+    return {
+        "auditID": f"a-{number}",
+        "stage": rng.choice(["ResponseComplete", "RequestReceived"]),
+        "verb": verb,
+        "user": {"username": f"u{rng.randrange(3)}"},
+        "sourceIPs": ["10.0.0.1"],
+        "requestURI": "/",
+        "objectRef": {"resource": resource, "namespace": rng.choice(["shop", "bank"]), "name": f"n{rng.randrange(2)}"}
+        | ({"subresource": "exec"} if verb == "create" else {}),
+        "responseStatus": {"code": rng.choice([200, 403])},
+        "requestReceivedTimestamp": f"{clock_of(after)}.000001Z",
+    }
+
+
+AUDIT: Final = PresetCase(
+    "kubernetes-audit",
+    _draw_audit,
+    write_lines,
+    "PATTERN p MATCH (u:user)-[x:get]->(s:secrets), (u)-[y:create]->(p:pods) ORDER x < y "
+    "WHERE x.code = 200 AND y.subresource = 'exec' AND x.namespace = y.namespace ON audit WINDOW 5m",
+    lambda x, y: (
+        (x["verb"], y["verb"]) == ("get", "create")
+        and x["stage"] == y["stage"] == "ResponseComplete"
+        and x["user"] == y["user"]
+        and x["objectRef"]["namespace"] == y["objectRef"]["namespace"]
+        and x["responseStatus"]["code"] == 200
+    ),
+    300,
+    lambda _, row: str(row["auditID"]),
+)
+
+
+def _draw_sysmon(rng: random.Random, number: int, after: int) -> Row:
+    event = rng.choice([1, "3", 5])
+    process, parent = f"{{p{rng.randrange(9)}}}", f"{{p{rng.randrange(9)}}}"
+    data: Row = {"ProcessGuid": process, "Image": rng.choice(["cmd.exe", "word.exe"])}
+    if event == 1:
+        data |= {"ParentProcessGuid": parent, "ParentImage": rng.choice(["word.exe", "explorer.exe"]), "CommandLine": "x"}
+    if event == "3":
+        data["Protocol"] = "tcp"
+        data |= {
+            "DestinationIp": f"198.51.100.{rng.randrange(3)}",
+            "DestinationPort": rng.choice(["443", 8080]),
+            "Protocol": "tcp",
+        }
+    winlog = {"provider_name": "Microsoft-Windows-Sysmon", "event_id": event, "computer_name": "pc", "record_id": number}
+    return {"@timestamp": f"{clock_of(after)}.000Z", "winlog": winlog | {"event_data": data}}
+
+
+def _data_of(row: Row) -> Row:
+    found: Row = row["winlog"]["event_data"]
+    return found
+
+
+def _id_of_sysmon(number: int, row: Row) -> str:
+    return f"{number}#{1 if row['winlog']['event_id'] == 1 else 2}"
+
+
+SYSMON: Final = PresetCase(
+    "sysmon",
+    _draw_sysmon,
+    write_lines,
+    "PATTERN p MATCH (a:process)-[x:start]->(b:process)-[y:connect]->(c:ip) ORDER x < y "
+    "WHERE x.parent_image = 'word.exe' AND y.port = 8080 ON sysmon WINDOW 20m",
+    lambda x, y: (
+        (x["winlog"]["event_id"], y["winlog"]["event_id"]) == (1, "3")
+        and _data_of(x)["ProcessGuid"] == _data_of(y)["ProcessGuid"] != _data_of(x)["ParentProcessGuid"]
+        and _data_of(x)["ParentImage"] == "word.exe"
+        and int(_data_of(y)["DestinationPort"]) == 8_080
+    ),
+    1_200,
+    _id_of_sysmon,
+)
+
+
+def _draw_logon(rng: random.Random, number: int, after: int) -> Row:
+    data = {
+        "TargetUserName": f"u{rng.randrange(3)}",
+        "LogonType": rng.choice(["3", "10"]),
+        "IpAddress": f"10.0.0.{rng.randrange(3)}",
+    }
+    winlog = {"event_id": rng.choice([4624, "4625", 4634]), "computer_name": f"s{rng.randrange(2)}", "record_id": number}
+    return {"@timestamp": f"{clock_of(after)}Z", "winlog": winlog | {"event_data": data}}
+
+
+LOGONS: Final = PresetCase(
+    "windows-logons",
+    _draw_logon,
+    write_lines,
+    "PATTERN p MATCH (a)-[x:failed_logon]->(b), (a)-[y:logon]->(b) ORDER x < y WHERE x.user = y.user AND y.kind = 10 "
+    "ON logons WINDOW 15m",
+    lambda x, y: (
+        (str(x["winlog"]["event_id"]), str(y["winlog"]["event_id"])) == ("4625", "4624")
+        and x["winlog"]["computer_name"] == y["winlog"]["computer_name"]
+        and (_data_of(x)["IpAddress"], _data_of(x)["TargetUserName"])
+        == (_data_of(y)["IpAddress"], _data_of(y)["TargetUserName"])
+        and _data_of(y)["LogonType"] == "10"
+    ),
+    900,
+    made_id,
+)
+
+
+def _draw_trail(rng: random.Random, number: int, after: int) -> Row:
+    name = rng.choice(["AssumeRole", "GetObject"])
+    user = (
+        {"type": "IAMUser", "arn": f"arn:u{rng.randrange(3)}"}
+        if rng.randrange(4)
+        else {"type": "AWSService", "invokedBy": "ec2"}
+    )
+    asked = {"roleArn": f"arn:r{rng.randrange(2)}"} if name == "AssumeRole" else {"bucketName": "b"}
+    found = {"eventID": f"e-{number}", "eventName": name, "eventTime": f"{clock_of(after)}Z", "userIdentity": user}
+    denied = {"errorCode": "AccessDenied"} if rng.randrange(2) else {}
+    return {**found, **denied, "sourceIPAddress": f"10.0.0.{rng.randrange(3)}", "requestParameters": asked}
+
+
+def _user_of(row: Row) -> Any:
+    return row["userIdentity"].get("arn") or row["userIdentity"]["invokedBy"]
+
+
+TRAIL: Final = PresetCase(
+    "aws-cloudtrail",
+    _draw_trail,
+    lambda rows: json.dumps({"Records": rows}),
+    "PATTERN p MATCH (a)-[x:AssumeRole]->(r:role), (b)-[y:AssumeRole]->(r) ORDER x < y "
+    "WHERE NOT x.ok AND y.ok AND x.address = y.address ON cloudtrail WINDOW 10m",
+    lambda x, y: (
+        x["eventName"] == y["eventName"] == "AssumeRole"
+        and x["requestParameters"] == y["requestParameters"]
+        and _user_of(x) != _user_of(y)
+        and "errorCode" in x
+        and "errorCode" not in y
+        and x["sourceIPAddress"] == y["sourceIPAddress"]
+    ),
+    600,
+    lambda _, row: f"{row['eventID']}#1",
+)
+
+
+LOGS: Final = (ZEEK, VPC, AUTH, SURICATA, AUDIT, SYSMON, LOGONS, TRAIL)
