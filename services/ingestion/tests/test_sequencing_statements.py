@@ -24,7 +24,7 @@ FIRST = "STREAM flows EDGE (from)-['first']->(to) ID id SET version = 1 AT at IN
 SECOND = "STREAM flows EDGE (to)-['second']->(from) ID id SET version = 2 AT at IN ms"
 
 
-def sent(*times: int, name: str = "r") -> bytes:
+def write_records(*times: int, name: str = "r") -> bytes:
     """Return records that only a statement can read; their ids have the name."""
     records = ({"at": ts, "from": "a", "to": "b", "id": f"{name}{place}"} for place, ts in enumerate(times))
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
@@ -38,7 +38,7 @@ def versions(stage: SequencingStage) -> dict[str, str]:
 def test_records_are_read_by_the_statement_and_what_it_cannot_read_is_a_dead_letter() -> None:
     stage = SequencingStage()
     stage.state(FIRST, 1)
-    stage.send(sent(1, 2) + lines(edge(3, "canonical")))
+    stage.send(write_records(1, 2) + lines(edge(3, "canonical")))
     found = stage.fall_silent().ordered()
     assert [(each["id"], each["ts"], each["src"], each["dst"], each["label"]) for each in found] == [
         ("r0", 1, "a", "b", "first"),
@@ -95,10 +95,10 @@ def test_a_record_without_the_header_line_that_its_statement_needs_is_a_dead_let
 def test_another_version_reads_from_the_next_record_on_and_those_that_wait_stay_as_they_were_read() -> None:
     stage = SequencingStage(lateness=100)
     stage.state(FIRST, 1)
-    stage.send(sent(1, 50, name="before"))
+    stage.send(write_records(1, 50, name="before"))
     stage.run(6)
     stage.state(SECOND, 2)
-    stage.send(sent(20, 60, name="after"))
+    stage.send(write_records(20, 60, name="after"))
     stage.fall_silent()
     expected = {"before0": "first", "after0": "second", "before1": "first", "after1": "second"}
     assert versions(stage) == expected
@@ -108,13 +108,13 @@ def test_another_version_reads_from_the_next_record_on_and_those_that_wait_stay_
 def test_what_waited_at_a_crash_is_read_again_by_the_version_that_read_it(rounds: int) -> None:
     stage = SequencingStage(lateness=10)
     stage.state(FIRST, 1)
-    stage.send(sent(1, 100, name="before"))
+    stage.send(write_records(1, 100, name="before"))
     stage.run(6)
     # A commit while one edge of the record waits.
     stage.clock.sleep(2)
     stage.run(2)
     stage.state(SECOND, 2)
-    stage.send(sent(101, 102, name="after"))
+    stage.send(write_records(101, 102, name="after"))
     stage.run(rounds)
     stage.clock.sleep(2)
     stage.run(rounds and 2)
@@ -144,11 +144,11 @@ def play(bodies: Sequence[tuple[bytes, str | None]], lateness: int, kills: Seque
 
 
 STORY: list[tuple[bytes, str | None]] = [
-    (sent(1, 8, name="a"), FIRST),
-    (sent(5, 30, 2, name="b") + b"bad\n", None),
-    (sent(9, 31, name="c"), SECOND),
-    (sent(10, 7, 40, name="d"), None),
-    (sent(33, 41, name="e"), FIRST),
+    (write_records(1, 8, name="a"), FIRST),
+    (write_records(5, 30, 2, name="b") + b"bad\n", None),
+    (write_records(9, 31, name="c"), SECOND),
+    (write_records(10, 7, 40, name="d"), None),
+    (write_records(33, 41, name="e"), FIRST),
 ]
 
 
@@ -172,7 +172,7 @@ def test_a_crash_at_any_call_changes_nothing(lateness: int) -> None:
     st.lists(st.integers(1, 60), max_size=6),
 )
 def test_any_story_is_that_without_crashes(story: list[tuple[list[int], str | None]], lateness: int, kills: list[int]) -> None:
-    bodies = [(sent(*times, name=f"{number}."), statement) for number, (times, statement) in enumerate(story)]
+    bodies = [(write_records(*times, name=f"{number}."), statement) for number, (times, statement) in enumerate(story)]
     bodies.insert(0, (b"", FIRST))
     assert play(bodies, lateness, kills) == play(bodies, lateness, [])
 
@@ -183,14 +183,14 @@ def test_batches_that_were_decoded_before_are_not_read_by_a_statement() -> None:
     stage.fall_silent()
     stage.state(FIRST, 1)
     stage.write(raw.encode_reset(TOPICS.raw(FLOWS), raw.Reset(0)))
-    stage.send(sent(1))
+    stage.send(write_records(1))
     assert stage.fall_silent().ids() == ["before", "r0"]
 
 
 def test_a_version_that_is_missing_is_said_and_nothing_is_read_another_way() -> None:
     stage = SequencingStage(lateness=100)
     stage.state(FIRST, 1)
-    stage.send(sent(1, 50))
+    stage.send(write_records(1, 50))
     stage.run(6)
     stage.clock.sleep(2)
     stage.run(2)
