@@ -75,8 +75,9 @@ def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deploymen
         (f"{TEXT}\n{OTHER.replace('flows', 'logs')}", "one STREAM statement, this text has 2: flows, logs"),
         (f"{TEXT}\nPATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("PATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
+        ("STREAM flows FORMAT avro EDGE (a)-[b]->(c) AT ts IN s", 'no decoder of the format "avro"'),
     ],
-    ids=["nothing", "two statements", "a pattern too", "a pattern"],
+    ids=["nothing", "two statements", "a pattern too", "a pattern", "a format that services do not read"],
 )
 def test_what_is_not_one_statement_is_refused(empty_deployment: Deployment, text: str, detail: str) -> None:
     answer = empty_deployment.http.put(STREAM, json={"text": text})

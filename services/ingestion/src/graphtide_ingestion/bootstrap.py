@@ -34,6 +34,7 @@ from graphtide_ingestion.application.merging_worker import Merging, MergingWorke
 from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
+from graphtide_ingestion.application.stream_statements import LastStatements
 from graphtide_ingestion.application.streams import StreamOptions, Streams
 from graphtide_ingestion.domain.body_reading import LEAST_BATCH
 from graphtide_ingestion.entrypoints.description import TAGS
@@ -132,7 +133,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     log.admin().ensure(topics.of_deployment())
     streams = _streams(log, topics, settings)
     appender = Appender(log)
-    schemas = StreamSchemas(log, topics)
+    schemas, statements = StreamSchemas(log, topics), LastStatements(log, topics)
     api = EdgesApi(
         log,
         topics,
@@ -140,6 +141,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         appender=appender,
         streams=streams,
         schemas=schemas,
+        statements=statements,
         idempotent_answers=IdempotentAnswers(Answers(time, settings.answers_seconds, settings.most_answers)),
         limits=limits,
         least_batch=least_batch,
@@ -184,7 +186,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     app.include_router(edges_routes(api, protection.guard.requires))
     app.include_router(resets_routes(resets, protection.guard.requires))
     app.state.ingestion = service = Ingestion(
-        app, log, appender, Workers([schemas]), sequencers, streams, settings, admission_limit
+        app, log, appender, Workers([schemas, statements]), sequencers, streams, settings, admission_limit
     )
     app.include_router(health_routes(service.alive, service.ready))
     return service

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from graphtide_core.formats import DEFAULT
 from graphtide_native.record_form import clocks_of_zones
-from graphtide_native.records import StatementDecoder
+from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_wire.json_form import encode
-from graphtide_wire.stream_definition import definition_of
+from graphtide_wire.stream_definition import definition_of, encode_definition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
-    from graphtide_native.records import Symbols
     from graphtide_wire.stream_statement import StatementRecord
 
-_CSV = "csv"
+_CSV: Final = "csv"
+
+
+def check_decodable(definition: StreamDefinition) -> None:
+    """Do nothing if raw records can be read by a definition.
+
+    Raises:
+        UnreadableStreamError: there is no decoder of the format that it states.
+    """
+    name, zones = DEFAULT.value, clocks_of_zones(definition.zones())
+    StatementDecoder(Symbols(), (), encode_definition(definition), format=name, zones=zones)
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,17 @@ class Statement:
     def version(self) -> int:
         """Its number; they ascend."""
         return self.record.version
+
+    def format_name(self, format: StreamFormat) -> str:
+        """Return the name of the format that records which come in a format are read in."""
+        stated = self._model.format
+        return format.value if stated is None else stated.name
+
+    @property
+    def quote(self) -> str:
+        """The character around fields of CSV; empty for none."""
+        stated = self._model.format
+        return '"' if stated is None or stated.quote is None else stated.quote
 
     def has_header(self, format: StreamFormat) -> bool:
         """Whether records that come in a format have a header line, which names their fields."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.errors import InvalidPatternError
+from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
+from graphtide_ordering.statements import check_decodable
 from graphtide_query import parse_streams_and_patterns
 
 from graphtide_admin_api.domain.problems import ProblemError, place_of
@@ -18,7 +19,8 @@ def read_statement(stream: str, text: str) -> StreamDefinition:
     """Return the definition of a stream that a text has.
 
     Raises:
-        ProblemError: the text is too long, or wrong at a place; or it is not one statement, or that of another stream.
+        ProblemError: the text is too long, or wrong at a place; or it is not one statement, or another stream's, or states
+            a format that services do not read.
     """
     if len(text) > MOST_TEXT:
         detail = f"the text has {len(text):,} characters, it may have {MOST_TEXT:,}"
@@ -39,6 +41,10 @@ def read_statement(stream: str, text: str) -> StreamDefinition:
     (definition,) = streams
     if definition.name != stream:
         raise ProblemError(422, "name-differs", f"the statement is of stream {definition.name!r}, not of {stream!r}")
+    try:
+        check_decodable(definition)
+    except UnreadableStreamError as error:
+        raise _invalid(str(error)) from error
     return definition
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from graphtide_ingestion.application.streams import MadeStream
     from graphtide_ingestion.domain.body_reading import BodyReader, Passage
+    from graphtide_ingestion.domain.statement_reading import StatementReader
 
 SHOWN_ERRORS: Final = 10
 """Refused edges that an answer names; all of them are in the dead letters."""
@@ -72,7 +73,7 @@ class Reception:
     """
 
     sender: Sender
-    reader: BodyReader
+    reader: BodyReader | StatementReader
     topics: Topics
     clock: Clock
     rejected: int = 0
@@ -95,7 +96,7 @@ class Reception:
             UnreadableStreamError: the body is not what it claims to be.
         """
         passages, refused = self.reader.push(block)
-        return [*map(self._raw, passages), *self.refuse(refused)]
+        return [*map(self._raw, passages), *self._reject(refused)]
 
     def finish(self) -> list[Message]:
         """Take the end of the body; return what is to be written.
@@ -104,7 +105,12 @@ class Reception:
             UnreadableStreamError: as `push`.
         """
         passages, refused = self.reader.finish()
-        return [*map(self._raw, passages), *self.refuse(refused)]
+        return [*map(self._raw, passages), *self._reject(refused)]
+
+    def _reject(self, refused: Iterable[Refused]) -> list[Message]:
+        """Reject what the reader does; return the dead letters, unless the sequencer makes them of what is passed on."""
+        letters = self.refuse(refused)
+        return letters if self.reader.writes_letters else []
 
     def refuse(self, refused: Iterable[Refused]) -> list[Message]:
         """Reject edges; return their dead letters."""

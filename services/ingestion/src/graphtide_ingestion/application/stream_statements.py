@@ -1,21 +1,25 @@
-"""The versions of one stream's STREAM statement, followed while its sequencer works."""
+"""Registered STREAM statements: the versions of one stream's, for its sequencer, and the last ones of all, for the HTTP API."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from threading import Condition
+from typing import TYPE_CHECKING, Final
 
 import structlog
-from graphtide_core.errors import PoisonRecordError
+from graphtide_core.errors import PoisonRecordError, TransientError
 from graphtide_log.follower import Follower
 from graphtide_ordering.statements import Statement
+from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
 from graphtide_wire.stream_statement import decode_statement, stream_of_key
 
 if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Log, Record
+    from graphtide_wire.topics import Topics
 
 _LOG = structlog.get_logger()
+_WAIT_SECONDS: Final = 0.2
 
 
 class StreamStatements:
@@ -55,10 +59,8 @@ class StreamStatements:
         if record.value is None:
             self._forget(version)
             return
-        try:
-            statement = Statement(decode_statement(record.key, record.value))
-        except PoisonRecordError as error:
-            _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+        statement = _read(record)
+        if statement is None:
             return
         self.versions[statement.version] = statement
         if version is None:
@@ -69,3 +71,89 @@ class StreamStatements:
             self.last = None
         else:
             self.versions.pop(version, None)
+
+
+class LastStatements:
+    """A `Worker` that knows the last statement of each stream; safe for threads.
+
+    Until all earlier records were read the answer is "not known yet": a body must not be read as if there was no statement.
+    """
+
+    def __init__(self, log: Log, topics: Topics) -> None:
+        """Prepare; nothing is opened yet."""
+        self._log = log
+        self._topics = topics
+        self._changed = Condition()
+        self._known: dict[str, Statement] | None = None
+        self._follower: Follower | None = None
+
+    @property
+    def name(self) -> str:
+        """What logs call it."""
+        return "statements"
+
+    def wait(self, seconds: float) -> None:
+        """Wait until all earlier records were read, at most for so long."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._known is not None, seconds)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that was there at the start was read."""
+        return self._known is not None
+
+    def of(self, stream: str) -> Statement | None:
+        """Return the statement of a stream; None if none is registered.
+
+        Raises:
+            TransientError: they are being read.
+        """
+        with self._changed:
+            if self._known is None:
+                message = "statements of streams are being read; try again in a moment"
+                raise TransientError(message)
+            return self._known.get(stream)
+
+    def open(self) -> None:
+        """Read all that is there.
+
+        Raises:
+            TransientError: the log does not answer.
+        """
+        self._log.admin().ensure(self._topics.of_deployment())
+        self._follower = Follower(self._log, self._topics.statements)
+        known: dict[str, Statement] = {}
+        for record in self._follower.to_the_end():
+            _take_last(known, record)
+        with self._changed:
+            self._known = known
+            self._changed.notify_all()
+
+    def step(self) -> None:
+        """Take what is new."""
+        for record in open_worker(self._follower, self.name).poll(_WAIT_SECONDS):
+            with self._changed:
+                _take_last(self._known if self._known is not None else {}, record)
+
+    def close(self) -> None:
+        """Give back the reader; what was read stays."""
+        close_all([self._follower])
+        self._follower = None
+
+
+def _take_last(known: dict[str, Statement], record: Record) -> None:
+    stream, version = stream_of_key(record.key)
+    if version is not None:
+        return
+    known.pop(stream, None)
+    if record.value is not None and (statement := _read(record)) is not None:
+        known[stream] = statement
+
+
+def _read(record: Record) -> Statement | None:
+    """Return the statement of a record; None if it cannot be read, which the log of the service says."""
+    try:
+        return Statement(decode_statement(record.key, record.value))
+    except PoisonRecordError as error:
+        _LOG.warning(events.RECORD_UNREADABLE, topic=record.topic, offset=record.offset, error=error.reason)
+        return None

@@ -14,7 +14,7 @@ import csv
 import io
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 from graphtide_core.errors import PoisonRecordError, UnreadableStreamError
@@ -86,7 +86,10 @@ class BodyReader:
     Attributes:
         accepted: edges passed on so far.
         seen: attributes in the beginning of the body, and what they are.
+        writes_letters: whether what it rejects is a dead letter by that: it is not passed on.
     """
+
+    writes_letters: ClassVar[bool] = True
 
     def __init__(
         self,

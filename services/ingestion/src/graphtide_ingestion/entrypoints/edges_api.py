@@ -14,10 +14,12 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from graphtide_core import formats
 from graphtide_core.errors import InvalidQueryError, PoisonRecordError, TransientError, UnreadableStreamError
+from graphtide_core.formats import StreamFormat
 from graphtide_core.ids import StreamName
 from graphtide_core.ports.clock import Clock
 from graphtide_core.ports.log import Log, Message
 from graphtide_ordering.raw_decoding import Refused
+from graphtide_ordering.statements import Statement
 from graphtide_serving.access.callers import WRITE_EDGES
 from graphtide_serving.access.guard import caller_of
 from graphtide_serving.described import describe
@@ -34,8 +36,10 @@ from starlette.requests import ClientDisconnect
 from graphtide_ingestion.application.appending import Appender
 from graphtide_ingestion.application.receiving import NewStream, Reception, Sender, letter_at
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
+from graphtide_ingestion.application.stream_statements import LastStatements
 from graphtide_ingestion.application.streams import Streams
 from graphtide_ingestion.domain.body_reading import BodyReader
+from graphtide_ingestion.domain.statement_reading import StatementReader
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ingestion.entrypoints import bodies
 from graphtide_ingestion.entrypoints.description import (
@@ -108,6 +112,13 @@ class Answer:
         return JSONResponse(document, HTTPStatus.ACCEPTED)
 
 
+def _by_statement(statement: Statement, format: StreamFormat) -> StatementReader:
+    try:
+        return StatementReader(statement, format)
+    except UnreadableStreamError as error:
+        raise ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", str(error)) from error
+
+
 class EdgesApi:
     """Takes bodies of edges. All methods run in one event loop."""
 
@@ -120,6 +131,7 @@ class EdgesApi:
         appender: Appender,
         streams: Streams,
         schemas: StreamSchemas,
+        statements: LastStatements,
         idempotent_answers: IdempotentAnswers[tuple[Fingerprint, Answer]],
         limits: HttpLimits,
         least_batch: int | None,
@@ -131,6 +143,7 @@ class EdgesApi:
         self._appender = appender
         self._streams = streams
         self._schemas = schemas
+        self._statements = statements
         self._idempotent_answers = idempotent_answers
         self._limits = limits
         self._least_batch = least_batch
@@ -209,7 +222,12 @@ class EdgesApi:
             detail = f"this letter is a line of {format.title}; send the edge as JSON"
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "columns-unknown", detail)
         sender = Sender(stream, JSON, letter.producer, letter.traceparent)
-        reader = BodyReader(format, types=await self._types(stream), least_batch=self._least_batch)
+        statement = await self._statement(stream)
+        reader = (
+            BodyReader(format, types=await self._types(stream), least_batch=self._least_batch)
+            if statement is None
+            else _by_statement(statement, format)
+        )
         reception = Reception(sender, reader, self._topics, self._clock)
         messages = [*reception.push(body or letter.raw), *reception.finish()]
         await self._acknowledged([self._appender.append(messages)])
@@ -290,10 +308,22 @@ class EdgesApi:
             await asyncio.to_thread(self._schemas.wait, _START_SECONDS)
         return self._schemas.of(stream)
 
+    async def _statement(self, stream: StreamName) -> Statement | None:
+        """Return the statement of a stream. Raises as `_types`."""
+        if not self._statements.is_whole:
+            await asyncio.to_thread(self._statements.wait, _START_SECONDS)
+        return self._statements.of(stream)
+
     async def _reception(self, sender: Sender, columns: Mapping[str, str]) -> Reception:
+        format = formats.by_media_type(sender.content_type) or formats.DEFAULT
+        statement = await self._statement(sender.stream)
+        if statement is not None:
+            if columns:
+                detail = "the stream has a statement, which says what its columns are: leave ?columns= out"
+                raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", detail)
+            return Reception(sender, _by_statement(statement, format), self._topics, self._clock)
         types = await self._types(sender.stream)
         try:
-            format = formats.by_media_type(sender.content_type) or formats.DEFAULT
             has_substitutes = sender.content_type == bodies.EVENTS
             reader = BodyReader(format, columns, substitutes=has_substitutes, types=types, least_batch=self._least_batch)
         except UnreadableStreamError as error:

@@ -1,0 +1,197 @@
+"""Bodies for a stream with a STREAM statement give the edges and ids that the same bytes give in the raw topic."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from fastapi.testclient import TestClient
+from graphtide_core import formats
+from graphtide_ingestion.bootstrap import bootstrap
+from graphtide_ingestion.domain import statement_reading
+from graphtide_ingestion.domain.statement_reading import StatementReader
+from graphtide_ingestion.settings import Settings
+from graphtide_log.memory import MemoryLog
+from graphtide_ordering.statements import Statement
+from graphtide_query import parse_streams
+from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage
+from graphtide_wire import raw
+from graphtide_wire.raw import RawEdges
+from graphtide_wire.stream_statement import StatementRecord
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pytest
+    from httpx2 import Response
+
+EDGES = "/api/v1/streams/flows/edges"
+NDJSON, CSV, JSON = "application/x-ndjson", "text/csv", "application/json"
+PAIRS = "STREAM flows WHERE a <> 'skip' EDGE (a)-['there']->(b) EDGE (b)-['back']->(a) SET n = m.n AT at IN ms"
+LOG = "STREAM flows FORMAT csv (delimiter '|', columns (a, kind, b, at)) EDGE (a)-[kind]->(b) AT at IN ms"
+TABLE = "STREAM flows EDGE (a)-[kind]->(b) SET note = note AT at IN s"
+NESTED = "STREAM flows FORMAT json (unnest Records) EDGE (a)-['x']->(b) AT at IN ms"
+
+
+@contextmanager
+def serving(log: MemoryLog) -> Iterator[TestClient]:
+    settings = Settings(prefix="test", streams=("flows",), roles=frozenset({"http"}), insecure=True, burst=10_000)
+    with TestClient(bootstrap(log, settings).app) as client:
+        yield client
+
+
+def record_of(text: str, version: int = 1) -> StatementRecord:
+    (definition,) = parse_streams(text)
+    return StatementRecord.of(text, definition, version, SequencingStage().clock.now())
+
+
+def over_http(statement: str, *bodies: bytes, kind: str = NDJSON) -> tuple[list[Response], SequencingStage]:
+    """Send bodies to a stream with a statement; return the answers, and the stage that has put them in order."""
+    stage = SequencingStage(log=MemoryLog(), most_records=20)
+    stage.state(statement, 1)
+    with serving(stage.log) as client:  # type: ignore[arg-type]
+        answers = [client.post(EDGES, content=body, headers={"content-type": kind}) for body in bodies]
+    return answers, stage.fall_silent()
+
+
+def in_raw_topic(statement: str, *bodies: bytes, columns: str | None = None) -> SequencingStage:
+    """Write bodies to the raw topic, as a program that is not ours does."""
+    stage = SequencingStage(log=MemoryLog(), most_records=20)
+    stage.state(statement, 1)
+    for body in bodies:
+        edges = RawEdges(body, formats.DEFAULT if columns is None else formats.CSV, columns)
+        stage.write(raw.encode(TOPICS.raw(FLOWS), edges)._replace(partition=0))
+    return stage.fall_silent()
+
+
+def whole(stage: SequencingStage) -> object:
+    letters = [(each.code, each.reason, each.raw) for each in stage.letters()]
+    return [{**each, "line": None} for each in stage.ordered()], letters
+
+
+def pair(at: object, a: object = "a", b: object = "b", **more: object) -> str:
+    return json.dumps({"at": at, "a": a, "b": b, **more}) + "\n"
+
+
+def test_the_answer_counts_edges_and_names_what_the_statement_cannot_read() -> None:
+    body = (pair(1) + '{"a": "x"}\n' + pair(2, "skip") + pair(3)).encode()
+    (answer,), stage = over_http(PAIRS, body)
+    assert answer.status_code == 202
+    assert answer.json() == {
+        "accepted": 4,
+        "rejected": 1,
+        "errors": [{"line": 2, "code": "malformed", "reason": "no time"}],
+    }
+    assert [(each["id"], each["label"]) for each in stage.ordered()] == [
+        ("0#1", "there"), ("0#2", "back"), ("3#1", "there"), ("3#2", "back"),
+    ]  # fmt: skip
+    (letter,) = stage.letters()
+    assert (letter.raw, letter.source.line) == (b'{"a": "x"}', 2), "the sequencer makes it, once"
+
+
+RECORDS = st.one_of(
+    st.builds(pair, st.integers(0, 9), st.sampled_from(["a", "skip", "c"]), st.sampled_from(["b", 7, None])),
+    st.builds(lambda at, n: pair(at, m={"n": n}), st.integers(0, 9), st.sampled_from([1, 2.5, "x", None, True])),
+    st.sampled_from(["\n", "bad\n", "{}\n", '{"at": "x"}\n', "[1]\n"]),
+)
+
+
+@settings(max_examples=max(5, settings().max_examples // 3))
+@given(st.lists(st.lists(RECORDS, max_size=6).map(lambda lines: "".join(lines).encode()), min_size=1, max_size=3))
+def test_the_same_bytes_give_the_same_edges_through_http_and_the_raw_topic(bodies: list[bytes]) -> None:
+    _, stage = over_http(PAIRS, *bodies)
+    assert whole(stage) == whole(in_raw_topic(PAIRS, *bodies))
+
+
+def test_csv_has_the_header_line_of_its_body() -> None:
+    table = b'at,a,kind,b,note\n5,x,knows,y,"two\nlines"\n6,007,likes,z,\n'
+    (answer,), stage = over_http(TABLE, table, kind=CSV)
+    assert answer.json()["accepted"] == 2
+    found = stage.ordered()
+    assert [(each["src"], each["ts"], each["attributes"]["note"]) for each in found] == [
+        ("x", 5_000, "two\nlines"),
+        ("007", 6_000, None),
+    ]
+    rows = table.partition(b"\n")[2]
+    assert whole(stage) == whole(in_raw_topic(TABLE, rows, columns="at,a,kind,b,note"))
+
+
+def test_a_format_that_the_statement_states_holds_whatever_the_type_of_the_body() -> None:
+    rows = b"x|knows|y|5\nz|likes|x|6\nshort\n"
+    for kind in (NDJSON, CSV):
+        (answer,), stage = over_http(LOG, rows, kind=kind)
+        assert (answer.json()["accepted"], answer.json()["rejected"]) == (2, 1)
+        assert whole(stage) == whole(in_raw_topic(LOG, rows))
+
+
+def test_json_that_spans_lines_is_one_raw_record() -> None:
+    body = b'{"Records": [\n  {"at": 1, "a": "x",\n   "b": "y"},\n  {"at": 2, "a": "y", "b": "z"}\n]}\n'
+    (answer,), stage = over_http(NESTED, body)
+    assert answer.json()["accepted"] == 2
+    assert [each["src"] for each in stage.ordered()] == ["x", "y"]
+    assert whole(stage) == whole(in_raw_topic(NESTED, body))
+
+
+def test_what_a_statement_does_not_let_a_sender_do_is_refused() -> None:
+    stage = SequencingStage(log=MemoryLog())
+    stage.state(TABLE, 1)
+    with serving(stage.log) as client:  # type: ignore[arg-type]
+        answer = client.post(f"{EDGES}?columns=src=a", content="x\n", headers={"content-type": CSV})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid-columns")
+    stage.state("STREAM flows FORMAT zeek EDGE (a)-[b]->(c) AT ts IN s", 2)
+    with serving(stage.log) as client:  # type: ignore[arg-type]
+        answer = client.post(EDGES, content="x\n", headers={"content-type": NDJSON})
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-media-type")
+    assert "reads zeek, which is taken from files and Kafka" in answer.json()["detail"]
+
+
+def test_bodies_wait_until_statements_are_known() -> None:
+    stage = SequencingStage(log=MemoryLog())
+    stage.state(PAIRS, 1)
+    with serving(stage.log) as client:  # type: ignore[arg-type]
+        answer = client.post(EDGES, content=pair(1), headers={"content-type": NDJSON})
+    assert answer.json()["accepted"] == 2
+
+
+TEXTS = st.lists(
+    st.sampled_from([b"1,a,k,b\n", b'2,"a\nb",k,"c"\n', b'3,"say ""x""\n",k,b\n', b"bad\n", b"\n"]), max_size=12
+).map(b"".join)
+
+
+@given(TEXTS, st.lists(st.integers(0, 60), max_size=4), st.integers(20, 80))
+def test_passages_end_where_records_end(text: bytes, cuts: list[int], most: int) -> None:
+    (definition,) = parse_streams("STREAM flows EDGE (a)-[kind]->(b) AT at IN ms")
+    statement = Statement(StatementRecord.of("", definition, 1, SequencingStage().clock.now()))
+    body = b"at,a,kind,b\n" + text
+    places = sorted({0, len(body), *(min(cut, len(body)) for cut in cuts)})
+
+    def read(most_bytes: int, bounds: list[int]) -> tuple[list[bytes], int, list[tuple[int | None, str]]]:
+        reader = StatementReader(statement, formats.CSV, most_bytes)
+        passages, refused = [], []
+        for block in [body[start:end] for start, end in pairwise(bounds)]:
+            found = reader.push(block)
+            passages += found[0]
+            refused += found[1]
+        last = reader.finish()
+        return (
+            [each.body for each in (*passages, *last[0])],
+            reader.accepted,
+            [(e.line, e.reason) for e in (*refused, *last[1])],
+        )
+
+    texts, accepted, refused = read(most, places)
+    assert b"".join(texts).strip() == text.strip()
+    assert all(each.count(b'"') % 2 == 0 and each.endswith(b"\n") for each in texts)
+    assert (accepted, refused) == read(1_000_000, [0, len(body)])[1:]
+
+
+def test_a_record_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StatementReader.__init__, "__defaults__", (100,))
+    (answer,), _ = over_http(PAIRS, b'{"a": "' + b"x" * 200)
+    assert (answer.status_code, answer.json()["code"]) == (400, "unreadable-body")
+    assert answer.json()["detail"] == "line 1: a record is longer than 100 bytes"
+    assert {"jsonl", "csv"} == statement_reading.LINES
