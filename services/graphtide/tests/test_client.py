@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
 from graphtide import (
     Client,
@@ -232,6 +233,27 @@ def test_a_stream_has_a_statement(client: Client) -> None:
         with pytest.raises(InvalidPatternError, match=r"has no STREAM statement|one STREAM statement is needed, not 2"):
             client.put_stream(wrong)
     client.delete_stream("stated")
+
+
+def test_records_of_any_shape_match_once_a_statement_says_what_they_are(client: Client, url: str) -> None:
+    client.put_stream("STREAM nested EDGE (payer.name)-['pays']->(payee.name) SET amount = sum.value AT time IN s")
+    text = "PATTERN large MATCH (a)-[x:pays]->(b)-[y:pays]->(c) WHERE y.amount > 5 ORDER x < y ON nested WINDOW 1m"
+    client.register(text)
+    client.wait("large")
+    payments = [
+        {"time": at, "payer": {"name": source}, "payee": {"name": target}, "sum": {"value": amount, "currency": "EUR"}}
+        for at, source, target, amount in ((1, "ann", "bob", 3), (2, "bob", "cem", 4), (3, "bob", "dan", 7))
+    ]
+    body = "".join(json.dumps(each) + "\n" for each in payments) + "{}\n"
+    address = f"{url}/api/v1/streams/nested/edges"
+    answer = httpx2.post(address, content=body, headers={"Content-Type": "application/x-ndjson"})
+    assert (answer.json()["accepted"], answer.json()["rejected"]) == (3, 1)
+    (found,) = islice(client.matches("large", last=10), 1)
+    assert found.match.vertices == {"a": "ann", "b": "bob", "c": "dan"}
+    assert (found.match.first_ts, found.match.last_ts) == (1_000, 3_000)
+    wait_until(lambda: len(client.dead_letters("nested")) == 1, 60)
+    (letter,) = client.dead_letters("nested")
+    assert (letter.data, letter.reason, letter.source_line) == (b"{}", "no time", 4)
 
 
 def is_deleted(client: Client, stream: str) -> bool:

@@ -507,7 +507,7 @@ def test_health_and_metrics_are_served() -> None:
         count_metrics()
         before = metrics_of(service.client.get("/metrics").text)
         service.post(edge(1) + "{\n")
-        checks = {"schemas": "ok", "test.sequencer.flows": "ok"}
+        checks = {"schemas": "ok", "statements": "ok", "test.sequencer.flows": "ok"}
         wait_until(lambda: service.client.get("/readyz").json()["checks"] == {**checks, "log": "ok"}, 10, pause=0.01)
         assert service.client.get("/livez").json() == {"status": "alive", "checks": checks}
         assert service.client.get("/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}

@@ -75,7 +75,7 @@ class TestPositions:
         assert list(kept.values()) == list(range(len(kept)))
         assert len(kept) > 100
 
-    @pytest.mark.parametrize("metadata", ["", "{}", "nonsense", '{"next":1,"ordinal":0,"watermark":0,"ordered":0,"form":3}'])
+    @pytest.mark.parametrize("metadata", ["", "{}", "nonsense", '{"next":1,"ordinal":0,"watermark":0,"ordered":0,"form":4}'])
     def test_what_another_wrote_is_refused(self, metadata: str) -> None:
         with pytest.raises(FatalError):
             read_remembered(Position(1, metadata))

@@ -10,10 +10,12 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Message
 from graphtide_ordering.positions import MOST_STATEMENTS, PartitionPosition, read_remembered
 from graphtide_ordering.stream_progress import StreamProgress
+from graphtide_query import parse_streams
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage, edge, lines, outcome
 from graphtide_wire import raw
-from graphtide_wire.stream_statement import version_key
+from graphtide_wire.raw import RawEdges
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,6 +124,21 @@ def test_what_waited_at_a_crash_is_read_again_by_the_version_that_read_it(rounds
     stage.fall_silent()
     assert versions(stage) == {"before0": "first", "before1": "first", "after0": "second", "after1": "second"}
     assert stage.letters() == []
+
+
+def test_a_record_that_was_sent_under_a_version_is_read_by_it_at_once() -> None:
+    stage = SequencingStage(most_records=20)
+    stage.state(FIRST, 1)
+    stage.run(1)
+    (definition,) = parse_streams(SECOND)
+    value = encode_statement(StatementRecord.of(SECOND, definition, 2, stage.clock.now()))
+    for key in (statement_key(FLOWS), version_key(FLOWS, 2)):
+        stage.write(Message(TOPICS.statements, key, value))
+    for version in (1, 2, 1, 7):
+        body = sent(version, name=f"v{version}.")
+        stage.write(raw.encode(TOPICS.raw(FLOWS), RawEdges(body, statement=version))._replace(partition=0))
+    found = [each["label"] for each in stage.run(1).fall_silent().ordered()]
+    assert found == ["first", "second", "second"], "equal ids are duplicates; a version that is not there is not waited for"
 
 
 def play(bodies: Sequence[tuple[bytes, str | None]], lateness: int, kills: Sequence[int]) -> object:

@@ -22,8 +22,8 @@ MOST_GROUP_BYTES: Final = 1024 * 1024
 """Most bytes of a group, but for a single larger record: records of a group wait together."""
 
 
-_SAME: Final = 5
-"""First fields of an origin, which records that are read together share: format, columns, types, producer, `is_batch`."""
+_SAME: Final = 6
+"""First fields of an origin that records which are read together share: up to `statement`."""
 
 
 class Member(NamedTuple):
@@ -39,7 +39,8 @@ class RawGroup:
     """Records in the order of their partition.
 
     Attributes:
-        members: at least one; all have the format, columns, types and producer of the first, and all are batches or none is.
+        members: at least one; all have the format, columns, types, producer and statement of the first, and all are batches
+            or none is.
         size: bytes of their edges.
     """
 
@@ -50,6 +51,11 @@ class RawGroup:
     def partition(self) -> int:
         """Where the records stood."""
         return self.members[0].record.partition
+
+    @property
+    def statement(self) -> int:
+        """The version of the statement that must be known to read them; 0 if none must."""
+        return self.members[0].origin.statement or 0
 
     @property
     def producer(self) -> str | None:

@@ -47,6 +47,9 @@ TYPES: Final = "graphtide-types"
 FORMAT: Final = "graphtide-format"
 """Of a batch, the media type of what its sender sent."""
 
+STATEMENT: Final = "graphtide-statement"
+"""The version of the stream's statement that the sender knew: this or a later one reads the record."""
+
 COMMAND: Final = "graphtide-command"
 """What is to be done with the stream, in a record without edges."""
 
@@ -90,6 +93,7 @@ class RawOrigin(NamedTuple):
     types: str | None = None
     producer: str | None = None
     is_batch: bool = False
+    statement: int | None = None
     line: int | None = None
     traceparent: str | None = None
     reset: Reset | None = None
@@ -106,6 +110,7 @@ class RawEdges:
         types: what attributes are, as `types_of` reads it; None declares nothing.
         producer: who sent them, if it said so.
         is_batch: whether the body is a batch, which is read without the format.
+        statement: the version of the stream's statement that the sender knew; None if it knew of none.
         line: 1-based line of the first in what the sender sent.
         traceparent: trace they belong to.
     """
@@ -116,6 +121,7 @@ class RawEdges:
     types: str | None = None
     producer: str | None = None
     is_batch: bool = False
+    statement: int | None = None
     line: int | None = None
     traceparent: str | None = None
 
@@ -136,6 +142,7 @@ def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
         (COLUMNS, edges.columns),
         (TYPES, edges.types),
         (PRODUCER, edges.producer),
+        (STATEMENT, edges.statement),
         (LINE, edges.line),
         (TRACEPARENT, edges.traceparent),
     )
@@ -229,6 +236,7 @@ def _read_declared(given: Headers) -> _Declared:
         types=_check(names.text(headers, TYPES)),
         producer=names.text(headers, PRODUCER),
         is_batch=is_batch,
+        statement=names.integer(headers, STATEMENT),
         line=names.integer(headers, LINE),
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
         reset=_reset(headers),

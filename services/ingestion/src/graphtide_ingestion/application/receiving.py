@@ -134,6 +134,7 @@ class Reception:
             passage.types,
             producer,
             passage.is_batch,
+            self.reader.statement,
             passage.line,
             self.sender.traceparent,
         )

@@ -22,7 +22,7 @@ from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.progress_reports import sequencer_of
 from graphtide_ordering.raw_decoding import Refused
-from graphtide_ordering.raw_groups import group_records
+from graphtide_ordering.raw_groups import RawGroup, group_records
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_ordering.tracing import sequencing
 from graphtide_serving.opened import close_all, open_worker
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
+    from graphtide_ordering.raw_groups import ResetRecord, UnreadableRecord
     from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
 
@@ -106,7 +107,7 @@ class SequencingWorker:
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
         self._timer = CommitTimer(clock)
         self._patterns_at = 0.0
-        self._statement_version = 0
+        self._statement_version = self._statement_asked = 0
         self._committed_offset_check = CommittedOffsetCheck(self._id, TopicPartition(self._packing.topic, 0))
 
     @property
@@ -156,6 +157,7 @@ class SequencingWorker:
         records = reader.poll(self._timer.left(self._linger(), self._options.poll_seconds), self._options.most_records)
         self._metrics.polled(records, self._clock.now())
         for group in group_records(records):
+            self._know_statement(group)
             sequencer.take(group, self._clock.monotonic())
             self._timer.start()
             if self._is_full() or self._timer.has_run(_LONGEST_ROUND_SECONDS):
@@ -253,6 +255,15 @@ class SequencingWorker:
         reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"
         refused = Refused(ErrorCode.TOO_LARGE, reason, raw)
         return letter(self._topics.dead_letters(self._stream), refused, self._clock)
+
+    def _know_statement(self, group: RawGroup | UnreadableRecord | ResetRecord) -> None:
+        """Look for the statement that the sender of records knew before they are read; once, should there be none such."""
+        if not isinstance(group, RawGroup) or self._statements is None:
+            return
+        if group.statement > max(self._statement_version, self._statement_asked):
+            self._statement_asked = group.statement
+            self._statements.poll()
+            self._use_statement(self._statements)
 
     def _use_statement(self, statements: StreamStatements) -> None:
         statement = statements.last

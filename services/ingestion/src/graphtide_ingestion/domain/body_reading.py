@@ -87,9 +87,11 @@ class BodyReader:
         accepted: edges passed on so far.
         seen: attributes in the beginning of the body, and what they are.
         writes_letters: whether what it rejects is a dead letter by that: it is not passed on.
+        statement: the version of the stream's statement; there is none.
     """
 
     writes_letters: ClassVar[bool] = True
+    statement: ClassVar[int | None] = None
 
     def __init__(
         self,

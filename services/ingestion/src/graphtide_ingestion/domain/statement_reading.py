@@ -36,6 +36,7 @@ class StatementReader:
         accepted: edges and events that the body gives so far.
         seen: nothing: what attributes are, the statement says.
         writes_letters: it does not: what it rejects is passed on, and the sequencer makes the dead letters.
+        statement: the version of the statement.
     """
 
     writes_letters: ClassVar[bool] = False
@@ -56,6 +57,7 @@ class StatementReader:
             message = f"the statement of the stream reads {name}, which is taken from files and Kafka, not over HTTP"
             raise UnreadableStreamError(message)
         self.accepted = 0
+        self.statement: int | None = statement.version
         self.seen: dict[str, Kind] = {}
         self._decoder = statement.decoder(Symbols(), (), format, {})
         self._needs_header = statement.has_header(format)
