@@ -135,7 +135,7 @@ def test_a_record_that_was_sent_under_a_version_is_read_by_it_at_once() -> None:
     for key in (statement_key(FLOWS), version_key(FLOWS, 2)):
         stage.write(Message(TOPICS.statements, key, value))
     for version in (1, 2, 1, 7):
-        body = sent(version, name=f"v{version}.")
+        body = write_records(version, name=f"v{version}.")
         stage.write(raw.encode(TOPICS.raw(FLOWS), RawEdges(body, statement=version))._replace(partition=0))
     found = [each["label"] for each in stage.run(1).fall_silent().ordered()]
     assert found == ["first", "second", "second"], "equal ids are duplicates; a version that is not there is not waited for"

@@ -32,7 +32,7 @@ def read_statement(stream: str, text: str) -> StreamDefinition:
         raise ProblemError(422, "invalid-statement", found.reason, extra=place_of(found)) from error
     if patterns:
         names = ", ".join(str(each.name) for each in patterns)
-        detail = f"the text has patterns beside the statement ({names}): register them at /api/v1/patterns"
+        detail = f"the text has patterns beside the statement ({names}): register them by themselves"
         raise _invalid(detail)
     if len(streams) != 1:
         names = f": {', '.join(str(each.name) for each in streams)}" if streams else ""
