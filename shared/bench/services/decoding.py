@@ -1,4 +1,4 @@
-"""Instructions that decoding takes, by callgrind: records with columns of their own, and the same that a STREAM statement reads.
+"""Instructions that decoding takes, by callgrind: records with columns of their own, and the same by a STREAM statement.
 
 `python shared/bench/services/decoding.py [--edges 60000] [--output FILE] [--before FILE]`
 
@@ -38,9 +38,8 @@ def main() -> None:
     script.option("--edges", type=int, default=60_000)
     script.option("--before", type=Path, help="the report of another build")
     asked = script.arguments()
-    subprocess.run(
-        ["cargo", "build", "--release", "--quiet", "-p", "graphtide-decode", "--example", "decode"], cwd=NATIVE, check=True
-    )
+    build = ["cargo", "build", "--release", "--quiet", "-p", "graphtide-decode", "--example", "decode"]
+    subprocess.run(build, cwd=NATIVE, check=True)
     with tempfile.TemporaryDirectory() as folder:
         found = {name: count(Path(folder), *case) for name, case in cases(Path(folder), asked.edges).items()}
     for name, instructions in found.items():

@@ -265,3 +265,13 @@ def test_a_name_with_many_dots_means_few_paths() -> None:
     decoder = decoder_of("STREAM s EDGE (a2)-->(b2)", [name, "[" * 60, "." * 60])
     batch = decoder.decode(lines({"ts": 1, "a2": "u", "b2": "v", **nested}, {"ts": 1, "a2": "u", "b2": "v", name: 8}))  # type: ignore[dict-item]
     assert [row["attributes"][name] for row in batch.to_records()] == [7, 8]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1", "windows-1252"])
+def test_texts_of_other_encodings_are_read(encoding: str) -> None:
+    name = "utf-16" if encoding.startswith("utf-16") else encoding
+    decoder = decoder_of(f"STREAM s FORMAT csv (ENCODING '{name}') EDGE (a)-->(b)", [], keep_raw=True)
+    text = "ts,a,b\n1,\u00fc,\u00e9\n2,\u00fc\n".encode(encoding)
+    rows = [row for byte in text for row in decoder.decode(bytes([byte])).to_records()] + decoder.finish().to_records()
+    assert [(row["src"], row["dst"], row["line"]) for row in rows] == [("\u00fc", "\u00e9", 2)]
+    assert decoder.take_dead_letters() == [(3, "expected 3 fields, found 2", "2,\u00fc".encode())]

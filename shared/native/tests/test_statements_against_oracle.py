@@ -15,6 +15,7 @@ from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_testing.given_rows import class_of, expected_rows, values_of
 from graphtide_testing.oracles.record_decoding import decode_field, decode_json, decode_rows
+from graphtide_testing.oracles.record_files import read_records
 from graphtide_testing.oracles.stream_records import FilteredRecord, RefusedRecord, read_stream, unnest
 from graphtide_testing.strategies.read_records import ATTRIBUTES, FIELDS, flat_records, nested_records, reading_definitions
 from graphtide_testing.strategies.stream_definitions import CONSTANTS, NAMES, stream_definitions
@@ -311,3 +312,33 @@ def test_pieces(definition: StreamDefinition, pieces: list[list[object]]) -> Non
     rows = batch.to_records()
     assert [row["raw"] for row in rows] == [lines[row["line"]] for row in rows]
     assert_same(decoder, rows, outcomes, ATTRIBUTES, places)
+
+
+PATTERNS = [
+    r"^(?P<a>\S+) (?P<b>\S*) \[(?P<ts>[^\]]*)\] \"(?P<k>[A-Z]+)?(?: (?P<n>[^\"]*))?\" (?P<src>\d+)?$",
+    r"(?P<ts>\d+)[;,](?P<a>\w+)>(?P<b>\w+)(?:#(?P<k>.*))?",
+    r"(?P<a>.)(?P<b>.)",
+]
+LINES = st.one_of(
+    st.builds(
+        '{} {} [{}] "{}{}" {}'.format,
+        st.sampled_from(["u", "10.0.0.1", "007", "ü"]),
+        st.sampled_from(["v", "-", ""]),
+        st.sampled_from(["1700000000", "1700000000.5", "2024-01-31T12:00:00", ""]),
+        st.sampled_from(["GET", "", "get"]),
+        st.sampled_from(["", " /x 1.50", " "]),
+        st.sampled_from(["200", "", "x"]),
+    ),
+    st.from_regex(r"[0-9]{1,12}[;,][a-z]{1,3}>[a-z]{0,3}(#.{0,3})?", fullmatch=True),
+    st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), min_size=1, max_size=8),
+)
+
+
+@slowly
+@given(reading_definitions(), st.sampled_from(PATTERNS), st.lists(LINES, min_size=1, max_size=5), CUTS)
+def test_lines_of_a_regular_expression(definition: StreamDefinition, pattern: str, lines: list[str], cuts: list[float]) -> None:
+    definition = replace(definition, format=RecordFormat("regex", pattern=pattern))
+    text = "\n".join(lines).encode()
+    outcomes = read_stream(definition, read_records(definition, text))
+    decoder = decoder_of(definition, "jsonl", ATTRIBUTES)
+    assert_same(decoder, decode(decoder, text, cuts), outcomes, ATTRIBUTES)

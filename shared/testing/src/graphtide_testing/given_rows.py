@@ -27,8 +27,11 @@ REASONS: Final = (
     "unknown operation",
     "not an object",
     "not a JSON object",
+    "the regular expression does not match",
 )
 """How reasons begin: the class of a dead letter."""
+
+_NOT_RECORDS: Final = frozenset({"not a JSON object", "the regular expression does not match"})
 
 
 def expected_rows(outcomes: Iterable[Outcome], attributes: Sequence[str], places: Sequence[int]) -> list[Row]:
@@ -45,7 +48,7 @@ def expected_rows(outcomes: Iterable[Outcome], attributes: Sequence[str], places
 def class_of(reason: str) -> str:
     """Return how a reason begins."""
     found = next((each for each in REASONS if reason.startswith(each)), reason)
-    return "not an object" if found == "not a JSON object" else found
+    return "not an object" if found in _NOT_RECORDS else found
 
 
 def values_of(row: Row) -> Row:

@@ -41,7 +41,7 @@ def read_records(definition: StreamDefinition, data: bytes) -> list[object]:
             return _read_csv(stated, text, definition.nulls)
         case "regex":
             expression = re.compile(end_exactly(stated.pattern or ""), re.ASCII)
-            return [_match_line(expression, line, definition.nulls) for line in text.splitlines()]
+            return [_match_line(expression, line, definition.nulls) for line in text.split("\n") if line]
         case "xml":
             rows = ElementTree.fromstring(text.encode()).iter(stated.row)  # noqa: S314 - a file of a test
             return [{name: decode_field(field, definition.nulls) for name, field in row.attrib.items()} for row in rows]

@@ -55,6 +55,13 @@ impl Fields {
         Ok(FieldsOf { text: if quoted { &self.unquoted } else { text }, places: &self.places })
     }
 
+    /// The fields of a text that begin and end there.
+    pub(crate) fn of_places<'a>(&'a mut self, text: &'a str, places: impl Iterator<Item = (usize, usize)>) -> FieldsOf<'a> {
+        self.places.clear();
+        self.places.extend(places);
+        FieldsOf { text, places: &self.places }
+    }
+
     /// Takes a record apart that anything may separate; fields that stand for a missing value are empty.
     pub(super) fn split_by<'a>(
         &'a mut self,

@@ -111,9 +111,6 @@ pub(crate) struct FormatForm {
     /// Where records are in JSON.
     #[serde(default)]
     pub(crate) unnest: Option<Form>,
-    /// The elements of XML that are records.
-    #[serde(default)]
-    pub(crate) row: Option<String>,
 }
 
 impl FormatForm {

@@ -11,8 +11,10 @@ use crate::arrow::ArrowDecoder;
 use crate::csv::CsvDecoder;
 use crate::decoder::{Decoder, Options};
 use crate::dialect::{Delimiter, Dialect, Heading};
+use crate::encoded::{Encoded, Encoding};
 use crate::error::{DecodeError, StatementError};
 use crate::json_lines::JsonLinesDecoder;
+use crate::lines::LinesDecoder;
 use crate::times::Zone;
 
 /// A statement, and how the records that it reads are written.
@@ -39,28 +41,36 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
     let options = Options { comment: form.comment.clone().unwrap_or(options.comment), ..options };
     let reading = match form.name.as_str() {
         "csv" if dialect.has_decimal_comma => Reading::WithComma,
-        "csv" | "zeek" => Reading::Written,
+        "csv" | "zeek" | "regex" => Reading::Written,
         "arrow" | "parquet" => Reading::Rows,
         _ => Reading::Typed,
     };
     let statement = Statement::compile(&definition, &options, reading, (clocks, symbols))?;
-    match form.name.as_str() {
+    let decoder: Box<dyn Decoder + Send + Sync> = match form.name.as_str() {
         "json" | "jsonl" => {
             let decoder = JsonLinesDecoder::new(options, symbols.clone());
-            Ok(Box::new(match (form.path_of_records()?, path) {
+            Box::new(match (form.path_of_records()?, path) {
                 (Some(steps), _) if form.name == "jsonl" => decoder.by_in_lines(statement, steps),
                 (Some(steps), _) => decoder.by(statement).at(steps),
                 (None, Some(path)) => decoder.by(statement).anywhere(path),
                 (None, None) if form.name == "json" => decoder.by(statement).at(Box::default()),
                 (None, None) => decoder.by(statement),
-            }))
+            })
         }
-        "csv" | "zeek" => Ok(Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement))),
+        "regex" => {
+            let regex = super::regex::compile(form.pattern.as_deref().unwrap_or_default())?;
+            Box::new(LinesDecoder::new(&options, symbols, statement, regex))
+        }
+        "csv" | "zeek" => Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement)),
         "arrow" | "parquet" => {
-            Ok(Box::new(ArrowDecoder::new(options, definition.ticks_per_second()?, symbols.clone())?.by(statement)))
+            Box::new(ArrowDecoder::new(options, definition.ticks_per_second()?, symbols.clone())?.by(statement))
         }
-        other => Err(StatementError::new(format!("there is no decoder of the format {other:?}")).into()),
-    }
+        other => return Err(StatementError::new(format!("there is no decoder of the format {other:?}")).into()),
+    };
+    Ok(match form.encoding.as_deref().and_then(Encoding::of_name) {
+        Some(encoding) => Box::new(Encoded::new(decoder, encoding)),
+        None => decoder,
+    })
 }
 
 /// A dialect with what a format says of it.
