@@ -41,7 +41,7 @@ pub(crate) struct LinesDecoder {
 impl LinesDecoder {
     /// Makes a decoder.
     pub(crate) fn new(options: &Options, symbols: &SharedSymbols, statement: Statement, regex: Regex) -> Self {
-        let (statement, names) = CsvStatement::new(statement);
+        let (statement, read) = CsvStatement::new(statement);
         let named = regex.group_info().pattern_names(PatternID::ZERO).enumerate();
         let (groups, columns): (Vec<usize>, Vec<String>) =
             named.filter_map(|(group, name)| Some((group, name?.to_owned()))).unzip();
@@ -51,8 +51,8 @@ impl LinesDecoder {
             statement,
             captures: regex.create_captures(),
             regex,
-            places: names.iter().map(|name| columns.iter().position(|column| column == name)).collect(),
-            read: Projection::new(names, Vec::new()),
+            places: read.iter().map(|name| columns.iter().position(|column| column == name)).collect(),
+            read: Projection::new(read, Vec::new()),
             columns,
             groups,
             fields: Fields::default(),

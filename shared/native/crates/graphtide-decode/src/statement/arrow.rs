@@ -6,7 +6,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_buffer::{ArrowNativeType, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, Schema};
 use graphtide_graph::value::ValueRef;
 
@@ -14,7 +14,7 @@ use super::nulls::Nulls;
 use super::paths::Step;
 use super::reading::Statement;
 use crate::arrow_columns::Values;
-use crate::error::{DecodeError, Refused};
+use crate::error::DecodeError;
 use crate::writer::{Target, Writer};
 
 /// A statement that reads rows.
@@ -60,11 +60,11 @@ impl Hop {
         match self {
             Self::Struct(nulls) => is_there(nulls).then_some(place),
             Self::List { offsets, nulls, position } => {
-                let (start, end) = (offsets[place] as usize, offsets[place + 1] as usize);
+                let (start, end) = (offsets[place].as_usize(), offsets[place + 1].as_usize());
                 (is_there(nulls) && *position < end - start).then(|| start + position)
             }
             Self::LargeList { offsets, nulls, position } => {
-                let (start, end) = (offsets[place] as usize, offsets[place + 1] as usize);
+                let (start, end) = (offsets[place].as_usize(), offsets[place + 1].as_usize());
                 (is_there(nulls) && *position < end - start).then(|| start + position)
             }
             Self::FixedSizeList { size, nulls, position } => {
@@ -153,7 +153,10 @@ impl ArrowStatement {
         for row in 0..rows.num_rows() {
             let line = writer.ordinal() + 1;
             let place: (u64, &[u8]) = (line, &[]);
-            let result = self.statement.write((writer, target), place, |slots, _, nulls| gather(&leaves, row, slots, nulls));
+            let result = self.statement.write((writer, target), place, |slots, _, nulls| {
+                gather(&leaves, row, slots, nulls);
+                Ok(())
+            });
             if let Err(error) = result {
                 writer.reject(target, line, &error, &render(rows, row));
             }
@@ -161,14 +164,13 @@ impl ArrowStatement {
     }
 }
 
-fn gather<'r>(leaves: &'r [Option<Leaf<'_>>], row: usize, slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), Refused> {
+fn gather<'r>(leaves: &'r [Option<Leaf<'_>>], row: usize, slots: &mut [ValueRef<'r>], nulls: &Nulls) {
     for (slot, leaf) in slots.iter_mut().zip(leaves) {
         *slot = match leaf.as_ref().map_or(ValueRef::Null, |leaf| leaf.get(row)) {
             ValueRef::Text(text) if nulls.contain(text) => ValueRef::Null,
             value => value,
         };
     }
-    Ok(())
 }
 
 /// The field at the end of a path.

@@ -208,13 +208,16 @@ impl<'t> Reading<'_, 't> {
                 last = guess + 1;
                 let child = field.node;
                 self.field(child)?;
-            } else if let Some(found) = self.key(node)? {
-                self.reader.nodes[node].next[last] = found;
-                last = found + 1;
-                let child = self.reader.nodes[node].fields[found].node;
-                self.field(child)?;
             } else {
-                self.rest.skip_value()?;
+                let found = self.key(node)?;
+                let child = self.reader.nodes[node].fields.get(found).map(|field| field.node);
+                if let Some(child) = child {
+                    self.reader.nodes[node].next[last] = found;
+                    last = found + 1;
+                    self.field(child)?;
+                } else {
+                    self.rest.skip_value()?;
+                }
             }
             match self.rest.next()? {
                 b',' => next = self.rest.next()?,
@@ -224,18 +227,13 @@ impl<'t> Reading<'_, 't> {
         }
     }
 
-    /// Reads a key and its colon; which field it is.
-    fn key(&mut self, node: usize) -> Option<Option<usize>> {
-        let fields = &self.reader.nodes[node].fields;
-        let found = match self.rest.string()? {
-            (key, false) => fields.iter().position(|field| *field.name == *key),
-            (_, true) => {
-                let key = unescaped(self.rest.quoted(), self.arena)?;
-                self.reader.nodes[node].fields.iter().position(|field| *field.name == *key)
-            }
-        };
+    /// Reads a key and its colon; returns its field, or how many fields there are if it is none of them.
+    fn key(&mut self, node: usize) -> Option<usize> {
+        let (key, has_escapes) = self.rest.string()?;
+        let key = if has_escapes { unescaped(self.rest.quoted(), self.arena)? } else { key };
         self.rest.token(b':')?;
-        Some(found)
+        let fields = &self.reader.nodes[node].fields;
+        Some(fields.iter().position(|field| *field.name == *key).unwrap_or(fields.len()))
     }
 
     /// Reads a value that some path reads, or leads through.
@@ -328,7 +326,9 @@ impl<'t> Reading<'_, 't> {
             self.slots[*slot] = ValueRef::Null;
         }
         let children: Vec<usize> = fields.iter().map(|field| field.node).chain(items.iter().map(|item| item.1)).collect();
-        children.into_iter().for_each(|child| self.forget(child));
+        for child in children {
+            self.forget(child);
+        }
     }
 }
 

@@ -294,7 +294,7 @@ impl Program {
             outcome.has_ids |= id.is_some();
             if change != Change::Insert {
                 let Some(id) = id else {
-                    return Err(no_id(change));
+                    return Err(no_id(change).into());
                 };
                 outcome.has_operations = true;
                 rows.push(Given::deletion(id));
@@ -422,12 +422,12 @@ impl Clause {
         };
         match &self.gives {
             ClauseGives::Event { kind } => {
-                let label = label(kind).ok_or_else(|| RowError::NoType)?;
+                let label = label(kind).ok_or(RowError::NoType)?;
                 Ok(Given { label, ..Given::event(id) })
             }
             ClauseGives::Edge { source, target: to, labels: [of_source, of_edge, of_target] } => {
                 let end = |end: &'a TextSource, column: Column, name: &'static str| {
-                    let key = key_of(end.value(slots, arena), arena).ok_or_else(|| RowError::NoEnd { end: name })?;
+                    let key = key_of(end.value(slots, arena), arena).ok_or(RowError::NoEnd { end: name })?;
                     if let KeyRef::Text(text) = key {
                         check_text(text, column.name())?;
                     }
@@ -448,14 +448,14 @@ impl Clause {
 }
 
 #[cold]
-fn no_id(change: Change) -> Refused {
-    RowError::NoId { change: if change == Change::Delete { "a deletion" } else { "an update" } }.into()
+fn no_id(change: Change) -> RowError {
+    RowError::NoId { change: if change == Change::Delete { "a deletion" } else { "an update" } }
 }
 
 /// The clauses of records with fields of their own: that of edges, then that of events.
 fn own_clauses(has_own_id: bool) -> [ClauseForm; 2] {
     let path = |column: Column| json!({"is": "path", "steps": [column.name()]});
-    let id = |_: ()| has_own_id.then(|| path(Column::Id));
+    let id = || has_own_id.then(|| path(Column::Id));
     let end = |value: Column, label: Column| Some(EndForm { value: path(value), label: Some(path(label)) });
     let empty = |gives| ClauseForm {
         gives,
@@ -465,7 +465,7 @@ fn own_clauses(has_own_id: bool) -> [ClauseForm; 2] {
         kind: None,
         holds: None,
         sets: Vec::new(),
-        id: id(()),
+        id: id(),
     };
     let edge = ClauseForm {
         source: end(Column::Source, Column::SourceLabel),

@@ -119,7 +119,7 @@ impl RecordTime {
                 write_text(number, arena).ok_or(Flaw::Form).and_then(|text| self.of_text(text, form))
             }
         };
-        found.map_err(|flaw| refuse(value, flaw, arena))
+        found.map_err(|flaw| refuse(value, flaw, arena).into())
     }
 
     fn of_text(&self, text: &str, form: Form) -> Result<Time, Flaw> {
@@ -165,15 +165,14 @@ pub(crate) fn steps_of(form: &serde_json::Value) -> Option<Box<[super::paths::St
 }
 
 #[cold]
-fn refuse(value: ValueRef<'_>, flaw: Flaw, arena: &Bump) -> Refused {
+fn refuse(value: ValueRef<'_>, flaw: Flaw, arena: &Bump) -> RowError {
     let text = match value {
         ValueRef::Text(text) => format!("{:?}", shorten(text)),
         value => write_text(value, arena).unwrap_or_default().to_owned(),
     };
-    let error = match flaw {
+    match flaw {
         Flaw::Form => RowError::UnreadableTime { text },
         Flaw::Range => RowError::TimeOutOfRange { text },
         Flaw::Zone => RowError::TimeBeyondZone { text },
-    };
-    error.into()
+    }
 }
