@@ -277,3 +277,34 @@ def test_texts_of_other_encodings_are_read(encoding: str) -> None:
     rows = [row for byte in text for row in decoder.decode(bytes([byte])).to_records()] + decoder.finish().to_records()
     assert [(row["src"], row["dst"], row["line"]) for row in rows] == [("\u00fc", "\u00e9", 2)]
     assert decoder.take_dead_letters() == [(3, "expected 3 fields, found 2", "2,\u00fc".encode())]
+
+
+BAD_ROWS = [
+    ("<row a='1' b/>", "an attribute has no value"),
+    ("<row a=1/>", "a value is not in quotes"),
+    ("<row a='1'b='2'/>", "attributes are not apart"),
+    ("<row ='1'/>", "an attribute has no name"),
+    ("<row a='&other;'/>", "a reference or a sign"),
+    ("<row a='&#0;'/>", "a reference or a sign"),
+    ("<row a='&#xd800;'/>", "a reference or a sign"),
+    ("<row a='&amp'/>", "a reference or a sign"),
+]
+
+
+@pytest.mark.parametrize(("row", "reason"), BAD_ROWS)
+def test_elements_that_are_not_xml_are_dead_letters(row: str, reason: str) -> None:
+    decoder = decoder_of("STREAM s FORMAT xml (ROW 'row') EDGE (a)-->(b)", [])
+    good = "<row ts='1' a='u' b='v'/>"
+    batch = decoder.decode(f"<x>\n{row}{good}</x>".encode())
+    assert ids(batch) == [("1", True, 1)]
+    ((line, stated, raw),) = decoder.take_dead_letters()
+    assert (line, raw) == (2, row.encode())
+    assert stated.startswith(f"not an element of XML: {reason}")
+
+
+def test_a_text_of_xml_that_breaks_off_is_refused() -> None:
+    for text in (b"<x><row a='1", b"<x><!-- ", b"<x><"):
+        decoder = decoder_of("STREAM s FORMAT xml (ROW 'row') EDGE (a)-->(b)", [])
+        decoder.decode(text)
+        with pytest.raises(UnreadableStreamError, match="this is not XML: it breaks off"):
+            decoder.finish()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
 import pyarrow as pa
 from graphtide_core.record_expression import FieldPath
@@ -342,3 +343,41 @@ def test_lines_of_a_regular_expression(definition: StreamDefinition, pattern: st
     outcomes = read_stream(definition, read_records(definition, text))
     decoder = decoder_of(definition, "jsonl", ATTRIBUTES)
     assert_same(decoder, decode(decoder, text, cuts), outcomes, ATTRIBUTES)
+
+
+VALUES_OF_XML = st.sampled_from(
+    ["u", "v", "007", "1.50", "", "true", "<&>\"'", "\u00fc\U0001f600", "1700000000", "a > b", "x\u00a0y"]
+)
+AROUND = st.sampled_from(
+    ["", "\n", "<!-- <row a='1'/> > -->", "<rows x='>'/>", "<other>text &amp; <![CDATA[<row a='1'/>]]></other>", "<?p ?>"]
+)
+
+
+def written_as_xml(fields: dict[str, str], quote: str, end: str) -> str:
+    entities = {'"': "&quot;", "'": "&#39;", ">": "&#x3E;"}
+    return "<row " + " ".join(f"{name} = {quote}{escape(value, entities)}{quote}" for name, value in fields.items()) + end
+
+
+ROWS = st.builds(
+    written_as_xml,
+    st.dictionaries(st.sampled_from(["ts", "a", "b", "k", "n", "src", "dst"]), VALUES_OF_XML, max_size=7).map(
+        lambda fields: {"ts": "1700000000", **fields}
+    ),
+    st.sampled_from(["'", '"']),
+    st.sampled_from(["/>", "></row>", "\n>text</row>"]),
+)
+
+
+@slowly
+@given(reading_definitions(), st.lists(st.tuples(ROWS, AROUND), min_size=1, max_size=4), CUTS)
+def test_rows_of_xml(definition: StreamDefinition, rows: list[tuple[str, str]], cuts: list[float]) -> None:
+    definition = replace(definition, format=RecordFormat("xml", row="row"))
+    head = "\ufeff<?xml version='1.0'?><!DOCTYPE posts [<!ELEMENT row ANY>]>\n<posts>"
+    text, lines = head, []
+    for row, around in rows:
+        lines.append(text.count("\n") + 1)
+        text += row + around
+    data = (text + "</posts>").encode()
+    outcomes = read_stream(definition, read_records(definition, data.removeprefix("\ufeff".encode())))
+    decoder = decoder_of(definition, "jsonl", ATTRIBUTES)
+    assert_same(decoder, decode(decoder, data, cuts), outcomes, ATTRIBUTES, lines)

@@ -164,6 +164,8 @@ pub(crate) enum RowError {
     Future { ts: i64, latest: i64, hint: &'static str },
     #[error("not a JSON object: {reason}")]
     Json { reason: String },
+    #[error("not an element of XML: {reason}")]
+    Xml { reason: String },
     #[error("the regular expression does not match the line")]
     NoMatch,
     #[error("no time")]

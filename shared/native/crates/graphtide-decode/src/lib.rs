@@ -33,6 +33,7 @@ pub mod statement;
 mod suggest;
 mod unusable_values;
 mod writer;
+mod xml_rows;
 mod zeek;
 
 pub use arrow::ArrowDecoder;

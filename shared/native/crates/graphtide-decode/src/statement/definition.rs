@@ -108,6 +108,9 @@ pub(crate) struct FormatForm {
     /// How characters are written.
     #[serde(default)]
     pub(crate) encoding: Option<String>,
+    /// The elements of XML that are records.
+    #[serde(default)]
+    pub(crate) row: Option<String>,
     /// Where records are in JSON.
     #[serde(default)]
     pub(crate) unnest: Option<Form>,

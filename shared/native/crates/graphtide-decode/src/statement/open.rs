@@ -16,6 +16,7 @@ use crate::error::{DecodeError, StatementError};
 use crate::json_lines::JsonLinesDecoder;
 use crate::lines::LinesDecoder;
 use crate::times::Zone;
+use crate::xml_rows::XmlDecoder;
 
 /// A statement, and how the records that it reads are written.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
     let options = Options { comment: form.comment.clone().unwrap_or(options.comment), ..options };
     let reading = match form.name.as_str() {
         "csv" if dialect.has_decimal_comma => Reading::WithComma,
-        "csv" | "zeek" | "regex" => Reading::Written,
+        "csv" | "zeek" | "regex" | "xml" => Reading::Written,
         "arrow" | "parquet" => Reading::Rows,
         _ => Reading::Typed,
     };
@@ -60,6 +61,10 @@ pub fn open(source: Source, options: Options, symbols: &SharedSymbols) -> Result
         "regex" => {
             let regex = super::regex::compile(form.pattern.as_deref().unwrap_or_default())?;
             Box::new(LinesDecoder::new(&options, symbols, statement, regex))
+        }
+        "xml" => {
+            let row = form.row.as_deref().unwrap_or_default();
+            Box::new(XmlDecoder::new(&options, symbols, statement, row))
         }
         "csv" | "zeek" => Box::new(CsvDecoder::new(options, dialect, symbols.clone()).by(statement)),
         "arrow" | "parquet" => {
