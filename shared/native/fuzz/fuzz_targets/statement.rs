@@ -30,7 +30,7 @@ const STATEMENTS: [&str; 4] = [
 ];
 
 /// Formats in which they are read.
-const FORMATS: [&str; 8] = [
+const FORMATS: [&str; 12] = [
     r#"{"name":"jsonl"}"#,
     r#"{"name":"json"}"#,
     r#"{"name":"json","unnest":["in","list",0]}"#,
@@ -39,12 +39,16 @@ const FORMATS: [&str; 8] = [
     r#"{"name":"csv","delimiter":"whitespace","header":false,"comment":"//","decimal":","}"#,
     r#"{"name":"csv","delimiter":";","quote":"'","header":true,"columns":["ts","a","k","n","uid","1","2","3"]}"#,
     r#"{"name":"zeek"}"#,
+    r#"{"name":"regex","pattern":"^(?P<ts>[^ ]*) (?P<a>\\w+)(?:>(?P<k>.*?))?(?P<n>\\d*)$"}"#,
+    r#"{"name":"xml","row":"row"}"#,
+    r#"{"name":"csv","encoding":"utf-16"}"#,
+    r#"{"name":"regex","pattern":"(?P<ts>.)(?P<a>.)(?P<k>.+)","encoding":"windows-1252"}"#,
 ];
 
 fuzz_target!(|input: &[u8]| {
     let Some((sizes, declared, stream)) = emitted(input) else { return };
     let Some((bits, stream)) = stream.split_first() else { return };
-    let (statement, format) = (STATEMENTS[usize::from(bits & 3)], FORMATS[usize::from(bits >> 2 & 7)]);
+    let (statement, format) = (STATEMENTS[usize::from(bits & 3)], FORMATS[usize::from(bits >> 2) % FORMATS.len()]);
     let definition = format!("{},\"format\":{format}}}", statement.trim_end_matches('}').to_owned() + &closing(statement));
     let decoded = |sizes: &[usize]| {
         let symbols = SharedSymbols::default();

@@ -175,12 +175,11 @@ impl Scan {
         for (place, byte) in looked_at.iter().enumerate().skip(self.offset) {
             match (self.quote, byte) {
                 (Some(open), byte) if open == *byte => self.quote = None,
-                (Some(_), _) => {}
                 (None, b'"' | b'\'') => self.quote = Some(*byte),
                 (None, b'[') if is_declaration => self.is_inside = true,
                 (None, b']') if is_declaration => self.is_inside = false,
                 (None, b'>') if !self.is_inside => return Tag::Whole(place + 1),
-                (None, _) => {}
+                _ => {}
             }
         }
         self.offset = looked_at.len();
