@@ -44,10 +44,10 @@ class RepeatedIds:
         """
         kept = self._filter.filter(batch)
         if kept is not batch and self.first is None and len(kept) < len(batch):
-            left = iter(kept.ordinals)
-            place = next(place for place, ordinal in enumerate(batch.ordinals) if ordinal != next(left, None))
-            (record,) = batch.part(place, place + 1).to_records()
-            self.first = FirstDuplicate(batch.ordinals[place] + 1, str(record["id"]))
+            # One record may give several edges, so a place alone does not say which was dropped.
+            left = iter([(row["ordinal"], row["id"]) for row in kept.to_records()])
+            dropped = next(row for row in batch.to_records() if (row["ordinal"], row["id"]) != next(left, None))
+            self.first = FirstDuplicate(dropped["ordinal"] + 1, str(dropped["id"]))
             if self._policy is DuplicatePolicy.ERROR:
                 message = f"record {self.first.record:,} has the id {show(self.first.id)}, which came before in the window"
                 raise UnreadableStreamError(message)

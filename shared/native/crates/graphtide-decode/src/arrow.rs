@@ -30,7 +30,7 @@ use crate::decoder::{Decoder, Options};
 use crate::error::{DecodeError, RowError, shorten};
 use crate::json_lines::MAX_DISCOVERED;
 use crate::json_record::MAX_NAME;
-use crate::raw_batch::{self, MARKS, Marks};
+use crate::raw_batch::{self, MARKS, MadeIds, Marks};
 use crate::render::Object;
 use crate::statement::arrow::ArrowStatement;
 use crate::statement::reading::Statement;
@@ -169,6 +169,7 @@ impl ArrowDecoder {
             marks.give_raw(target.batch);
             return Ok(());
         }
+        let mut made = MadeIds::default();
         for row in 0..count {
             let line = marks.line(row, before);
             raw.lines = raw.lines.max(line + 1);
@@ -177,6 +178,8 @@ impl ArrowDecoder {
             if let Err(error) = columns.write(row, place, writer, target, &self.attributes) {
                 let own = marks.raw(row).map_or_else(|| render(rows, row), <[u8]>::to_vec);
                 writer.reject(target, place.0, &error, &own);
+            } else {
+                made.take(target.batch.id(target.batch.len() - 1), marks.ordinal(row, before))?;
             }
         }
         Ok(())

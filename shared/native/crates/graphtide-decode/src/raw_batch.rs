@@ -157,7 +157,7 @@ impl<'a> Marks<'a> {
         });
         let ordinals = places::<UInt32Type>(rows, ORDINAL, "a 32-bit unsigned integer without missing values")?;
         if ordinals.is_some_and(|ordinals| !ordinals.is_sorted()) {
-            return Err(DecodeError::Arrow { reason: format!("{ORDINAL} falls") });
+            return Err(does_not_rise());
         }
         let lines = places::<UInt32Type>(rows, LINE, "a 32-bit unsigned integer without missing values")?;
         let clauses = places::<UInt8Type>(rows, CLAUSE, "an 8-bit unsigned integer without missing values")?;
@@ -199,6 +199,33 @@ impl<'a> Marks<'a> {
             batch.give_raw((0..raw.len()).map(|row| raw.value(row)));
         }
     }
+}
+
+/// The ids made of the ordinal of one record, each by another clause.
+#[derive(Default)]
+pub(crate) struct MadeIds {
+    ordinal: u64,
+    clauses: u128,
+}
+
+impl MadeIds {
+    /// Refuses an id that was made before: an ordinal is that of several rows only where their ids differ.
+    pub(crate) fn take(&mut self, id: IdRef<'_>, ordinal: u64) -> Result<(), DecodeError> {
+        if !id.is_made() {
+            return Ok(());
+        }
+        let known = if self.ordinal == ordinal { self.clauses } else { 0 };
+        let clause = 1_u128 << id.clause();
+        if known & clause != 0 {
+            return Err(does_not_rise());
+        }
+        *self = Self { ordinal, clauses: known | clause };
+        Ok(())
+    }
+}
+
+fn does_not_rise() -> DecodeError {
+    DecodeError::Arrow { reason: format!("{ORDINAL} does not rise") }
 }
 
 fn places<'a, T: ArrowPrimitiveType>(
