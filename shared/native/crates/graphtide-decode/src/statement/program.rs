@@ -422,12 +422,14 @@ impl Clause {
         };
         match &self.gives {
             ClauseGives::Event { kind } => {
-                let label = label(kind).ok_or(RowError::NoType)?;
+                let Some(label) = label(kind) else { return Err(RowError::NoType.into()) };
                 Ok(Given { label, ..Given::event(id) })
             }
             ClauseGives::Edge { source, target: to, labels: [of_source, of_edge, of_target] } => {
                 let end = |end: &'a TextSource, column: Column, name: &'static str| {
-                    let key = key_of(end.value(slots, arena), arena).ok_or(RowError::NoEnd { end: name })?;
+                    let Some(key) = key_of(end.value(slots, arena), arena) else {
+                        return Err(RowError::NoEnd { end: name }.into());
+                    };
                     if let KeyRef::Text(text) = key {
                         check_text(text, column.name())?;
                     }
