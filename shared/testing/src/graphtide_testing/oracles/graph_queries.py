@@ -76,6 +76,7 @@ class GraphQueryOracle:
     def __init__(self, query: GraphQuery, unit: TimeUnit = TimeUnit.MILLISECOND, *, deletions: bool = True) -> None:
         """Take a query; without `deletions` records that delete are passed over."""
         self._query, self._unit, self._deletions = query, unit, deletions
+        self._lookback = query.lookback(unit)
         self._held: list[_Held] = []
         self._open: dict[Key, int] = {}
         self._emitted_at: list[int] = []
@@ -91,9 +92,7 @@ class GraphQueryOracle:
             if self._deletions:
                 self._delete(record, now, stream)
         else:
-            alive = (
-                held for held in self._held if held.deleted is None and held.edge.ts > now - self._query.lookback(self._unit)
-            )
+            alive = (held for held in self._held if held.deleted is None and held.edge.ts > now - self._lookback)
             if any(held.stream == stream and held.edge.shares_id(record) for held in alive):
                 return ()
             ends = {each.name: self._end(each, now) for each in self._query.inputs if self._takes(each, record, stream)}

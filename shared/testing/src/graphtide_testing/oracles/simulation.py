@@ -10,6 +10,7 @@ Cost: O(pairs) rounds of O(pairs ^ 3) at worst. Reference: paper 000, Definition
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
@@ -283,6 +284,7 @@ def _with_matching_ends(query: SubgraphPattern, edges: Sequence[Edge], pairs: Co
     """Return the pairs whose ends match: Definition 1, conditions (2b) and (2c)."""
     ends = {each.name: (each.source, each.target) for each in query.edges}
 
+    @cache
     def matches(vertex: str, image: VertexId) -> bool:
         out = [
             {place for name, place in pairs if name == each and edges[place].source == image}
@@ -324,12 +326,18 @@ def _is_in_time(query: SubgraphPattern, edges: Sequence[Edge], part: Collection[
 
     Each is given the least time after those before it: where these do not do, later ones would not either.
     """
-    before = {each.name: [a for a, b in query.order.before if b == each.name] for each in query.edges}
     given: dict[str, int] = {}
-    for name in TopologicalSorter(before).static_order():
+    for name, before in _one_after_the_other(tuple(each.name for each in query.edges), frozenset(query.order.before)):
         times = [edges[place].ts for each, place in part if each == name and (name != of[0] or place == of[1])]
-        least = min((ts for ts in times if all(given[earlier] < ts for earlier in before[name])), default=None)
+        least = min((ts for ts in times if all(given[earlier] < ts for earlier in before)), default=None)
         if least is None:
             return False
         given[name] = least
     return True
+
+
+@cache
+def _one_after_the_other(names: tuple[str, ...], order: frozenset[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Return query edges, each after those before it, and with them."""
+    before = {name: [a for a, b in order if b == name] for name in names}
+    return [(name, before[name]) for name in TopologicalSorter(before).static_order()]
