@@ -78,6 +78,7 @@ class GraphQueryOracle:
         self._query, self._unit, self._deletions = query, unit, deletions
         self._lookback = query.lookback(unit)
         self._held: list[_Held] = []
+        self._derived: dict[tuple[frozenset[Row], ...], Snapshot] = {}
         self._open: dict[Key, int] = {}
         self._emitted_at: list[int] = []
         self._stays = all(each.window.kind is WindowKind.INTERNAL for each in query.inputs)
@@ -103,13 +104,17 @@ class GraphQueryOracle:
 
     def snapshot(self, at: int) -> Snapshot:
         """Return the tuples of every predicate at an instant, as far as is known now."""
-        found: Snapshot = {}
+        given: Snapshot = {}
         for each in self._query.inputs:
             valid = (held.edge for held in self._held if held.is_valid(each.name, at))
-            found[each.name] = frozenset((edge.source, edge.target) for edge in valid)
-        for rule in self._query.rules:
-            found[rule.head] = found.get(rule.head, frozenset()) | frozenset(_derive(rule, found))
-        return found
+            given[each.name] = frozenset((edge.source, edge.target) for edge in valid)
+        # Many instants have the same edges, and so the same tuples.
+        known = self._derived.get(key := tuple(given.values()))
+        if known is None:
+            known = self._derived[key] = dict(given)
+            for rule in self._query.rules:
+                known[rule.head] = known.get(rule.head, frozenset()) | frozenset(_derive(rule, known))
+        return dict(known)
 
     def intervals(self) -> dict[Key, tuple[tuple[int, int], ...]]:
         """Return, for each result, its intervals of validity, as far as is known now; none overlap or touch."""
