@@ -209,11 +209,27 @@ def test_texts_of_another_encoding_are_read(tmp_path: Path) -> None:
     for file, encoding in (("a.csv", "latin-1"), ("b.csv", "utf-16")):
         definition = Stream(f"STREAM s FORMAT csv (ENCODING '{encoding}') EDGE (src)-[:x]->(dst) AT ts").definition
         assert [row[4:6] for row in read(definition, tmp_path / file, ())[0]] == [("Jürgen", "Åsa")]
-    (tmp_path / "cut.csv").write_bytes("ts,src,dst\n1,a,b\n".encode("utf-16")[:-1])
-    with pytest.raises(UnreadableStreamError, match="it is not a text in utf-16"):
-        read(
-            Stream("STREAM s FORMAT csv (ENCODING 'utf-16') EDGE (src)-[:x]->(dst) AT ts").definition, tmp_path / "cut.csv", ()
-        )
+    (tmp_path / "cut.csv").write_bytes("ts,src,dst\n1,a,b\n2,a,b\n".encode("utf-16")[:-3])
+    definition = Stream("STREAM s FORMAT csv (ENCODING 'utf-16') EDGE (src)-[:x]->(dst) AT ts").definition
+    rows, rejected, _ = read(definition, tmp_path / "cut.csv", ())
+    assert ([row[5] for row in rows], rejected) == (["b", "\ufffd"], 0)
+
+
+def test_lines_of_an_expression_and_elements_of_xml_are_read(tmp_path: Path) -> None:
+    lines = Stream(
+        "STREAM s FORMAT regex '(?P<at>[0-9]+) (?P<who>[a-z]+) calls (?P<whom>[a-z]+)' EDGE (who)-[:calls]->(whom) AT at"
+    )
+    (tmp_path / "calls.log").write_text("1 ann calls bob\nnoise\n2 bob calls cem\n")
+    rows, rejected, _ = read(lines.definition, tmp_path / "calls.log", ())
+    assert ([row[4:6] for row in rows], rejected) == ([("ann", "bob"), ("bob", "cem")], 1)
+    elements = Stream("STREAM s FORMAT xml (ROW 'row') EDGE (UserId)-[:on]->(PostId) AT CreationDate UNIT s")
+    (tmp_path / "Comments.xml").write_text(
+        '<comments><row Id="1" PostId="7" UserId="3" CreationDate="2024-01-31T12:00:01.5"/></comments>'
+    )
+    assert read(elements.definition, tmp_path / "Comments.xml", ())[0][0][3:6] == (1_706_702_401, "3", "7")
+    avro = Stream("STREAM s FORMAT avro (SCHEMA 'x.avsc') EDGE (a)-[:x]->(b) AT t").definition
+    with pytest.raises(UnreadableStreamError, match="STREAM s: files are not read as avro by this version"):
+        read(avro, tmp_path / "calls.log", ())
 
 
 def test_times_of_python_are_read_where_they_are() -> None:

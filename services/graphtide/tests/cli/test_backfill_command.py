@@ -158,6 +158,20 @@ def test_history_is_read_by_a_statement(pattern: Path) -> None:
         run(pattern, "h.csv", "--stream", "u.gts")
 
 
+@pytest.mark.usefixtures("in_one_process")
+def test_a_duplicate_is_one_edge_of_a_record_that_gives_several(pattern: Path) -> None:
+    rows = "1,a,b,s1,x\n2,b,c,s1,y\n2,b,d,s2,y\n3,c,e,s2,z\n"
+    (pattern.parent / "h.csv").write_text("ts,from,to,seat,ticket\n" + rows)
+    statement = "STREAM s EDGE (`from`)-[:pays]->(to) ID ticket EDGE (to)-[:pays]->(seat) ID seat AT ts\n"
+    (pattern.parent / "p.gtp").write_text(statement + PATTERN)
+    assert run(pattern, "h.csv", "--output", "m.jsonl").exit_code == 0
+    live = CliRunner().invoke(app, ["match", str(pattern), "h.csv"])
+    history = sorted((pattern.parent / "m.jsonl").read_text().splitlines())
+    assert history == sorted(live.stdout.splitlines())
+    assert len(history) > 1
+    assert "2 of 4" in live.stderr or "3 of 4" in live.stderr
+
+
 @pytest.fixture
 def without_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail where Spark is started."""

@@ -54,8 +54,9 @@ class Tables:
 class StreamFormat:
     """How a stream is written.
 
-    Exactly one of `decoder` and `tables` is given: the first makes it a text format, which is decoded block by block and may be
-    compressed or come through a pipe; the second a columnar one, which is read from a file.
+    At most one of `decoder` and `tables` is given: the first makes it a text format, which is decoded block by block and may be
+    compressed or come through a pipe; the second a columnar one, which is read from a file. With neither it is a text format
+    that a STREAM statement alone reads.
 
     Attributes:
         value: its name in options and messages.
@@ -168,6 +169,19 @@ DEFAULT: Final = JSON_LINES
 
 FORMATS: Final[dict[str, StreamFormat]] = {each.value: each for each in (CSV, JSON_LINES, PARQUET, ARROW, JSON, ZEEK)}
 """Every format by its name: the one place that adds one."""
+
+
+REGEX: Final = StreamFormat("regex", "lines of a regular expression", suffixes=())
+
+XML: Final = StreamFormat("xml", "XML", suffixes=(".xml",))
+
+_STATED_ALONE: Final = {each.value: each for each in (REGEX, XML)}
+"""Formats that no stream has without a STREAM statement."""
+
+
+def stated_format(name: str) -> StreamFormat | None:
+    """Return the format that a STREAM statement names; None if streams are not read in it."""
+    return FORMATS.get(name) or _STATED_ALONE.get(name)
 
 
 def by_suffix(suffix: str) -> StreamFormat | None:

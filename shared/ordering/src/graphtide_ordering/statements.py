@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from graphtide_core.formats import DEFAULT
+from graphtide_core.formats import CSV, DEFAULT
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
 from graphtide_wire.json_form import encode
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_wire.stream_statement import StatementRecord
-
-_CSV: Final = "csv"
 
 
 def check_decodable(definition: StreamDefinition) -> None:
@@ -63,7 +61,7 @@ class Statement:
         stated = self._model.format
         if stated is None:
             return format.has_header
-        return stated.name == _CSV and stated.columns is None and stated.header is not False
+        return stated.name == CSV.value and stated.columns is None and stated.header is not False
 
     def decoder(
         self, symbols: Symbols, attributes: Sequence[str], format: StreamFormat, types: Mapping[str, str]

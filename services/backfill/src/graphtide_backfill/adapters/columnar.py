@@ -150,14 +150,19 @@ def _write_arrow(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch
             writer.write_batch(batch.cast(in_full))
 
 
-PARQUET_HISTORY: Final = TableHistory(parquet_columns, parquet_pieces, _write_parquet)
-ARROW_HISTORY: Final = TableHistory(arrow_columns, _arrow_pieces, _write_arrow)
+def _parquet_rows(path: str) -> Iterator[pa.RecordBatch]:
+    with pq.ParquetFile(path) as file:
+        yield from file.iter_batches(_ROWS)
 
 
-def arrow_batches(opened: pa.NativeFile) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of an Arrow IPC file or stream."""
-    _, tables = _arrow(opened)
-    yield from (batch for table in tables for batch in table.combine_chunks().to_batches())
+def _arrow_rows(path: str) -> Iterator[pa.RecordBatch]:
+    with pa.OSFile(path) as opened:
+        _, tables = _arrow(opened)
+        yield from (batch for table in tables for batch in table.combine_chunks().to_batches())
+
+
+PARQUET_HISTORY: Final = TableHistory(parquet_columns, parquet_pieces, _parquet_rows, _write_parquet)
+ARROW_HISTORY: Final = TableHistory(arrow_columns, _arrow_pieces, _arrow_rows, _write_arrow)
 
 
 def _arrow(opened: pa.NativeFile) -> tuple[pa.Schema, Iterator[pa.Table]]:

@@ -8,17 +8,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_core.formats import FORMATS, PARQUET
+from graphtide_core.formats import stated_format
 from graphtide_core.stream_fields import columns_of, fields_read
 from graphtide_native.decoders import statement_decoder
-from graphtide_native.encodings import encode_again
 from graphtide_native.unpacking import PackedBytes, unpack
 from graphtide_wire.stream_definition import decode_definition, encode_definition
 
-from graphtide_backfill.adapters.columnar import arrow_batches
 from graphtide_backfill.adapters.files import fingerprint_of, paths_of
+from graphtide_backfill.adapters.table_history import history_of
 from graphtide_backfill.application.pieces import PieceFacts, explain_first
 
 if TYPE_CHECKING:
@@ -55,14 +53,18 @@ class StatementPiece:
             reading.symbols, reading.attributes, self.statement.definition, self.statement.format, definition.zones()
         )
         decoder.start_at(reading.ordinal)
-        is_text = FORMATS[self.statement.format].is_text
-        found = self._read_text(decoder, definition) if is_text else self._read_rows(decoder, definition, reading.attributes)
+        kind = stated_format(self.statement.format)
+        tables = None if kind is None else kind.tables
+        if tables is None:
+            found = self._read_text(decoder)
+        else:
+            found = self._read_rows(decoder, definition, reading.attributes, history_of(tables).rows(self.path))
         rejected, example = 0, ""
         try:
             for batch in found:
                 letters = decoder.take_dead_letters()
                 rejected += len(letters)
-                example = example or explain_first(letters, "line" if is_text else "row", self.path)
+                example = example or explain_first(letters, "line" if tables is None else "row", self.path)
                 if len(batch):
                     yield batch
         except (pa.ArrowException, OSError, UnreadableStreamError) as error:
@@ -76,18 +78,19 @@ class StatementPiece:
         """See `Piece.facts`."""
         return self._facts
 
-    def _read_text(self, decoder: StatementDecoder, definition: StreamDefinition) -> Iterator[EdgeBatch]:
-        encoding = None if definition.format is None else definition.format.encoding
+    def _read_text(self, decoder: StatementDecoder) -> Iterator[EdgeBatch]:
         with open(self.path, "rb") as file:
-            blocks = unpack(PackedBytes(file, self.path), _BLOCK, _BLOCK)
-            blocks = blocks if encoding in {None, "utf-8"} else encode_again(blocks, str(encoding), self.path)
-            for block in chain(blocks, [b""]):
+            for block in chain(unpack(PackedBytes(file, self.path), _BLOCK, _BLOCK), [b""]):
                 yield decoder.decode(block) if block else decoder.finish()
 
     def _read_rows(
-        self, decoder: StatementDecoder, definition: StreamDefinition, attributes: Sequence[str]
+        self,
+        decoder: StatementDecoder,
+        definition: StreamDefinition,
+        attributes: Sequence[str],
+        batches: Iterator[pa.RecordBatch],
     ) -> Iterator[EdgeBatch]:
-        for batch in _rows_of(self.path, self.statement.format):
+        for batch in batches:
             wanted = batch.select(fields_read(definition, attributes, batch.schema.names))
             wanted.validate(full=True)
             for start in range(0, wanted.num_rows, _ROWS):
@@ -125,12 +128,3 @@ class StatementFiles:
         digest = hashlib.blake2b(fingerprint_of(self.location).encode(), digest_size=16)
         digest.update(encode_definition(self.definition) + self.format.encode())
         return digest.hexdigest()
-
-
-def _rows_of(path: str, format: str) -> Iterator[pa.RecordBatch]:
-    if format == PARQUET.value:
-        with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(_ROWS)
-        return
-    with pa.OSFile(path) as opened:
-        yield from arrow_batches(opened)

@@ -21,11 +21,13 @@ class TableHistory(NamedTuple):
     Attributes:
         columns: returns the names of a file's columns; raises UnreadableStreamError if it is not of the format.
         pieces: yields the pieces of a file, given the stream's names of columns and declared types; raises likewise.
+        rows: yields the record batches of a file; raises UnreadableStreamError or what pyarrow raises.
         write: writes a file from the matches of a run; raises OSError.
     """
 
     columns: Callable[[str], Sequence[str]]
     pieces: Callable[[str, Mapping[str, str], Mapping[str, str]], Iterator[Piece]]
+    rows: Callable[[str], Iterator[pa.RecordBatch]]
     write: WriteMatches
 
 

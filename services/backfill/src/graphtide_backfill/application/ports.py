@@ -50,7 +50,7 @@ class Cluster(Protocol):
     def duplicates(
         self, pieces: Sequence[PlannedPiece], unit: TimeUnit, window: int, tick: Callable[[], bool]
     ) -> NDArray[np.int64]:
-        """Return the ordinals of all duplicates, ascending. Raises as `count`."""
+        """Return the arrivals of all duplicates, ascending; see `arrivals_of`. Raises as `count`."""
         ...
 
     def match(

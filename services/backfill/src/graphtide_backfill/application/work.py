@@ -13,6 +13,7 @@ from graphtide_wire.ordered_body import MADE
 
 from graphtide_backfill.application.pieces import Reading
 from graphtide_backfill.domain.blocks import cut
+from graphtide_backfill.domain.duplicates import arrivals_of
 from graphtide_backfill.domain.matching import SliceMatching
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def ids_of(planned: PlannedPiece, unit: TimeUnit) -> Iterator[Ids]:
         deletes = [False] * len(batch)
         if "op" in columns.schema.names:
             deletes = [each == "delete" for each in columns.column("op").to_pylist()]
-        ids, times, arrivals = columns.column("id"), batch.ts, batch.ordinals
+        ids, times, arrivals = columns.column("id"), batch.ts, arrivals_of(batch).tolist()
         if MADE in columns.schema.names:
             given = [not each for each in columns.column(MADE).to_pylist()]
             ids = ids.filter(pa.array(given))

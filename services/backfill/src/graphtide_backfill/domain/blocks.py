@@ -15,6 +15,7 @@ import pyarrow as pa
 from graphtide_native.records import Sequencer
 from graphtide_native.stages import WHOLE
 
+from graphtide_backfill.domain.duplicates import arrivals_of
 from graphtide_backfill.domain.slices import parts
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def cut(
         window: ticks of the longest window.
         place: the batch's number.
         settled: no edge of a later batch is earlier.
-        duplicates: ordinals of records to leave out, ascending.
+        duplicates: arrivals of rows to leave out, ascending; see `arrivals_of`.
     """
     ordered = in_order(batch)
     times = np.array(ordered.ts, np.int64)
-    repeated = None if duplicates is None or not len(duplicates) else np.isin(np.array(ordered.ordinals), duplicates)
+    repeated = None if duplicates is None or not len(duplicates) else np.isin(arrivals_of(ordered), duplicates)
     for part in parts(times, slices, window):
         edges = ordered.part(part.first, part.last).to_arrow()
         if repeated is not None and repeated[part.first : part.last].any():

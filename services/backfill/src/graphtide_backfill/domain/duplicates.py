@@ -7,10 +7,26 @@ alone every record is looked at, in Python.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from graphtide_native.records import EdgeBatch
+    from numpy.typing import NDArray
+
+_ROWS_OF_A_RECORD: Final = 128
+"""Rows that a record gives at most, by a statement: 64 clauses, and a deletion for each."""
+
+
+def arrivals_of(batch: EdgeBatch) -> NDArray[np.int64]:
+    """Return numbers of the rows of a batch that ascend in the order of arrival: rows of one record have one ordinal."""
+    ordinals = np.array(batch.ordinals, np.int64)
+    places = np.arange(len(ordinals))
+    begins = np.r_[True, ordinals[1:] != ordinals[:-1]][: len(ordinals)]
+    return ordinals * _ROWS_OF_A_RECORD + places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
 class Occurrence(NamedTuple):

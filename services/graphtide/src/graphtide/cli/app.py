@@ -102,7 +102,7 @@ VERBS: Final = {
     "apply": Verb(
         "graphtide.cli.server",
         "apply",
-        "Register the patterns of a file, or update registered ones to match it.",
+        "Register the STREAM statements and patterns of a file, or update registered ones to match it.",
         _WITH_A_SERVER,
     ),
     "get": Verb("graphtide.cli.server", "get", "List patterns and their status.", _WITH_A_SERVER),

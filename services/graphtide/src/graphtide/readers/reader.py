@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from graphtide_core.errors import UnreadableStreamError
-from graphtide_core.formats import FORMATS
+from graphtide_core.formats import stated_format
 from graphtide_core.time import MAX_EVENT_TIME, EventTime, TimeUnit
 from graphtide_native.records import Symbols, ticks_per_second
 
@@ -90,10 +90,9 @@ class ReaderOptions:
         definition = self.definition
         if definition is None or definition.format is None:
             return self.format
-        if (found := FORMATS.get(definition.format.name)) is not None:
+        if (found := stated_format(definition.format.name)) is not None:
             return found
-        known = ", ".join(FORMATS)
-        message = f"STREAM {definition.name}: streams are not read as {definition.format.name}; the formats are {known}"
+        message = f"STREAM {definition.name}: files are not read as {definition.format.name} by this version"
         raise UnreadableStreamError(message)
 
     def for_stream(self, name: str | None) -> ReaderOptions:

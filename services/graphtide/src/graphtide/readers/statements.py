@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from graphtide_core.stream_fields import columns_of
 from graphtide_native.decoders import statement_decoder
-from graphtide_native.encodings import encode_again
 from graphtide_wire.stream_definition import encode_definition
 
 from graphtide.readers.decoding import DecodingReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_native.records import StatementDecoder
 
     from graphtide.readers.reader import ReaderOptions
     from graphtide.readers.source import ByteSource
-
-_UTF_8: Final = "utf-8"
 
 
 def decoder_by_statement(
@@ -46,15 +41,9 @@ def read_text_by_statement(
     source: ByteSource, kind: StreamFormat, definition: StreamDefinition, options: ReaderOptions
 ) -> DecodingReader:
     """Read a text that a statement defines."""
-    encoding = None if definition.format is None else definition.format.encoding
-
-    def blocks() -> Iterator[bytes]:
-        found = source.blocks(options.block_size)
-        return found if encoding in {None, _UTF_8} else encode_again(found, str(encoding), source.name)
-
     return DecodingReader(
         decoder_by_statement(definition, kind.value, options),
-        blocks,
+        lambda: source.blocks(options.block_size),
         name=source.name,
         source=source,
         columns=columns_of(definition),

@@ -98,7 +98,7 @@ CONSTANTS: Final[SearchStrategy[Value]] = TEXTS | INTEGERS | FLOATS | st.boolean
 FIELDS: Final = ("t", "u", "i", "f", "b", "n")
 """Names of fields of the records: two texts, an integer, a floating-point number, a truth value, and one of any kind."""
 
-_VALUES: Final = (TEXTS, TEXTS, INTEGERS, FLOATS, st.booleans(), CONSTANTS)
+_VALUES: Final[tuple[st.SearchStrategy[Value], ...]] = (TEXTS, TEXTS, INTEGERS, FLOATS, st.booleans(), CONSTANTS)
 
 
 @st.composite
