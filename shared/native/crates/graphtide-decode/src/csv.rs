@@ -271,6 +271,19 @@ impl Decoder for CsvDecoder {
 
     fn begin_piece(&mut self, line: u64) {
         self.splitter.restart(line);
+        if self.dialect.heading.is_line() {
+            return;
+        }
+        // The piece begins as a file does: no piece before it had its header.
+        self.splitter.expect_mark();
+        if matches!(self.dialect.heading, Heading::Numbers | Heading::Zeek) {
+            self.header = None;
+        }
+        if let Some(zeek) = &mut self.zeek {
+            zeek.restart();
+            self.dialect.delimiter = zeek.delimiter();
+            self.nulls = zeek.nulls();
+        }
     }
 
     fn settled(&self) -> &[Settled] {

@@ -21,7 +21,8 @@ pub trait Decoder {
     fn finish(&mut self, batch: &mut EdgeBatch, dead: &mut Vec<DeadLetter>) -> Result<(), DecodeError>;
 
     /// Begins the next piece of the stream, which is whole in itself and whose first line is `line`; call after
-    /// [`finish`](Self::finish). Columns, ordinals and what was seen stay as they are.
+    /// [`finish`](Self::finish). Columns that a header line named, ordinals and what was seen stay as they are; what a piece
+    /// says of itself, such as the lines of Zeek, holds for it alone.
     fn begin_piece(&mut self, line: u64);
 
     /// Names of the stream's columns, once known; None for ever where a format has no such list.

@@ -33,6 +33,11 @@ impl Zeek {
         }
     }
 
+    /// Forgets what lines said.
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new(&std::mem::take(&mut self.nulls));
+    }
+
     /// Takes such a line; returns whether it named the columns or their types.
     pub(crate) fn take(&mut self, line: &[u8]) -> Result<bool, DecodeError> {
         let wrong = |reason: String| DecodeError::NotThisFormat { format: "a log of Zeek", reason };
