@@ -174,7 +174,7 @@ class RawDecoder:
         try:
             return self._decoded(group, ordinal, statement)
         except UnreadableStreamError as error:
-            if len(group.members) > 1 and group.members[0].origin.is_batch:
+            if len(group.members) > 1 and self._can_begin(group, statement):
                 return self._without_those_that_fail(group, ordinal, statement)
             # It lies in the columns, which all of them share.
             return Decoded(
@@ -184,6 +184,14 @@ class RawDecoder:
             if is_foreseen(error):
                 raise
             return self._without_those_that_fail(group, ordinal, statement)
+
+    def _can_begin(self, group: RawGroup, statement: Statement | None) -> bool:
+        """Whether a decoder of the group can be made: its columns, which all records share, are right."""
+        try:
+            self._decoder(group.members[0].origin, statement)
+        except UnreadableStreamError:
+            return False
+        return True
 
     def _without_those_that_fail(self, group: RawGroup, ordinal: int, statement: Statement | None) -> Decoded:
         """Read a group that the decoder failed on: records that fail by themselves become dead letters."""
@@ -255,20 +263,20 @@ class RawDecoder:
             return decoder_of(origin.format, replace(asked, attributes=list(self._attributes), discover=True))
         # A header has to be read to know its names; a decoder that is asked for none reads it.
         header = decoder_of(origin.format, Decoding(self._symbols))
-        header.decode(_header(origin))
+        header.decode(_header(origin).encode())
         names = header.columns() or []
         # Of events it is the type; of edges, an attribute.
         names = names if _OF_EDGES & set(names) else [name for name in names if name != _TYPE]
         self._learn(names)
         self.left_out += len(self._unknown(names))
         decoder = decoder_of(origin.format, replace(asked, attributes=list(self._attributes)))
-        decoder.decode(_header(origin))
+        decoder.decode(_header(origin).encode())
         return decoder
 
     def _decoder_by(self, statement: Statement, origin: RawOrigin, types: Mapping[str, str]) -> Decoder:
         decoder = statement.decoder(self._symbols, list(self._attributes), origin.format, types)
         if statement.has_header(origin.format):
-            decoder.decode(_header(origin))
+            decoder.decode(statement.encode(_header(origin)))
         return decoder
 
     def _learn(self, names: Sequence[str]) -> bool:
@@ -288,7 +296,7 @@ def _unreadable(record: Record, origin: RawOrigin, reason: str) -> Piece:
     return Piece(record, origin, (Refused(ErrorCode.MALFORMED, reason, record.value or b"", origin.line),))
 
 
-def _header(origin: RawOrigin) -> bytes:
+def _header(origin: RawOrigin) -> str:
     """Return the header line.
 
     Raises:
@@ -301,4 +309,4 @@ def _header(origin: RawOrigin) -> bytes:
     if not columns or "\n" in columns:
         message = "the columns are not one header line"
         raise UnreadableStreamError(message)
-    return columns.encode() + b"\n"
+    return columns + "\n"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import CSV, DEFAULT
 from graphtide_native.record_form import clocks_of_zones
 from graphtide_native.records import StatementDecoder, Symbols
@@ -62,6 +63,19 @@ class Statement:
         if stated is None:
             return format.has_header
         return stated.name == CSV.value and stated.columns is None and stated.header is not False
+
+    def encode(self, header: str) -> bytes:
+        """Return a header line as records are encoded.
+
+        Raises:
+            UnreadableStreamError: the encoding has not its characters.
+        """
+        encoding = (self._model.format and self._model.format.encoding) or "utf-8"
+        try:
+            return header.encode(encoding)
+        except UnicodeError as error:
+            message = f"the columns cannot be written in {encoding}, which the statement states"
+            raise UnreadableStreamError(message) from error
 
     def decoder(
         self, symbols: Symbols, attributes: Sequence[str], format: StreamFormat, types: Mapping[str, str]
