@@ -31,10 +31,8 @@ def read_records(definition: StreamDefinition, data: bytes) -> list[object]:
     stated = definition.format or _LINES
     text = data.decode(stated.encoding or "utf-8")
     match stated.name:
-        case "jsonl":
-            return [record for line in text.splitlines() for record in unnest(decode_json(line), stated.unnest)]
-        case "json":
-            return [record for document in _documents(text) for record in unnest(document, stated.unnest)]
+        case "jsonl" | "json":
+            return [record for document in read_documents(definition, data) for record in unnest(document, stated.unnest)]
         case "zeek":
             return _read_zeek(text, definition.nulls)
         case "csv":
@@ -46,6 +44,13 @@ def read_records(definition: StreamDefinition, data: bytes) -> list[object]:
             rows = ElementTree.fromstring(text.encode()).iter(stated.row)  # noqa: S314 - a file of a test
             return [{name: decode_field(field, definition.nulls) for name, field in row.attrib.items()} for row in rows]
     raise NotImplementedError(stated.name)
+
+
+def read_documents(definition: StreamDefinition, data: bytes) -> list[object]:
+    """Return the values of a file of JSON, in which records may be nested."""
+    stated = definition.format or _LINES
+    text = data.decode(stated.encoding or "utf-8")
+    return [decode_json(line) for line in text.splitlines()] if stated.name == "jsonl" else _documents(text)
 
 
 def _documents(text: str) -> list[object]:

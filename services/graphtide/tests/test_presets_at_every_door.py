@@ -1,0 +1,134 @@
+"""The sample of each preset is read at every door as by the oracle: files, Python records, raw topics and history."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from graphtide import Stream
+from graphtide.readers import ReaderOptions, from_edges, open_stream
+from graphtide.record_options import RecordOptions
+from graphtide_backfill.application.pieces import Reading
+from graphtide_backfill.bootstrap import statement_files
+from graphtide_core.formats import CSV, FORMATS
+from graphtide_core.stream_fields import attributes_of
+from graphtide_native.records import Symbols
+from graphtide_query import print_stream
+from graphtide_query.presets import preset_names
+from graphtide_testing.given_rows import expected_rows, values_of
+from graphtide_testing.oracles.record_files import read_documents, read_records
+from graphtide_testing.oracles.stream_records import FilteredRecord, read_stream
+from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage
+from graphtide_wire import raw
+from graphtide_wire.ordered import EVENT
+from graphtide_wire.raw import RawEdges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from graphtide.readers import Reader
+    from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_testing.given_rows import Row
+
+SAMPLES = Path(__file__).parents[3] / "shared" / "query" / "tests" / "fixtures" / "presets"
+JSON = ("json", "jsonl")
+
+
+def format_of(name: str) -> str:
+    """Return the format that a preset states."""
+    stated = Stream.preset(name).definition.format
+    assert stated is not None
+    return stated.name
+
+
+class Sample:
+    """The sample of a preset, and what the oracle reads from it."""
+
+    def __init__(self, name: str) -> None:
+        """Read the sample."""
+        self.format = format_of(name)
+        self.definition: StreamDefinition = Stream.preset(name).definition
+        (self.file,) = (each for each in SAMPLES.glob(f"{name}.*") if each.suffix != ".given")
+        self.data = self.file.read_bytes()
+        self.attributes = tuple(attributes_of(self.definition) or ())
+        outcomes = read_stream(self.definition, read_records(self.definition, self.data))
+        self.rows = plain(expected_rows(outcomes, self.attributes, range(len(outcomes))))
+        self.filtered = sum(isinstance(each, FilteredRecord) for each in outcomes)
+
+    def options(self) -> ReaderOptions:
+        """Return options of a reader of the sample."""
+        written = RecordOptions(stream=(self.definition,))
+        return ReaderOptions(attributes=self.attributes, time_unit=self.definition.unit, record_options=written)
+
+
+@pytest.fixture(params=preset_names())
+def sample(request: pytest.FixtureRequest) -> Sample:
+    """Return the sample of a preset whose format is read."""
+    found = Sample(request.param)
+    if found.format not in FORMATS:
+        pytest.skip(f"streams are not read as {found.format} yet")
+    assert found.rows
+    return found
+
+
+def plain(rows: Iterable[Row]) -> list[Row]:
+    """Return rows without the places that doors count in their own ways; values show their types."""
+    return [{name: value for name, value in values_of(row).items() if name not in {"line", "ordinal", "epoch"}} for row in rows]
+
+
+def read(reader: Reader) -> tuple[list[Row], int]:
+    """Return what a reader gives, and how many records it filters; it rejects none."""
+    rows = plain(row for batch in reader.batches() for row in batch.to_records())
+    assert reader.take_dead_letters() == []
+    return rows, reader.filtered
+
+
+def raw_records(sample: Sample) -> Iterator[RawEdges]:
+    """Yield raw records: one a line, or the whole where a line alone says too little; a header line goes beside them."""
+    if sample.format in {"json", "xml", "zeek"}:
+        yield RawEdges(sample.data)
+        return
+    lines = sample.data.splitlines(keepends=True)
+    stated = sample.definition.format
+    assert stated is not None
+    if sample.format == CSV.value and stated.columns is None:
+        header, *lines = lines
+        columns = header.decode(stated.encoding or "utf-8").strip()
+        yield from (RawEdges(line, format=CSV, columns=columns) for line in lines)
+        return
+    yield from map(RawEdges, lines)
+
+
+def test_a_file_is_read_as_by_the_oracle(sample: Sample) -> None:
+    assert read(open_stream(sample.file, sample.options())) == (sample.rows, sample.filtered)
+
+
+@pytest.mark.parametrize("sample", [each for each in preset_names() if format_of(each) in JSON], indirect=True)
+def test_records_of_python_are_read_as_by_the_oracle(sample: Sample) -> None:
+    documents: list[Any] = read_documents(sample.definition, sample.data)
+    assert read(from_edges(documents, sample.options())) == (sample.rows, sample.filtered)
+
+
+def test_history_is_read_as_by_the_oracle(sample: Sample) -> None:
+    (piece,) = statement_files(str(sample.file), sample.definition, sample.format).pieces()
+    piece = pickle.loads(pickle.dumps(piece))  # noqa: S301 - as executors get it
+    batches = piece.batches(Reading(Symbols(), sample.attributes, sample.definition.unit))
+    assert plain(row for batch in batches for row in batch.to_records()) == sample.rows
+    facts = piece.facts()
+    assert (facts.rejected, facts.has_ids) == (0, sample.definition.id is not None)
+
+
+def test_a_raw_topic_is_sequenced_as_the_oracle_reads(sample: Sample) -> None:
+    stage = SequencingStage(lateness=10**15)
+    stage.state(print_stream(replace(sample.definition, name=FLOWS)), 1)
+    for record in raw_records(sample):
+        stage.write(raw.encode(TOPICS.raw(FLOWS), record))
+    found = stage.fall_silent().ordered()
+    assert [each.reason for each in stage.letters()] == []
+    for each in found:
+        is_event = each["attributes"].pop(EVENT, False)
+        assert is_event == (not each["src"])
+    assert plain(found) == sorted(sample.rows, key=lambda row: row["ts"])
