@@ -73,6 +73,10 @@ impl CsvStatement {
 impl<'r> Record<'r> {
     fn read(&self, read: &[Slot], slots: &mut [ValueRef<'r>], nulls: &Nulls) -> Result<(), Refused> {
         let has_nulls = nulls.if_any().is_some() || !self.nulls.is_empty();
+        if !has_nulls && !self.has_decimal_comma {
+            self.read_plain(read, slots);
+            return Ok(());
+        }
         for Slot { column, slot, role } in read {
             let Some(place) = self.places[*column] else { continue };
             let text = self.fields.get(place);
@@ -89,6 +93,19 @@ impl<'r> Record<'r> {
             }
         }
         Ok(())
+    }
+
+    /// Reads texts none of which stands for a missing value. Only the log of Zeek has types, and it has words for those.
+    #[inline]
+    fn read_plain(&self, read: &[Slot], slots: &mut [ValueRef<'r>]) {
+        let (places, fields) = (self.places, self.fields);
+        for Slot { column, slot, role } in read {
+            let Some(place) = places[*column] else { continue };
+            let text = fields.get(place);
+            if !text.is_empty() {
+                slots[*slot] = if *role == Role::Value { ValueRef::infer(text) } else { ValueRef::Text(text) };
+            }
+        }
     }
 
     #[inline(never)]

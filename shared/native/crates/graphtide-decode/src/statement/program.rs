@@ -388,6 +388,15 @@ impl Clause {
     #[inline]
     fn id<'a>(&'a self, slots: &[ValueRef<'a>], arena: &'a Bump) -> Result<Option<IdRef<'a>>, Refused> {
         let Some(source) = &self.id else { return Ok(None) };
+        self.read_id(source, slots, arena)
+    }
+
+    fn read_id<'a>(
+        &'a self,
+        source: &'a TextSource,
+        slots: &[ValueRef<'a>],
+        arena: &'a Bump,
+    ) -> Result<Option<IdRef<'a>>, Refused> {
         let value = source.value(slots, arena);
         let key = if self.suffix == 0 {
             key_of(value, arena)
