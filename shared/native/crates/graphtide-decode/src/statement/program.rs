@@ -87,6 +87,14 @@ enum LabelSource {
     Read(TextSource),
 }
 
+impl LabelSource {
+    /// The label that all records have, without a call for each.
+    #[inline]
+    fn known(&self) -> Option<Symbol> {
+        if let Self::Known(symbol) = self { Some(*symbol) } else { None }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Insert,
@@ -449,8 +457,8 @@ impl Clause {
                     source: end(source, Column::Source, "source")?,
                     target: end(to, Column::Target, "target")?,
                     label: label(of_edge).unwrap_or(default_label),
-                    source_label: label(of_source).unwrap_or(Symbol::ABSENT),
-                    target_label: label(of_target).unwrap_or(Symbol::ABSENT),
+                    source_label: of_source.known().or_else(|| label(of_source)).unwrap_or(Symbol::ABSENT),
+                    target_label: of_target.known().or_else(|| label(of_target)).unwrap_or(Symbol::ABSENT),
                     id,
                 })
             }

@@ -127,4 +127,4 @@ impl Statement {
 }
 
 /// Paths of a statement that need no memory of their own.
-const SLOTS: usize = 16;
+const SLOTS: usize = 8;
