@@ -110,9 +110,10 @@ def test_rows_of_one_time_keep_the_order_of_clauses_in_the_sequencer() -> None:
     decoder = decoder_of(SEVERAL, [])
     batch = decoder.decode(lines(*({"ts": ts, "a": "u", "b": "v", "k": "x"} for ts in (5, 3, 5, 4))))
     sequencer = Sequencer(10)
-    first = sequencer.push(batch)
+    first, last = sequencer.push(batch), sequencer.finish()
     assert first is not None
-    released = [*first.to_records(), *sequencer.finish().to_records()]
+    assert last is not None
+    released = [*first.to_records(), *last.to_records()]
     assert [row["id"] for row in released] == ["1#1", "1#2", "3#1", "3#2", "0#1", "0#2", "2#1", "2#2"]
 
 
