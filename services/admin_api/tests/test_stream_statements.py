@@ -76,8 +76,22 @@ def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deploymen
         (f"{TEXT}\nPATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("PATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("STREAM flows FORMAT avro EDGE (a)-[b]->(c) AT ts IN s", 'no decoder of the format "avro"'),
+        ("STREAM flows EDGE (a)-[b]->(c) AT ts LATENESS 5s", "do not follow LATENESS .*: GRAPHTIDE_INGESTION_LATENESS sets it"),
+        ("STREAM flows EDGE (a)-[b]->(c) AT ts CLOCK live", "do not follow CLOCK .*: GRAPHTIDE_INGESTION_CLOCK_OF sets it"),
+        ("STREAM flows EDGE (a)-[b]->(c) AT ts PARTITION BY a", "do not follow PARTITION BY"),
+        ("STREAM flows EDGE (a)-[b]->(c) AT ts ID k DUPLICATES update", "do not follow DUPLICATES .*: they reject a record"),
     ],
-    ids=["nothing", "two statements", "a pattern too", "a pattern", "a format that services do not read"],
+    ids=[
+        "nothing",
+        "two statements",
+        "a pattern too",
+        "a pattern",
+        "a format that services do not read",
+        "a lateness",
+        "a clock",
+        "partitions",
+        "duplicates that replace",
+    ],
 )
 def test_what_is_not_one_statement_is_refused(empty_deployment: Deployment, text: str, detail: str) -> None:
     answer = empty_deployment.http.put(STREAM, json={"text": text})
