@@ -11,7 +11,7 @@ import graphtide
 import numpy as np
 import pytest
 from graphtide_backfill.domain.blocks import cut
-from graphtide_backfill.domain.duplicates import Occurrence, drop
+from graphtide_backfill.domain.duplicates import ROWS_OF_A_RECORD, Occurrence, drop
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Task
@@ -71,7 +71,7 @@ def duplicates_of(edges: list[Edge], window: int) -> np.ndarray[tuple[int], np.d
 
 def blocks_for(edges: list[Edge], task: Task, slices: tuple[Slice, ...], batch: int) -> list[Block]:
     decoder = JsonLinesDecoder(Symbols(), task.attributes, {})
-    duplicates = duplicates_of(edges, task.lookback)
+    duplicates = duplicates_of(edges, task.lookback) * ROWS_OF_A_RECORD
     batches = [edges[start : start + batch] for start in range(0, len(edges), batch)]
     found: list[Block] = []
     for place, part in enumerate(batches):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pytest
 from graphtide_backfill.domain.blocks import cut
-from graphtide_backfill.domain.duplicates import Occurrence, drop
+from graphtide_backfill.domain.duplicates import ROWS_OF_A_RECORD, Occurrence, drop
 from graphtide_backfill.domain.matching import SliceMatching
 from graphtide_backfill.domain.slices import slices_at
 from graphtide_backfill.domain.task import Task
@@ -49,7 +49,7 @@ def blocks_for(events: Sequence[Event], task: Task, slices: Sequence[Slice], siz
         for arrival, event in enumerate(events)
         if not event.made
     )
-    duplicates = np.array(sorted(drop(known, task.lookback)), np.int64)
+    duplicates = np.array(sorted(drop(known, task.lookback)), np.int64) * ROWS_OF_A_RECORD
     decoder = JsonLinesDecoder(Symbols(), task.attributes, {})
     found: list[Block] = []
     for place, start in enumerate(range(0, len(events), size)):

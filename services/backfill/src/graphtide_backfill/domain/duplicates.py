@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import EdgeBatch
     from numpy.typing import NDArray
 
-_ROWS_OF_A_RECORD: Final = 128
+ROWS_OF_A_RECORD: Final = 128
 """Rows that a record gives at most, by a statement: 64 clauses, and a deletion for each."""
 
 
@@ -26,7 +26,7 @@ def arrivals_of(batch: EdgeBatch) -> NDArray[np.int64]:
     ordinals = np.array(batch.ordinals, np.int64)
     places = np.arange(len(ordinals))
     begins = np.r_[True, ordinals[1:] != ordinals[:-1]][: len(ordinals)]
-    return ordinals * _ROWS_OF_A_RECORD + places - np.maximum.accumulate(np.where(begins, places, 0))
+    return ordinals * ROWS_OF_A_RECORD + places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
 class Occurrence(NamedTuple):
