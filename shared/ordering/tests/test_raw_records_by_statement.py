@@ -38,7 +38,7 @@ CASES: dict[str, tuple[str, list[bytes]]] = {
         ["1,Åsa,€\n".encode("windows-1252"), b"2,\xc5\n", "3,ß,x".encode("windows-1252")],
     ),
 }
-"""A format, and values of which the second is wrong."""
+"""A format, and values; the second is wrong."""
 
 
 def decode(format: str, values: list[bytes], columns: str | None = "ts,a,b") -> Decoded:

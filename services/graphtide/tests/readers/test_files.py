@@ -1,4 +1,4 @@
-"""Many files are one stream: in order of time, whatever is in which file, with one count of made ids."""
+"""Many files are one stream: their records come in order of time, and made ids count all of them."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ impl ColumnNames {
         Self { needs_label: false, ..self }
     }
 
-    /// Names for records of which something else says what they are: no column has a meaning.
+    /// Names for records that a statement reads: no column has a meaning by its name.
     pub(crate) fn of_no_column() -> Self {
         Self { has_none: true, ..Self::default() }
     }

@@ -32,7 +32,7 @@ struct Leaf<'a> {
 
 /// A level between a row and a value.
 enum Hop {
-    /// A struct, some of which may be missing.
+    /// A struct, which may be missing in some rows.
     Struct(Option<NullBuffer>),
     /// A list, and the position of an item.
     List {

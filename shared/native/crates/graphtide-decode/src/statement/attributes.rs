@@ -42,7 +42,7 @@ pub(crate) enum Attribute {
     Slot(usize),
     /// The first of these fields that is there.
     FirstOf(Box<[usize]>),
-    /// The first of these fields that is there, as a text that is to be of the declared type.
+    /// The first of these fields that is there: a text, which must be of the declared type.
     Written(Box<[usize]>, Reading),
     Expression(Expression),
 }

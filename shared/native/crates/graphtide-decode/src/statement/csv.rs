@@ -95,7 +95,7 @@ impl<'r> Record<'r> {
         Ok(())
     }
 
-    /// Reads texts none of which stands for a missing value. Only the log of Zeek has types, and it has words for those.
+    /// Reads texts that all have a value. Only the log of Zeek has types, and it has words for missing values.
     #[inline]
     fn read_plain(&self, read: &[Slot], slots: &mut [ValueRef<'r>]) {
         let (places, fields) = (self.places, self.fields);

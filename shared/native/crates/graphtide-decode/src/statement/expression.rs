@@ -54,7 +54,7 @@ pub(crate) enum Expression {
     IsNull(Box<Self>),
     /// The first value that is not missing.
     Coalesce(Box<[Self]>),
-    /// A function of values of which none is missing.
+    /// A function whose result is missing if one of its values is.
     Call(Call),
 }
 

@@ -1,4 +1,4 @@
-//! Values as ends and ids: their texts, most of which are numbers held as such.
+//! Values as ends and ids: their texts. Most are numbers, and are held as numbers.
 
 use bumpalo::Bump;
 use graphtide_graph::key::KeyRef;

@@ -2,7 +2,7 @@
 
 use super::paths::Step;
 
-/// Places where a name may be cut, of which each way to cut it is a path: with more, it is cut everywhere or nowhere.
+/// Places where a name may be cut. Each way to cut it is a path; a name with more places is cut everywhere or nowhere.
 const MOST_CUTS: usize = 6;
 
 /// Steps of a path, at most.
