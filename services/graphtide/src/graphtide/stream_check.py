@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from graphtide_core.edge import Operation
+from graphtide_core.record_expression import MOST_STEPS, FieldPath
 from graphtide_core.stream_fields import attributes_of
 from graphtide_core.time import iso_time
 
@@ -15,7 +17,7 @@ from graphtide.rejections import Rejections
 from graphtide.session import open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
@@ -101,7 +103,7 @@ def check_stream(
     )
     attributes = attributes_of(definition)
     if attributes is None:
-        attributes = _fields_of(open_reader(sample, reading))
+        attributes = _fields_of(open_reader(sample, replace(reading, keep_raw=True)), shown)
     reader = open_reader(sample, replace(reading, attributes=attributes))
     rejections, given, found = Rejections(), 0, list[ShownRecord]()
     is_whole = True
@@ -120,13 +122,27 @@ def check_stream(
     return CheckedStream(definition, reader.records, is_whole, given, reader.filtered, rejections, reader.place, tuple(found))
 
 
-def _fields_of(reader: Reader) -> tuple[str, ...]:
-    """Return the names of the fields that the first records have."""
+def _fields_of(reader: Reader, shown: int) -> tuple[str, ...]:
+    """Return the names of the fields that a stream has, or of those that its first records of JSON have, by their paths."""
     try:
-        next((batch for batch in reader.batches() if len(batch)), None)
-        return tuple(reader.columns or ())
+        first = next((batch for batch in reader.batches() if len(batch)), None)
+        if reader.columns is not None or first is None:
+            return tuple(reader.columns or ())
+        records = first.part(0, min(len(first), shown)).to_records()
+        return tuple(dict.fromkeys(str(path) for each in records for path in _paths_in(json.loads(each["raw"]), ())))
     finally:
         reader.close()
+
+
+def _paths_in(value: object, steps: tuple[str | int, ...]) -> Iterator[FieldPath]:
+    """Yield the paths of the values in a record."""
+    match value:
+        case dict():
+            yield from (path for name, inner in value.items() if name for path in _paths_in(inner, (*steps, name)))
+        case list():
+            yield from (path for place, inner in enumerate(value) for path in _paths_in(inner, (*steps, place)))
+        case _ if 0 < len(steps) <= MOST_STEPS:
+            yield FieldPath(steps)
 
 
 def _show(record: Mapping[str, Any], unit: TimeUnit) -> ShownRecord:

@@ -123,6 +123,15 @@ def test_check_shows_what_a_statement_makes_of_the_first_records() -> None:
     assert run("streams", "check", "paysim.gts", "paysim.csv").exit_code == 5
 
 
+def test_check_shows_all_fields_of_json_without_a_set(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"ts":1,"a":"x","b":"y","geo":{"at":[5,"z"]}}\n{"ts":2,"a":"x","b":"y","note":null}\n')
+    (tmp_path / "a.gts").write_text("STREAM s EDGE (a)-[:x]->(b) AT ts\n")
+    shown = run("streams", "check", "a.gts", "a.jsonl").stdout
+    assert "geo.at[0] = 5" in shown
+    assert "geo.at[1] = z" in " ".join(shown.split())
+    assert "2 records: 2 edges and events, 0 filtered, 0 rejected" in shown
+
+
 def test_check_reads_a_part_alone(tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text("ts,src,dst\n" + "".join(f"{ts},a{ts},b\n" for ts in range(200_000)))
     (tmp_path / "long.gts").write_text("STREAM s EDGE (src)-[:x]->(dst) AT ts\n")
