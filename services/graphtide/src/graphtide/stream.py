@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -52,7 +53,9 @@ class Stream:
             UnreadableStreamError: the file cannot be read.
             InvalidPatternError: as `Stream`; the message names the file.
         """
-        return cls(read_text_file(Path(path)))
+        text = read_text_file(Path(path))
+        with _name_file(path):
+            return cls(text)
 
     @classmethod
     def preset(cls, name: str) -> Self:
@@ -96,6 +99,8 @@ def definitions_of(given: object) -> tuple[StreamDefinition, ...]:
         InvalidPatternError: a text is wrong or has no statement, or two streams have one name.
         UnreadableStreamError: a file cannot be read.
         TypeError: it is of another type.
+
+    Errors in a file name it.
     """
     match given:
         case StreamDefinition():
@@ -105,7 +110,9 @@ def definitions_of(given: object) -> tuple[StreamDefinition, ...]:
         case str():
             found = _parse(given)
         case os.PathLike():
-            found = _parse(read_text_file(Path(given)))
+            text = read_text_file(Path(given))
+            with _name_file(given):
+                found = _parse(text)
         case Iterable() if not isinstance(given, bytes | bytearray | memoryview):
             found = tuple(one for each in given for one in definitions_of(each))
         case _:
@@ -116,6 +123,18 @@ def definitions_of(given: object) -> tuple[StreamDefinition, ...]:
         message = f"two STREAM statements have the name {twice!r}"
         raise InvalidPatternError(message)
     return found
+
+
+@contextmanager
+def _name_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors in the text of a file name it."""
+    try:
+        yield
+    except InvalidPatternError as error:
+        reason = f"{os.fspath(path)}: {error.reason}"
+        raise InvalidPatternError(
+            reason, error.location, source_line=error.source_line, expected=error.expected, hint=error.hint
+        ) from error
 
 
 def _parse(text: object) -> tuple[StreamDefinition, ...]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hints
 
 import typer
-from graphtide_core.errors import InvalidPatternError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,22 +126,8 @@ class FormOptions:
             return tuple(stated)
         from graphtide.stream import Stream, definitions_of  # noqa: PLC0415 - as above
 
-        own = [each for path in self.definition or () for each in _of_file(path)]
         presets = [] if self.preset is None else [Stream.preset(self.preset)]
-        return definitions_of([*stated, *own, *presets])
-
-
-def _of_file(path: Path) -> tuple[StreamDefinition, ...]:
-    """Return the definitions of a file; errors name it."""
-    from graphtide.stream import definitions_of  # noqa: PLC0415 - as above
-
-    try:
-        return definitions_of(path)
-    except InvalidPatternError as error:
-        reason = f"{path}: {error.reason}"
-        raise InvalidPatternError(
-            reason, error.location, source_line=error.source_line, expected=error.expected, hint=error.hint
-        ) from error
+        return definitions_of([*stated, *(self.definition or ()), *presets])
 
 
 def add_form_options(command: Callable[..., None]) -> Callable[..., None]:
