@@ -94,6 +94,11 @@ def test_errors_of_a_statement_name_its_file_and_place(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "line 2, column 26: wrong.gts: unexpected 'FOO'" in result.stderr
     assert "\n                           ^^^" in result.stderr
+    checked = run("streams", "check", "wrong.gts", "paysim.csv")
+    assert checked.exit_code == 2
+    assert "line 2, column 26: wrong.gts: unexpected 'FOO'" in checked.stderr
+    (tmp_path / "latin.gts").write_bytes(b"STREAM s\xe9")
+    assert run("streams", "check", "latin.gts", "paysim.csv").stderr.count("latin.gts") == 1
 
 
 def test_a_file_of_statements_alone_has_no_pattern() -> None:
@@ -121,6 +126,22 @@ def test_check_shows_what_a_statement_makes_of_the_first_records() -> None:
     assert "4 records: 2 edges and events, 1 filtered, 1 rejected" in result.stdout
     assert "the first at line 5 (no target)" in result.stderr
     assert run("streams", "check", "paysim.gts", "paysim.csv").exit_code == 5
+
+
+def test_a_column_that_is_not_there_is_named_and_the_like_one_shown(tmp_path: Path) -> None:
+    for statement, said in (
+        ("EDGE (nameOrg)-[:x]->(nameDest) AT step", "no column 'nameOrg' (for a source)"),
+        ("EDGE (nameOrig)-[:x]->(nameDst) AT step", "no column 'nameDst' (for a target)"),
+        ("EDGE (nameOrig)-[:x]->(nameDest) AT stp SET n = amount", "no column 'stp' (for the time)"),
+        ("EVENT kind AT step", "no column 'kind' (for a type)"),
+    ):
+        (tmp_path / "w.gts").write_text(f"STREAM s {statement}\n")
+        refused = run("streams", "check", "w.gts", "paysim.csv")
+        assert refused.exit_code == 3
+        assert said in refused.stderr
+        assert "the columns are 'step', 'type', 'amount', 'nameOrig', 'nameDest'" in refused.stderr
+    (tmp_path / "w.gts").write_text("STREAM s EDGE (nameOrig)-[:x]->(nameDest) WHERE other > 1 AT step\n")
+    assert run("streams", "check", "w.gts", "paysim.csv").stdout.endswith("0 edges and events, 4 filtered, 0 rejected\n")
 
 
 def test_check_shows_all_fields_of_json_without_a_set(tmp_path: Path) -> None:

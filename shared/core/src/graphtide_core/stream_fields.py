@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
-from graphtide_core.record_expression import field_paths
+from graphtide_core.record_expression import FieldPath, field_paths
+from graphtide_core.stream_definition import EdgeClause
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphtide_core.record_expression import FieldPath
+    from graphtide_core.record_expression import RecordExpression
     from graphtide_core.stream_definition import StreamDefinition
 
 _OWN_FIELDS: Final = (*sorted(RECORD_FIELDS | EVENT_FIELDS), "op")
@@ -43,6 +44,19 @@ def fields_read(definition: StreamDefinition, attributes: Sequence[str], fields:
         read |= {*_OWN_FIELDS}
     wanted = () if attributes_of(definition) is not None else attributes
     return [field for field in fields if field in read or any(_is_inside(name, field) for name in wanted)]
+
+
+def fields_needed(definition: StreamDefinition) -> dict[str, str]:
+    """Return the fields without which every record is rejected, by what a definition reads from them."""
+    parts: dict[str, RecordExpression] = {"the time": definition.time.value}
+    for clause in definition.clauses:
+        if clause.where is not None:
+            continue
+        if isinstance(clause, EdgeClause):
+            parts |= {"a source": clause.source.value, "a target": clause.target.value}
+        else:
+            parts["a type"] = clause.type
+    return {part: str(value.steps[0]) for part, value in parts.items() if isinstance(value, FieldPath)}
 
 
 def _is_inside(name: str, field: str) -> bool:

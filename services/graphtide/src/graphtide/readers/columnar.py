@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import ARROW, PARQUET
-from graphtide_core.stream_fields import columns_of, fields_read
+from graphtide_core.stream_fields import columns_of, fields_needed, fields_read
 from graphtide_native.records import ArrowDecoder
 
 from graphtide.readers.decoding import DecodingReader
@@ -141,7 +141,8 @@ def _reader(
         place="row",
         to_order=to_order,
         typed=options.types,
-        mapped=options.columns,
+        mapped=options.columns if definition is None else fields_needed(definition),
+        fields=list(schema.names),
         zone=options.record_options.time_zone if definition is None else definition.time.zone,
     )
 

@@ -54,6 +54,7 @@ class DecodingReader:
         is_live: bool = False,
         typed: Collection[str] = (),
         mapped: Mapping[str, str] | None = None,
+        fields: Sequence[str] | None = None,
         zone: str | None = None,
     ) -> None:
         """Join a decoder and its blocks.
@@ -70,7 +71,8 @@ class DecodingReader:
             is_live: see `Reader.is_live`.
             to_order: how many records to put in order of time before the first is handed on; None leaves them as they come.
             typed: columns with a declared type; they must be there.
-            mapped: columns that fields of a record are read from; they must be there.
+            mapped: columns that fields of a record, or parts of a statement, are read from; they must be there.
+            fields: the columns of a table; None for those that the decoder finds.
             zone: that of times that name none, as it was said; None for UTC.
         """
         self._decoder = decoder
@@ -86,6 +88,7 @@ class DecodingReader:
         self._is_live = is_live
         self._typed = frozenset(typed)
         self._mapped = {name: actual for name, actual in (mapped or {}).items() if not is_nowhere(actual)}
+        self._fields = fields
         self._is_to_check = bool(typed) or bool(self._mapped)
         self._zone = zone
 
@@ -127,17 +130,17 @@ class DecodingReader:
             yield batch
 
     def _refuse_unknown_columns(self) -> None:
-        known = self.columns
-        if known is None:
+        known, fields = self.columns, self._fields or self._decoder.columns()
+        if known is None or fields is None:
             return
         self._is_to_check = False
         for name in sorted(self._typed - {*known}):
             message = f"{self._name}: a type is declared for {name!r}, but there is no such column{_hint(name, known)}"
             raise UnreadableStreamError(message)
         for name, actual in self._mapped.items():
-            if actual not in known:
-                there = ", ".join(map(repr, known[:_SHOWN])) + (", …" if len(known) > _SHOWN else "")
-                message = f"{self._name}: no column {actual!r} (for {name}); the columns are {there}{_hint(actual, known)}"
+            if actual not in fields:
+                there = ", ".join(map(repr, fields[:_SHOWN])) + (", …" if len(fields) > _SHOWN else "")
+                message = f"{self._name}: no column {actual!r} (for {name}); the columns are {there}{_hint(actual, fields)}"
                 raise UnreadableStreamError(message)
 
     def _named(self, step: Callable[[], EdgeBatch]) -> EdgeBatch:

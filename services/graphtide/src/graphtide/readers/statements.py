@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphtide_core.stream_fields import columns_of
+from graphtide_core.stream_fields import columns_of, fields_needed
 from graphtide_native.decoders import statement_decoder
 from graphtide_wire.stream_definition import encode_definition
 
@@ -48,5 +48,6 @@ def read_text_by_statement(
         source=source,
         columns=columns_of(definition),
         typed=options.types,
+        mapped=fields_needed(definition),
         zone=definition.time.zone,
     )
