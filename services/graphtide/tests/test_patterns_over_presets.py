@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide import MatchOptions, Stream, match
+from graphtide_query.presets import preset_names
 from graphtide_testing.preset_cases import PRESET_CASES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from graphtide_testing.preset_cases import PresetCase
+
+
+def test_every_preset_has_a_pattern() -> None:
+    assert {case.preset for case in PRESET_CASES} == set(preset_names())
 
 
 @pytest.mark.parametrize("seed", range(3))

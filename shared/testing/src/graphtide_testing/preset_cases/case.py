@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class PresetCase:
         holds: whether two records, the first earlier than the second, match.
         seconds: less than these may lie between both.
         id_of: the id of the edge of a record, by its number and itself.
+        ordered: whether x is earlier than y; else both orders may match.
     """
 
     preset: str
@@ -42,6 +44,7 @@ class PresetCase:
     holds: Callable[[Row, Row], bool]
     seconds: int
     id_of: Callable[[int, Row], str]
+    ordered: bool = True
 
     def draw_records(self, seed: int) -> list[tuple[int, Row]]:
         """Return records with the seconds of each, which ascend."""
@@ -54,10 +57,10 @@ class PresetCase:
 
     def find_pairs(self, rows: list[tuple[int, Row]]) -> Iterator[tuple[str, str]]:
         """Yield the ids of x and y of each match."""
-        for place, (first, x) in enumerate(rows):
-            for other, (second, y) in enumerate(rows[place + 1 :], place + 1):
-                if second - first < self.seconds and self.holds(x, y):
-                    yield self.id_of(place, x), self.id_of(other, y)
+        pairs = combinations if self.ordered else permutations
+        for (place, (first, x)), (other, (second, y)) in pairs(enumerate(rows), 2):
+            if abs(second - first) < self.seconds and self.holds(x, y):
+                yield self.id_of(place, x), self.id_of(other, y)
 
 
 def write_lines(rows: list[Row]) -> str:

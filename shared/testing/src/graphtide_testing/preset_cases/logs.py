@@ -11,61 +11,6 @@ if TYPE_CHECKING:
     import random
 
 
-ZEEK_FIELDS: Final = {
-    "ts": "time",
-    "uid": "string",
-    "id.orig_h": "addr",
-    "id.orig_p": "port",
-    "id.resp_h": "addr",
-    "id.resp_p": "port",
-    "proto": "enum",
-    "service": "string",
-    "duration": "interval",
-    "orig_bytes": "count",
-    "resp_bytes": "count",
-    "conn_state": "string",
-}
-
-
-def _draw_conn(rng: random.Random, number: int, after: int) -> Row:
-    ends = {"id.orig_h": f"10.0.0.{rng.randrange(5)}", "id.resp_h": f"10.0.0.{rng.randrange(5)}"}
-    ports = {"id.orig_p": 50_000 + number, "id.resp_p": rng.choice([22, 443])}
-    counts = {"orig_bytes": rng.choice(["-", 10, 5_000]), "resp_bytes": rng.choice([0, 900])}
-    others = {"service": "-", "duration": "0.5", "conn_state": "SF", "proto": "tcp", "uid": f"C{number}"}
-    return {"ts": f"{START + after}.250000", **ends, **ports, **counts, **others}
-
-
-def _write_conn(rows: list[Row]) -> str:
-    head = [
-        "#separator \\x09",
-        "#unset_field\t-",
-        "\t".join(["#fields", *ZEEK_FIELDS]),
-        "\t".join(["#types", *ZEEK_FIELDS.values()]),
-    ]
-    return "\n".join([*head, *("\t".join(str(row[field]) for field in ZEEK_FIELDS) for row in rows)]) + "\n"
-
-
-def _bytes_of(row: Row) -> int:
-    return sum(0 if row[field] == "-" else row[field] for field in ("orig_bytes", "resp_bytes"))
-
-
-ZEEK: Final = PresetCase(
-    "zeek-conn",
-    _draw_conn,
-    _write_conn,
-    "PATTERN p MATCH (a:ip)-[x:tcp]->(b:ip)-[y:tcp]->(c:ip) ORDER x < y WHERE x.port = 22 AND y.bytes > 4000 "
-    "ON zeek_conn WINDOW 2m",
-    lambda x, y: (
-        x["id.resp_h"] == y["id.orig_h"]
-        and x["id.resp_p"] == 22
-        and _bytes_of(y) > 4_000
-        and len({x["id.orig_h"], x["id.resp_h"], y["id.resp_h"]}) == 3
-    ),
-    120,
-    lambda _, row: str(row["uid"]),
-)
-
-
 def _draw_vpc(rng: random.Random, _number: int, after: int) -> Row:
     ends = {"srcaddr": f"203.0.113.{rng.randrange(4)}", "dstaddr": f"10.0.0.{rng.randrange(3)}"}
     status = "NODATA" if rng.randrange(8) == 0 else "OK"
@@ -287,4 +232,4 @@ TRAIL: Final = PresetCase(
 )
 
 
-LOGS: Final = (ZEEK, VPC, AUTH, SURICATA, AUDIT, SYSMON, LOGONS, TRAIL)
+LOGS: Final = (VPC, AUTH, SURICATA, AUDIT, SYSMON, LOGONS, TRAIL)
