@@ -10,6 +10,7 @@ from graphtide_core.edge import Operation
 from graphtide_core.record_expression import MOST_STEPS, FieldPath
 from graphtide_core.stream_fields import attributes_of
 from graphtide_core.time import iso_time
+from graphtide_query.language.spelling import write_constant
 
 from graphtide.readers import ReaderOptions
 from graphtide.record_options import RecordOptions
@@ -19,6 +20,7 @@ from graphtide.session import open_reader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from graphtide_core.edge import Value
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_core.time import TimeUnit
@@ -42,7 +44,7 @@ class ShownRecord:
         time: in ISO 8601.
         id: given or made.
         drawn: such as `(a:ip)-[tcp]->(b:ip)`.
-        attributes: `name = value` each.
+        attributes: `name = value` each, values as patterns have them.
     """
 
     record: int
@@ -152,8 +154,13 @@ def _show(record: Mapping[str, Any], unit: TimeUnit) -> ShownRecord:
         iso_time(record["ts"], unit),
         record["id"],
         _draw(record),
-        tuple(f"{name} = {value}" for name, value in values.items()),
+        tuple(f"{name} = {_spell(value)}" for name, value in values.items()),
     )
+
+
+def _spell(value: Value) -> str:
+    """Spell a value as patterns do, so that a number and its text look different."""
+    return str(value) if isinstance(value, float) else write_constant(value)
 
 
 def _draw(record: Mapping[str, Any]) -> str:

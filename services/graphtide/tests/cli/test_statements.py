@@ -149,7 +149,7 @@ def test_check_shows_all_fields_of_json_without_a_set(tmp_path: Path) -> None:
     (tmp_path / "a.gts").write_text("STREAM s EDGE (a)-[:x]->(b) AT ts\n")
     shown = run("streams", "check", "a.gts", "a.jsonl").stdout
     assert "geo.at[0] = 5" in shown
-    assert "geo.at[1] = z" in " ".join(shown.split())
+    assert 'geo.at[1] = "z"' in " ".join(shown.split())
     assert "2 records: 2 edges and events, 0 filtered, 0 rejected" in shown
 
 

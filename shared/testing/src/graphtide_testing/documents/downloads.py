@@ -18,11 +18,37 @@ if TYPE_CHECKING:
 _SEPARATOR: Final = "   "
 """Three spaces: what stands between the last columns of a labelled log."""
 
+_LOG: Final = {
+    "ts": "time",
+    "uid": "string",
+    "id.orig_h": "addr",
+    "id.orig_p": "port",
+    "id.resp_h": "addr",
+    "id.resp_p": "port",
+    "proto": "enum",
+    "service": "string",
+    "duration": "interval",
+    "orig_bytes": "count",
+    "resp_bytes": "count",
+    "conn_state": "string",
+    "local_orig": "bool",
+    "local_resp": "bool",
+    "missed_bytes": "count",
+    "history": "string",
+    "orig_pkts": "count",
+    "orig_ip_bytes": "count",
+    "resp_pkts": "count",
+    "resp_ip_bytes": "count",
+    _SEPARATOR.join(["tunnel_parents", "label", "detailed-label"]): _SEPARATOR.join(["set[string]", "string", "string"]),
+}
+"""Names and types of the columns of a labelled log; the last ones share one column."""
+
 
 def labelled_log(stream: Path, folder: Path) -> None:
     """Write the log of Zeek with labels that IoT-23 has of each capture: `conn.log.labeled`."""
     with (folder / "conn.log.labeled").open("w", encoding="utf-8") as log:
-        log.write("#separator \\x09\n#unset_field\t-\n#path\tconn\n")
+        log.write("#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n")
+        log.write("\t".join(["#fields", *_LOG]) + "\n" + "\t".join(["#types", *_LOG.values()]) + "\n")
         for row in _rows(stream):
             service = row["label"] if row["label"] != row["protocol"] else ""
             seconds, milliseconds = divmod(int(row["ts"]), 1000)
