@@ -38,14 +38,14 @@ test-crates:
 	cd $(NATIVE) && env -u MAKEFLAGS cargo test --quiet --workspace
 
 test-packages:
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
 
 .PHONY: test-slow
 test-slow: servers-ready $(HELM)  ## run every test, with the long ones
 	$(CARGO) test --quiet --workspace
 	$(CARGO) test --quiet --release -p graphtide-isomorphism -p graphtide-match --test wait_list --test streaming_consistency \
 	  --features graphtide-isomorphism/shuttle,graphtide-match/shuttle
-	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --dist loadgroup --timeout 1800
+	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) --timeout 1800
 	$(MAKE) fuzz SECONDS=30
 
 # Fuzz targets, and seconds for each.

@@ -12,6 +12,7 @@ pytest_plugins = [
     "graphtide_testing.bytecode",
     "graphtide_testing.orphans",
     "graphtide_testing.recoveries",
+    "graphtide_testing.scheduling",
     "graphtide_testing.seeds",
     "graphtide_testing.servers.fixtures",
 ]

@@ -132,7 +132,6 @@ def deployment(log: Log, checkpoints: Callable[[str], CheckpointStore]) -> Itera
 
 
 # Kafka's fixture is named here so that its tests run beside the others that need it.
-@pytest.mark.xdist_group("servers")
 def test_a_pattern_lives_from_its_registration_to_its_end(deployment: Deployment) -> None:
     registered = deployment.http.post("/api/v1/patterns", json={"text": TEXT, "engine": "timing"})
     assert registered.status_code == 201

@@ -24,7 +24,7 @@ from graphtide_testing.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800), pytest.mark.xdist_group("install")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 ROOT = Path(__file__).parents[1]
 PATTERN = "PATTERN round_trip MATCH (a)-[x:pay]->(b), (b)-[y:pay]->(a) ORDER x < y ON payments WINDOW 10m\n"

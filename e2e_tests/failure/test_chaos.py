@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 @pytest.mark.integration
-@pytest.mark.xdist_group("servers")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_match_is_accounted_for_after_any_kills(tmp_path: Path, seed: int) -> None:

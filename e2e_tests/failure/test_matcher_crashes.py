@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.pattern import SubgraphPattern
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 STREAM = StreamName("s")
 PATTERNS = """

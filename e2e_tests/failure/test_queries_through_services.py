@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.edge import Edge
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 NOTIFY = """PATH RL = (u1)-/<:follows+>/->(u2), (u1)-[:likes]->(m1)<-[:posts]-(u2)
 CONSTRUCT (u)-[:notify]->(m)

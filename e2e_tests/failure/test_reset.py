@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 S = StreamName("s")
 PATTERN = "PATTERN {name} MATCH (a)-[x:x]->(b)-[y:x]->(c) ORDER x < y ON s WINDOW 100"

@@ -61,7 +61,6 @@ class Rollout:
 
 @pytest.mark.slow
 @pytest.mark.integration
-@pytest.mark.xdist_group("servers")
 @pytest.mark.timeout(1800)
 def test_every_match_is_accounted_for_over_an_upgrade_and_back(tmp_path: Path) -> None:
     chaos, newer = Chaos(Random(1), tmp_path), next_version(tmp_path / "next")

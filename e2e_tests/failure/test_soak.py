@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 @pytest.mark.integration
-@pytest.mark.xdist_group("servers")
 @pytest.mark.timeout(1800)
 def test_a_deployment_under_faults_of_all_kinds_matches_everything_once(tmp_path: Path) -> None:
     lines: list[str] = []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.log import Record
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 KEYS = {"all": ["admin"], "reader": ["patterns:read"]}
 MOST_BODY = 100_000

@@ -26,7 +26,7 @@ from graphtide_testing.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800), pytest.mark.xdist_group("install")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 ROOT: Final = Path(__file__).parents[2]
 NOWHERE: Final = "127.0.0.1:9"

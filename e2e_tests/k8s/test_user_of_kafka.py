@@ -21,7 +21,7 @@ from pydantic import SecretStr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers")]
+pytestmark = pytest.mark.integration
 
 TOPICS = Topics()
 FLOWS, PAYMENTS = StreamName("flows"), StreamName("payments")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Kafka's fixture is named here so that its tests run beside the others that need it.
-pytestmark = pytest.mark.xdist_group("servers")
 
 TEXT = "PATTERN p MATCH (a)-[x:pays]->(b)-[y:pays]->(c) ORDER x < y ON s WINDOW 10m"
 PATIENCE = 60.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from confluent_kafka import Message
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("servers"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 CHAIN = "PATTERN chain MATCH (a)-[x:x]->(b)-[y:y]->(c) ORDER x < y ON s WINDOW 9"
 EDGES = 2_000

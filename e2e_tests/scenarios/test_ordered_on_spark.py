@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.slow,
-    pytest.mark.xdist_group("servers"),
     pytest.mark.timeout(600),
 ]
 

@@ -62,7 +62,7 @@ PIECES: Final = {
 
 def pattern_of(page: str) -> SubgraphPattern:
     """Return the pattern of a tutorial."""
-    (text,) = (block.text for block in blocks_of(ROOT / "docs/tutorials" / page) if block.language == "graphtide")
+    (text,) = (block.text for block in blocks_of(ROOT / "docs/tutorials" / page) if block.language == "graphtide" and not block.name)
     (pattern,) = parse_subgraphs(text)
     return pattern
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphtide_testing.found import Found
 
 # One worker runs all: a session takes seconds and half a gigabyte.
-pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 MEMORY = 2 << 30
 PATTERNS = """
 PATTERN beacon MATCH (v:ip)-[a:http]->(w:ip), (w)-[b:http]->(v) ORDER a < b ON flows WINDOW 1m

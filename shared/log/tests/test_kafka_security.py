@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SOON = 5.0
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("services")]
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.checkpoints import CheckpointStore
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("services")]
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ports.checkpoints import CheckpointStore
 
-pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("services")]
+pytestmark = pytest.mark.integration
 
 KEYS = [f"matcher_timing.{shard}/{stream}" for shard in range(8) for stream in ("flows", "a.b", "logins")]
 

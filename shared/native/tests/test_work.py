@@ -202,7 +202,6 @@ def true_matches(seed: int) -> tuple[SubgraphPattern, tuple[tuple[Edge, frozense
     return pattern, tuple(stream)
 
 
-@pytest.mark.xdist_group("true_matches")
 @pytest.mark.parametrize(("planner_options", "concurrency"), WAYS, ids=str)
 def test_what_was_stored_before_a_cut_is_true_after_it(planner_options: PlannerOptions, concurrency: Concurrency) -> None:
     for seed in seeds(8):

@@ -1,7 +1,7 @@
 """Servers as pytest fixtures: all workers of a run share one Kafka and one Redis.
 
-Tests that ask for a server are of a group, `servers` in `e2e_tests` and `services` elsewhere: with `--dist loadgroup` a worker
-runs all of a group, and so starts one Spark session, which belongs to its process.
+A session of Spark belongs to its process, so tests of it are in files `test_…_on_spark.py`, which one worker runs
+(`graphtide_testing.scheduling`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,10 @@ _SPARK = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a server, before the tests are spread over workers."""
+    """Mark what needs a server."""
     for item in items:
         if isinstance(item, pytest.Function) and _SERVERS.intersection(item.fixturenames):
             item.add_marker(pytest.mark.integration)
-            is_end_to_end = item.path.is_relative_to(item.config.rootpath / "e2e_tests")
-            item.add_marker(pytest.mark.xdist_group("servers" if is_end_to_end else "services"))
 
 
 def folder_of_run(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
