@@ -60,9 +60,16 @@ PIECES: Final = {
 }
 
 
+def patterns_of(page: str) -> list[str]:
+    """Return the patterns of a tutorial; blocks with a name are statements."""
+    return [
+        block.text for block in blocks_of(ROOT / "docs/tutorials" / page) if block.language == "graphtide" and not block.name
+    ]
+
+
 def pattern_of(page: str) -> SubgraphPattern:
-    """Return the pattern of a tutorial."""
-    (text,) = (block.text for block in blocks_of(ROOT / "docs/tutorials" / page) if block.language == "graphtide" and not block.name)
+    """Return the one pattern of a tutorial."""
+    (text,) = patterns_of(page)
     (pattern,) = parse_subgraphs(text)
     return pattern
 
@@ -143,8 +150,7 @@ def readings(path: Path) -> Iterator[Event]:
 @pytest.mark.parametrize("name", JAMS)
 def test_jams_and_drops_are_those_of_the_oracle(name: str) -> None:
     stream = real_stream("aarhus_traffic.csv.gz")
-    texts = [block.text for block in blocks_of(ROOT / "docs/tutorials/jams.md") if block.language == "graphtide"]
-    (pattern,) = (each for text in texts for each in parse(text) if each.name == name)
+    (pattern,) = (each for text in patterns_of("jams.md") for each in parse(text) if each.name == name)
     assert isinstance(pattern, EventPattern)
     conditions = Conditions(pattern, TimeUnit.MILLISECOND)
     events = list(readings(stream))
