@@ -1,4 +1,4 @@
-"""Tests of a group run in one worker, and others in any."""
+"""Tests of a group run in one worker."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from graphtide_testing.scheduling import TOGETHER, name_group
 
 ROOT = Path(__file__).parents[3]
@@ -14,12 +13,10 @@ ROOT = Path(__file__).parents[3]
 TESTS = """
 import os
 import pathlib
-import time
 import pytest
 
 @pytest.mark.parametrize("number", range(6))
 def test_where(number):
-    time.sleep(0.02)
     with open(pathlib.Path(__file__).with_suffix(".workers"), "a") as file:
         file.write(os.environ["PYTEST_XDIST_WORKER"] + chr(10))
 """
@@ -36,15 +33,17 @@ def test_every_group_has_tests() -> None:
     assert {name_group(test) for test in tests} >= TOGETHER.keys()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="appends of several processes to one file")
-def test_a_group_runs_in_one_worker_and_others_in_all(tmp_path: Path) -> None:
-    names = ("test_a_on_spark", "test_b_on_spark", "test_c", "test_d")
+def test_another_test_is_alone() -> None:
+    assert name_group("a/test_b.py::test_c[d]") == "a/test_b.py::test_c[d]"
+
+
+def test_a_group_runs_in_one_worker(tmp_path: Path) -> None:
+    names = ("test_a_on_spark", "test_b_on_spark", "test_c")
     for name in names:
         (tmp_path / f"{name}.py").write_text(TESTS)
     program = [sys.executable, "-m", "pytest", "-n", "2", "-p", "graphtide_testing.scheduling", "-p", "no:cacheprovider", "."]
     done = subprocess.run(program, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     workers = {name: (tmp_path / f"{name}.workers").read_text().split() for name in names}
-    assert [len(each) for each in workers.values()] == [6] * 4
+    assert [len(each) for each in workers.values()] == [6] * 3
     assert len({*workers["test_a_on_spark"], *workers["test_b_on_spark"]}) == 1
-    assert len({*workers["test_c"], *workers["test_d"]}) == 2

@@ -54,11 +54,11 @@ def questions() -> Iterator[Row]:
     drawn, ts = Random(1), 1_250_000_000  # noqa: S311 - a stream, no secret
     answered: list[tuple[str, str]] = []
     for _ in range(6_000):
-        ts += drawn.randrange(30, 900)
+        ts += drawn.randrange(30, 1_500)
         label = drawn.choices(("a2q", "c2q", "c2a"), (5, 3, 4))[0]
         source, target = (str(drawn.randrange(40)) for _ in range(2))
         if label == "c2a" and answered:
-            target, source = drawn.choice(answered[-20:])
+            target, source = drawn.choice(answered[-8:])
         if label == "a2q":
             answered.append((source, target))
         yield {"ts": ts, "src": source, "dst": target, "label": label, "src_label": "user", "dst_label": "user"}
