@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from graphtide_testing.scheduling import TOGETHER, name_group
+from graphtide_testing.scheduling import TOGETHER, mix, name_group
 
 ROOT = Path(__file__).parents[3]
 
@@ -31,6 +31,12 @@ def test_every_group_has_tests() -> None:
         if line.startswith("def test_")
     ]
     assert {name_group(test) for test in tests} >= TOGETHER.keys()
+
+
+def test_rare_values_are_spread_and_each_kind_keeps_its_order() -> None:
+    assert mix("abcdefXYghi", str.isupper) == list("abXcdefgYhi")
+    assert mix("abc", str.isupper) == list("abc")
+    assert mix("", str.isupper) == []
 
 
 def test_another_test_is_alone() -> None:
