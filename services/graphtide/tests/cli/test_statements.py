@@ -170,6 +170,9 @@ def test_presets_are_listed_printed_and_used(tmp_path: Path) -> None:
     assert [line.split()[0] for line in listed.stdout.splitlines()] == [*preset_names()]
     printed = run("streams", "presets", "paysim")
     assert Stream(printed.stdout) == Stream.preset("paysim")
+    assert run("streams", "presets", "zeek-ssh-json", "--pattern").stdout.startswith("// Many attempts to log in fail")
+    refused = run("streams", "presets", "--pattern")
+    assert (refused.exit_code, "give its NAME" in refused.stderr) == (2, True)
     (tmp_path / "sim.csv").write_text(
         "step,type,amount,nameOrig,oldbalanceOrg,newbalanceOrig,nameDest,oldbalanceDest,newbalanceDest,isFraud,isFlaggedFraud\n"
         "1,TRANSFER,181.0,C1,181.0,0.0,C2,0.0,0.0,1,0\n"

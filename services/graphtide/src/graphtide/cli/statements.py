@@ -33,16 +33,21 @@ def streams() -> None:
 @app.command()
 def presets(
     name: Annotated[str | None, typer.Argument(help="Print the statement of this name.", show_default=False)] = None,
+    *,
+    pattern: Annotated[bool, typer.Option("--pattern", help="Print a pattern over this statement in its place.")] = False,
 ) -> None:
     """List the statements that come with graphtide, or print one, to use as it is or to change."""
-    from graphtide_query.presets import describe_preset, preset_names, read_preset  # noqa: PLC0415 - help does without
+    from graphtide_query import presets  # noqa: PLC0415 - help does without
 
     if name is not None:
-        typer.echo(read_preset(name), nl=False)
+        typer.echo(presets.read_preset_pattern(name) if pattern else presets.read_preset(name), nl=False)
         return
-    width = max(map(len, preset_names()))
-    for each in preset_names():
-        typer.echo(f"{each:<{width}}  {describe_preset(each)}")
+    if pattern:
+        message = "--pattern prints the pattern over one preset: give its NAME"
+        raise typer.BadParameter(message)
+    width = max(map(len, presets.preset_names()))
+    for each in presets.preset_names():
+        typer.echo(f"{each:<{width}}  {presets.describe_preset(each)}")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Records in the layout of a preset, a pattern over them, and loops over the raw records that say which of them match.
+"""Records in the layout of a preset, and loops over the raw records that say which of them its pattern matches.
 
 The loops read neither a statement nor a pattern, so that what they find is a second opinion on both.
 """
@@ -24,13 +24,12 @@ RECORDS: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class PresetCase:
-    """Records of a preset and a pattern of two edges, x and y.
+    """Records of a preset, whose pattern has two edges, x and y.
 
     Attributes:
         preset: its name.
         draw: makes a record; it gets its number and the seconds since `START`.
         write: the text of a file with these records.
-        pattern: what is matched.
         holds: whether two records, the first earlier than the second, match.
         seconds: less than these may lie between both.
         id_of: the id of the edge of a record, by its number and itself.
@@ -40,7 +39,6 @@ class PresetCase:
     preset: str
     draw: Callable[[random.Random, int, int], Row]
     write: Callable[[list[Row]], str]
-    pattern: str
     holds: Callable[[Row, Row], bool]
     seconds: int
     id_of: Callable[[int, Row], str]

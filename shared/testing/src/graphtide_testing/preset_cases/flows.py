@@ -30,8 +30,6 @@ LANL: Final = PresetCase(
         *("seconds", "duration", "source", "source_port", "target", "target_port", "protocol", "packets", "bytes"),
         header=False,
     ),
-    "PATTERN p MATCH (a:computer)-[x:`6`]->(b:computer)-[y:`6`]->(c:computer) ORDER x < y "
-    "WHERE x.port = 22 AND y.bytes > 50000 ON flows WINDOW 3m",
     lambda x, y: (
         x["target"] == y["source"]
         and x["target_port"] == "22"
@@ -62,8 +60,6 @@ NFDUMP: Final = PresetCase(
     "nfdump",
     _draw_nfdump,
     write_csv(*NFDUMP_COLUMNS, header=False),
-    "PATTERN p MATCH (a:ip)-[x:TCP]->(b:ip), (a)-[y:TCP]->(b) ORDER x < y "
-    "WHERE x.flags = '....S.' AND y.flags = '.AP.SF' AND x.port <> y.port ON netflow WINDOW 5m",
     lambda x, y: (
         (x["sa"].strip(), x["da"].strip()) == (y["sa"].strip(), y["da"].strip())
         and x["sa"].strip() != x["da"].strip()
@@ -95,8 +91,6 @@ UNSW: Final = PresetCase(
     "unsw-nb15",
     _draw_unsw,
     write_csv(*UNSW_COLUMNS, header=False),
-    "PATTERN p MATCH (a:ip)-[x:tcp]->(b:ip), (a)-[y:tcp]->(b) ORDER x < y "
-    "WHERE x.category = 'Reconnaissance' AND y.category = 'Exploits' AND y.service = 'http' ON unsw_nb15 WINDOW 10m",
     lambda x, y: (
         (x["srcip"], x["dstip"]) == (y["srcip"], y["dstip"])
         and (x["attack_cat"].strip(), y["attack_cat"], y["service"]) == ("Reconnaissance", "Exploits", "http")
@@ -122,8 +116,6 @@ FLOWMETER: Final = PresetCase(
     "cicflowmeter",
     _draw_flowmeter,
     write_csv(*FLOWMETER_COLUMNS),
-    "PATTERN p MATCH (a:ip)-[x:Bot]->(b:ip), (a)-[y:Bot]->(b) ORDER x < y "
-    "WHERE x.sent_bytes = 0 AND y.bytes_per_second > 1000 ON cic_flows WINDOW 15m",
     lambda x, y: (
         (x["Src IP"], x["Dst IP"]) == (y["Src IP"], y["Dst IP"])
         and x["Label"] == y["Label"] == "Bot"
@@ -153,8 +145,6 @@ IDS: Final = PresetCase(
     "cic-ids2017",
     _draw_ids,
     write_csv(*IDS_COLUMNS),
-    "PATTERN p MATCH (a:ip)-[x:PortScan]->(b:ip), (a)-[y:`FTP-Patator`]->(b) ORDER x < y "
-    "WHERE x.port = 21 AND y.port = 21 AND y.attack ON cic_ids WINDOW 20m",
     lambda x, y: (
         (x[" Source IP"], x[" Destination IP"]) == (y[" Source IP"], y[" Destination IP"])
         and (x[" Label"], y[" Label"]) == ("PortScan", "FTP-Patator")

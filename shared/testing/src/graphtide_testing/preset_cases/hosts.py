@@ -26,9 +26,6 @@ AUDITD: Final = PresetCase(
     "auditd",
     _draw_auditd,
     lambda rows: "".join(f"{row['text']}\n" for row in rows),
-    "PATTERN p MATCH (u:user)-[x:`syscall 59`]->(g:program), (u)-[y:`syscall 59`]->(h:program) ORDER x < y "
-    "WHERE g.id = '/usr/bin/wget' AND h.id = '/usr/bin/chmod' AND x.success AND y.success AND x.pid <> y.pid "
-    "ON audit WINDOW 2m",
     lambda x, y: (
         (x.get("exe"), y.get("exe")) == ("/usr/bin/wget", "/usr/bin/chmod")
         and x["user"] == y["user"]
@@ -67,8 +64,6 @@ DARPA: Final = PresetCase(
     "darpa-cdm18",
     _draw_cdm,
     write_lines,
-    "PATTERN p MATCH (s:subject)-[x:READ]->(f:object), (s)-[y:WRITE]->(g:object) ORDER x < y "
-    "WHERE x.path = '/etc/passwd' AND y.size > 1000 ON cdm WINDOW 5m",
     lambda x, y: (
         (_event_of(x).get("type"), _event_of(y).get("type")) == ("EVENT_READ", "EVENT_WRITE")
         and _event_of(x)["subject"] == _event_of(y)["subject"]
@@ -99,8 +94,6 @@ OPTC: Final = PresetCase(
     "optc-ecar",
     _draw_ecar,
     write_lines,
-    "PATTERN p MATCH (a:process)-[x:CREATE]->(b:process)-[y:MESSAGE]->(f:flow) ORDER x < y "
-    "WHERE x.image = 'powershell.exe' AND y.port = 4444 AND x.host = y.host ON ecar WINDOW 10m",
     lambda x, y: (
         (x["action"], y["action"]) == ("CREATE", "MESSAGE")
         and x["objectID"] == y["actorID"] != x["actorID"]

@@ -28,7 +28,6 @@ VPC: Final = PresetCase(
         *("start", "end", "action", "log-status"),
         delimiter=" ",
     ),
-    "PATTERN p MATCH (a)-[x:REJECT]->(b), (a)-[y:ACCEPT]->(b) ORDER x < y WHERE x.port = y.port ON vpc_flow WINDOW 5m",
     lambda x, y: (
         (x["action"], y["action"]) == ("REJECT", "ACCEPT")
         and (x["srcaddr"], x["dstaddr"], x["dstport"]) == (y["srcaddr"], y["dstaddr"], y["dstport"])
@@ -48,8 +47,6 @@ AUTH: Final = PresetCase(
     "lanl-auth",
     _draw_auth,
     write_csv(*("time", "user", "other", "source", "target", "kind", "logon", "orientation", "outcome"), header=False),
-    "PATTERN p MATCH (a)-[x:LogOn]->(b), (a)-[y:LogOn]->(b) ORDER x < y "
-    "WHERE NOT x.success AND y.success AND x.user <> y.user ON auth WINDOW 4m",
     lambda x, y: (
         (x["source"], x["target"]) == (y["source"], y["target"])
         and (x["outcome"], y["outcome"]) == ("Fail", "Success")
@@ -78,8 +75,6 @@ SURICATA: Final = PresetCase(
     "suricata-eve",
     _draw_suricata,
     write_lines,
-    "PATTERN p MATCH (a)-[x:alert]->(b), (a)-[y:flow]->(b) ORDER x < y "
-    "WHERE x.flow_id = y.flow_id AND x.severity = 1 AND y.to_client_bytes > 1000 ON suricata WINDOW 10m",
     lambda x, y: (
         (x["event_type"], y["event_type"]) == ("alert", "flow")
         and (x["src_ip"], x["flow_id"]) == (y["src_ip"], y["flow_id"])
@@ -111,8 +106,6 @@ AUDIT: Final = PresetCase(
     "kubernetes-audit",
     _draw_audit,
     write_lines,
-    "PATTERN p MATCH (u:user)-[x:get]->(s:secrets), (u)-[y:create]->(p:pods) ORDER x < y "
-    "WHERE x.code = 200 AND y.subresource = 'exec' AND x.namespace = y.namespace ON audit WINDOW 5m",
     lambda x, y: (
         (x["verb"], y["verb"]) == ("get", "create")
         and x["stage"] == y["stage"] == "ResponseComplete"
@@ -155,8 +148,6 @@ SYSMON: Final = PresetCase(
     "sysmon",
     _draw_sysmon,
     write_lines,
-    "PATTERN p MATCH (a:process)-[x:start]->(b:process)-[y:connect]->(c:ip) ORDER x < y "
-    "WHERE x.parent_image = 'word.exe' AND y.port = 8080 ON sysmon WINDOW 20m",
     lambda x, y: (
         (x["winlog"]["event_id"], y["winlog"]["event_id"]) == (1, "3")
         and _data_of(x)["ProcessGuid"] == _data_of(y)["ProcessGuid"] != _data_of(x)["ParentProcessGuid"]
@@ -182,8 +173,6 @@ LOGONS: Final = PresetCase(
     "windows-logons",
     _draw_logon,
     write_lines,
-    "PATTERN p MATCH (a)-[x:failed_logon]->(b), (a)-[y:logon]->(b) ORDER x < y WHERE x.user = y.user AND y.kind = 10 "
-    "ON logons WINDOW 15m",
     lambda x, y: (
         (str(x["winlog"]["event_id"]), str(y["winlog"]["event_id"])) == ("4625", "4624")
         and x["winlog"]["computer_name"] == y["winlog"]["computer_name"]
@@ -217,8 +206,6 @@ TRAIL: Final = PresetCase(
     "aws-cloudtrail",
     _draw_trail,
     lambda rows: json.dumps({"Records": rows}),
-    "PATTERN p MATCH (a)-[x:AssumeRole]->(r:role), (b)-[y:AssumeRole]->(r) ORDER x < y "
-    "WHERE NOT x.ok AND y.ok AND x.address = y.address ON cloudtrail WINDOW 10m",
     lambda x, y: (
         x["eventName"] == y["eventName"] == "AssumeRole"
         and x["requestParameters"] == y["requestParameters"]

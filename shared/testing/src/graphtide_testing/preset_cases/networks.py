@@ -19,7 +19,6 @@ KNOWS: Final = PresetCase(
     "ldbc-knows",
     _draw_knows,
     write_csv("creationDate", "Person1Id", "Person2Id", delimiter="|"),
-    "PATTERN p MATCH (a:person)-[x:knows]->(b:person)-[y:knows]->(a) ORDER x < y ON knows WINDOW 6m",
     lambda x, y: (x["Person1Id"], x["Person2Id"]) == (y["Person2Id"], y["Person1Id"]) and x["Person1Id"] != x["Person2Id"],
     360,
     made_id,
@@ -39,7 +38,6 @@ UPDATES: Final = PresetCase(
     "ldbc-updates",
     _draw_update,
     lambda rows: "".join(f"{row['line']}\n" for row in rows),
-    "PATTERN p MATCH (a:person)-[x:likes]->(m:post), (b:person)-[y:knows]->(a) ORDER x < y ON updates WINDOW 2m",
     lambda x, y: (x["operation"], y["operation"]) == (2, 8) and y["ends"][1] == x["ends"][0] and y["ends"][0] != x["ends"][0],
     120,
     lambda number, row: f"{number}#{ {2: 1, 3: 2, 8: 3}[row['operation']] }",
@@ -66,8 +64,6 @@ COMMENTS: Final = PresetCase(
     "stackexchange-comments",
     _draw_comment,
     _write_comments,
-    "PATTERN p MATCH (a:user)-[x:comment]->(q:post), (b:user)-[y:comment]->(q) ORDER x < y "
-    "WHERE x.characters > 20 AND y.characters < 20 ON comments WINDOW 5m",
     lambda x, y: (
         "UserId" in x["user"]
         and "UserId" in y["user"]
@@ -96,7 +92,6 @@ GDELT: Final = PresetCase(
     "gdelt",
     _draw_gdelt,
     write_csv(*map(str, range(GDELT_COLUMNS)), header=False, delimiter="\t"),
-    "PATTERN p MATCH (a)-[x:`112`]->(b)-[y:`040`]->(a) ORDER x < y WHERE x.scale < 0 AND y.scale > 0 ON gdelt WINDOW 15m",
     lambda x, y: (
         (x["26"], y["26"], x["30"], y["30"]) == ("112", "040", "-2.0", "1.0")
         and x["5"] != ""
@@ -117,7 +112,6 @@ ELLIPTIC: Final = PresetCase(
     "elliptic",
     _draw_elliptic,
     write_csv("txId1", "txId2"),
-    "PATTERN p MATCH (a:transaction)-[x:pays]->(b:transaction)-[y:pays]->(c:transaction) ON elliptic WINDOW 1s",
     lambda x, y: x["txId2"] == y["txId1"] and len({x["txId1"], x["txId2"], y["txId2"]}) == 3,
     10**9,
     made_id,
@@ -137,8 +131,6 @@ AML: Final = PresetCase(
     "amlsim",
     _draw_aml,
     write_csv("tran_id", "orig_acct", "bene_acct", "tx_type", "base_amt", "tran_timestamp", "is_sar", "alert_id"),
-    "PATTERN p MATCH (a:account)-[x:TRANSFER]->(b:account)-[y:TRANSFER]->(c:account) ORDER x < y "
-    "WHERE x.amount = y.amount AND x.suspicious AND x.alert = 7 ON transactions WINDOW 3m",
     lambda x, y: (
         x["bene_acct"] == y["orig_acct"]
         and x["base_amt"] == y["base_amt"]

@@ -38,7 +38,6 @@ PAYSIM: Final = PresetCase(
         ),
         *("isFraud", "isFlaggedFraud"),
     ),
-    "PATTERN p MATCH (a)-[x:TRANSFER]->(b)-[y:CASH_OUT]->(c) ORDER x < y WHERE x.amount = y.amount ON paysim WINDOW 3h",
     lambda x, y: (
         (x["type"], y["type"]) == ("TRANSFER", "CASH_OUT")
         and x["nameDest"] == y["nameOrig"]
@@ -66,8 +65,6 @@ ETHEREUM: Final = PresetCase(
         *("hash", "nonce", "block_hash", "block_number", "transaction_index", "from_address", "to_address", "value", "gas"),
         *("gas_price", "input", "block_timestamp"),
     ),
-    "PATTERN p MATCH (a)-[x:transaction]->(b)-[y:transaction]->(a) ORDER x < y WHERE x.ether >= 1 AND y.ether >= 1 "
-    "ON transactions WINDOW 10m",
     lambda x, y: (
         (x["from_address"], x["to_address"]) == (y["to_address"], y["from_address"])
         and x["from_address"] != x["to_address"]
@@ -94,8 +91,6 @@ TOKENS: Final = PresetCase(
     "ethereum-token-transfers",
     lambda rng, number, after: _draw_token(rng, number, after) | {"block_number": after},
     write_csv("token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"),
-    "PATTERN p MATCH (a)-[x:`0xc1`]->(b)-[y:`0xc1`]->(c) ORDER x < y WHERE x.value = y.value AND y.value > 1000 "
-    "ON token_transfers WINDOW 200",
     lambda x, y: (
         {x["token_address"], y["token_address"]} == {"0xc1"}
         and x["value"] == y["value"] == 10**30
@@ -127,7 +122,6 @@ IBM: Final = PresetCase(
     "ibm-aml",
     _draw_ibm,
     _write_ibm,
-    "PATTERN p MATCH (a:account)-[x:ACH]->(b:account)-[y:ACH]->(a) ORDER x < y WHERE x.amount > y.amount ON payments WINDOW 3h",
     lambda x, y: (
         (x["From Bank"], x["Account"]) == (y["To Bank"], y["Account2"])
         and (x["To Bank"], x["Account2"]) == (y["From Bank"], y["Account"])
@@ -154,8 +148,6 @@ SPANS: Final = PresetCase(
     "otlp-spans",
     _draw_spans,
     lambda rows: json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": rows[:40]}, {"spans": rows[40:]}]}]}),
-    "PATTERN p MATCH (a:span)-[x:GET]->(b:span)-[y:SQL]->(c:span) ORDER x < y "
-    "WHERE x.milliseconds > 500 AND y.milliseconds > 500 ON spans WINDOW 20m",
     lambda x, y: (
         (x["name"], y["name"]) == ("GET", "SQL")
         and x["parentSpanId"] != ""
@@ -184,8 +176,6 @@ GITHUB: Final = PresetCase(
     "github-archive",
     _draw_github,
     write_lines,
-    "PATTERN p MATCH (a:user)-[x:PushEvent]->(r:repository), (a)-[y:PullRequestEvent]->(r) ORDER x < y "
-    "WHERE x.commits > 0 AND y.action = 'opened' ON github WINDOW 10m",
     lambda x, y: (
         (x["type"], y["type"]) == ("PushEvent", "PullRequestEvent")
         and (x["actor"], x["repo"]) == (y["actor"], y["repo"])
@@ -204,7 +194,6 @@ SNAP: Final = PresetCase(
     "snap-temporal",
     _draw_snap,
     lambda rows: "# source target seconds\n" + write_csv("src", "dst", "ts", header=False, delimiter=" ")(rows),
-    "PATTERN p MATCH (a)-[x]->(b)-[y]->(a) ORDER x < y ON snap WINDOW 5m",
     lambda x, y: (x["src"], x["dst"]) == (y["dst"], y["src"]) and x["src"] != x["dst"],
     300,
     made_id,

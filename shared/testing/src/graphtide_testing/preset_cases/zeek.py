@@ -84,8 +84,6 @@ CONN: Final = _both(
                 "conn_state": "string",
             }
         ),
-        "PATTERN p MATCH (a:ip)-[x:tcp]->(b:ip)-[y:tcp]->(c:ip) ORDER x < y WHERE x.port = 22 AND y.bytes > 4000 "
-        "ON zeek_conn WINDOW 2m",
         lambda x, y: (
             x["id.resp_h"] == y["id.orig_h"]
             and x["id.resp_p"] == 22
@@ -114,8 +112,6 @@ DNS: Final = _both(
         _write_tab_separated(
             FIELDS | {"proto": "enum", "query": "string", "rcode_name": "string", "answers": "vector[string]"}
         ),
-        "PATTERN p MATCH (a:ip)-[x:query]->(d:domain), (a)-[y:query]->(d) ORDER x < y "
-        "WHERE x.code = 'NXDOMAIN' AND y.answer = '198.51.100.7' ON zeek_dns WINDOW 5m",
         lambda x, y: (
             x["query"] is not None
             and y["query"] is not None
@@ -148,8 +144,6 @@ HTTP: Final = _both(
             FIELDS
             | {"trans_depth": "count", "method": "string", "host": "string", "referrer": "string", "status_code": "count"}
         ),
-        "PATTERN p MATCH (a:ip)-[x:GET]->(h:host), (a)-[y:POST]->(h) ORDER x < y "
-        "WHERE x.status = 403 AND y.referrer_host = 'shop.example.org' ON zeek_http WINDOW 5m",
         lambda x, y: (
             (x["method"], y["method"], x["status_code"]) == ("GET", "POST", 403)
             and x["id.orig_h"] == y["id.orig_h"]
@@ -173,8 +167,6 @@ SSH: Final = _both(
         "zeek-ssh",
         _draw_ssh,
         _write_tab_separated(FIELDS | {"auth_success": "bool", "auth_attempts": "count"}),
-        "PATTERN p MATCH (a:ip)-[x:ssh]->(b:ip), (a)-[y:ssh]->(b) ORDER x < y "
-        "WHERE NOT x.success AND x.attempts >= 3 AND y.success ON zeek_ssh WINDOW 10m",
         lambda x, y: (
             x["auth_success"] is False
             and y["auth_success"] is True
@@ -213,9 +205,6 @@ KERBEROS: Final = _both(
                 "cipher": "string",
             }
         ),
-        "PATTERN p MATCH (c:principal)-[x:TGS]->(s:service), (c)-[y:TGS]->(t:service) ORDER x < y "
-        "WHERE x.success AND y.success AND x.cipher = 'rc4-hmac' AND y.cipher = 'rc4-hmac' AND x.from_ip = y.from_ip "
-        "ON zeek_kerberos WINDOW 10m",
         lambda x, y: (
             x["request_type"] == y["request_type"] == "TGS"
             and x["client"] == y["client"] is not None
