@@ -174,6 +174,9 @@ class Duplicates:
     def filter(self, batch: EdgeBatch) -> EdgeBatch:
         """Return the batch without its duplicates, or with deletions before them: the same object if there are none."""
 
+    replaces: bool
+    """Whether insertions under a known id replace what had it, from now on."""
+
     @property
     def dropped(self) -> int:
         """Records dropped so far."""
@@ -604,6 +607,13 @@ class Sequencer:
         """Let the watermark go no further than `bound` less the lateness, or where None as far as records do.
 
         For several producers that fill one stream: the bound is how far the slowest has come. The watermark never goes back.
+
+        Returns:
+            What may go now; None if there never was a batch.
+        """
+
+    def set_lateness(self, lateness: int) -> EdgeBatch | None:
+        """Wait from now on for records that are late by so much. The watermark does not go back.
 
         Returns:
             What may go now; None if there never was a batch.

@@ -63,7 +63,8 @@ pub struct Duplicates<S = FxBuildHasher> {
     hasher: S,
     /// Whether duplicates replace what had their id.
     replaces: bool,
-    repeated: u64,
+    dropped: u64,
+    replaced: u64,
 }
 
 impl Duplicates {
@@ -92,24 +93,29 @@ impl<S: BuildHasher> Duplicates<S> {
             known: Slots::new(),
             hasher,
             replaces: false,
-            repeated: 0,
+            dropped: 0,
+            replaced: 0,
         }
     }
 
-    /// The same filter, whose duplicates replace what had their id.
-    #[must_use]
-    pub fn replacing(self) -> Self {
-        Self { replaces: true, ..self }
+    /// Lets duplicates from now on replace what had their id, or drops them.
+    pub fn replace(&mut self, replaces: bool) {
+        self.replaces = replaces;
+    }
+
+    /// Whether duplicates replace what had their id.
+    pub fn replaces(&self) -> bool {
+        self.replaces
     }
 
     /// Records dropped so far.
     pub fn dropped(&self) -> u64 {
-        if self.replaces { 0 } else { self.repeated }
+        self.dropped
     }
 
     /// Records so far that replaced what had their id.
     pub fn replaced(&self) -> u64 {
-        if self.replaces { self.repeated } else { 0 }
+        self.replaced
     }
 
     /// Returns the batch without its duplicates, or with a deletion before each, or None if it has none.
@@ -118,7 +124,7 @@ impl<S: BuildHasher> Duplicates<S> {
         for start in (0..batch.len()).step_by(AT_A_TIME) {
             self.take(batch, start..batch.len().min(start + AT_A_TIME), &mut repeated);
         }
-        self.repeated += repeated.len() as u64;
+        *if self.replaces { &mut self.replaced } else { &mut self.dropped } += repeated.len() as u64;
         (!repeated.is_empty()).then(|| {
             let mut repeated = repeated.into_iter().peekable();
             if self.replaces {
@@ -422,7 +428,8 @@ mod tests {
         let (insert, delete) = (|ts, id| (ts, Some(id), Operation::Insert), (8, Some("a"), Operation::Delete));
         let records = [insert(0, "a"), insert(4, "a"), insert(4, "b"), insert(8, "a"), delete, insert(9, "a"), insert(20, "a")];
         for sizes in [vec![1], vec![3], vec![7]] {
-            let mut duplicates = Duplicates::new(5).replacing();
+            let mut duplicates = Duplicates::new(5);
+            duplicates.replace(true);
             let (mut seen, mut first) = (Vec::new(), 0);
             for &size in sizes.iter().cycle() {
                 let block = &records[first..records.len().min(first + size)];

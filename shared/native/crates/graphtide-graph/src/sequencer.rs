@@ -139,6 +139,17 @@ impl Sequencer {
         released
     }
 
+    /// Waits from now on for records that are late by so much, and returns what may be released now. The watermark does not go
+    /// back: it stays until the greatest time less this lateness is past it.
+    pub fn set_lateness(&mut self, lateness: Time) -> EdgeBatch {
+        self.reached = self.watermark();
+        self.lateness = lateness.max(0);
+        let mut released = EdgeBatch::new(self.width);
+        self.release_due(&mut released);
+        self.free();
+        released
+    }
+
     /// Sets the watermark to a time, unless it is past that already, and returns what may be released now.
     pub fn settle(&mut self, watermark: Time) -> EdgeBatch {
         self.reached = self.watermark().max(Some(watermark));
@@ -431,6 +442,57 @@ mod tests {
         assert_eq!(sequencer.push(&batch(0, &[1, 5, 3]), &mut late).map(|batch| rows(&batch)), Some(vec![(1, 0)]));
         assert_eq!(rows(&sequencer.advance(None)), [(3, 2), (5, 1)]);
         assert!(sequencer.push(&batch(3, &[5, 6]), &mut late).is_none() && late.is_empty());
+    }
+
+    /// Steps of a stream: a record, or another lateness.
+    enum Step {
+        Record(Time),
+        Lateness(Time),
+    }
+
+    #[test]
+    fn a_lateness_that_changes_moves_no_watermark_back_and_keeps_the_order_of_the_definition() {
+        let mut seed = 11_u64;
+        let mut random = |bound: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % bound
+        };
+        for case in 0..400 {
+            let spread = 1 + random(12);
+            let steps: Vec<Step> = (0..random(60))
+                .map(|i| match random(6) {
+                    0 => Step::Lateness([0, 1, 4, 12][random(4) as usize]),
+                    _ => Step::Record((i / 2 + random(spread)).cast_signed()),
+                })
+                .collect();
+            let (mut sequencer, mut lateness, mut ordinal) = (Sequencer::new(3, 1000), 3, 0);
+            let (mut waiting, mut newest, mut passed) = (Vec::new(), None::<Time>, None::<Time>);
+            for step in &steps {
+                let (mut late, mut expected_late) = (Vec::new(), false);
+                let released = match *step {
+                    Step::Lateness(given) => {
+                        lateness = given;
+                        rows(&sequencer.set_lateness(given))
+                    }
+                    Step::Record(ts) => {
+                        expected_late = Some(ts) < passed;
+                        if !expected_late {
+                            newest = newest.max(Some(ts));
+                            waiting.push((ts, ordinal));
+                        }
+                        let given = batch(ordinal, &[ts]);
+                        ordinal += 1;
+                        rows(sequencer.push(&given, &mut late).as_ref().unwrap_or(&given))
+                    }
+                };
+                passed = passed.max(newest.map(|newest| newest - lateness));
+                waiting.sort_unstable();
+                let due = waiting.iter().take_while(|(ts, _)| Some(*ts) <= passed).count();
+                assert_eq!(released, waiting.drain(..due).collect::<Vec<_>>(), "case {case}");
+                assert_eq!((late.len() == 1, sequencer.watermark()), (expected_late, passed), "case {case}");
+            }
+            assert_eq!(rows(&sequencer.finish()), waiting);
+        }
     }
 
     #[test]

@@ -51,6 +51,13 @@ impl PySequencer {
     }
 
     /// None if nothing was ever pushed.
+    fn set_lateness(&mut self, py: Python<'_>, lateness: i64) -> PyResult<Option<Py<PyEdgeBatch>>> {
+        let inner = &mut self.inner;
+        let records = py.detach(|| inner.set_lateness(lateness));
+        self.handed_out(py, records)
+    }
+
+    /// None if nothing was ever pushed.
     fn settle(&mut self, py: Python<'_>, watermark: i64) -> PyResult<Option<Py<PyEdgeBatch>>> {
         let inner = &mut self.inner;
         let records = py.detach(|| inner.settle(watermark));
@@ -140,8 +147,19 @@ impl PyDuplicates {
     #[new]
     #[pyo3(signature = (window, edges = 0, *, replaces = false))]
     fn new(window: i64, edges: u64, replaces: bool) -> Self {
-        let inner = Duplicates::counting(window, edges);
-        Self { inner: if replaces { inner.replacing() } else { inner } }
+        let mut inner = Duplicates::counting(window, edges);
+        inner.replace(replaces);
+        Self { inner }
+    }
+
+    #[getter]
+    fn replaces(&self) -> bool {
+        self.inner.replaces()
+    }
+
+    #[setter]
+    fn set_replaces(&mut self, replaces: bool) {
+        self.inner.replace(replaces);
     }
 
     fn filter(&mut self, py: Python<'_>, batch: Py<PyEdgeBatch>) -> PyResult<Py<PyEdgeBatch>> {
