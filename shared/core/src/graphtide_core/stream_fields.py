@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Final
 
 from graphtide_core.predicate import EVENT_FIELDS, RECORD_FIELDS
@@ -9,12 +10,18 @@ from graphtide_core.record_expression import FieldPath, field_paths
 from graphtide_core.stream_definition import EdgeClause
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphtide_core.record_expression import RecordExpression
     from graphtide_core.stream_definition import StreamDefinition
 
 _OWN_FIELDS: Final = (*sorted(RECORD_FIELDS | EVENT_FIELDS), "op")
+
+_SHOWN: Final = 40
+"""Columns that an error names."""
+
+_LONGEST: Final = 100
+"""Characters of a name that a similar one is looked for."""
 
 
 def attributes_of(definition: StreamDefinition) -> tuple[str, ...] | None:
@@ -57,6 +64,20 @@ def fields_needed(definition: StreamDefinition) -> dict[str, str]:
         else:
             parts["a type"] = clause.type
     return {part: str(value.steps[0]) for part, value in parts.items() if isinstance(value, FieldPath)}
+
+
+def explain_lacking(needed: Mapping[str, str], fields: Sequence[str]) -> str | None:
+    """Return which of the needed fields records with these fields lack, and which they have; None if they have all.
+
+    `needed` are fields by what is read from them, as of `fields_needed`.
+    """
+    for part, field in needed.items():
+        if field not in fields:
+            there = ", ".join(map(repr, fields[:_SHOWN])) + (", …" if len(fields) > _SHOWN else "")
+            meant = difflib.get_close_matches(field[:_LONGEST], fields, n=1)
+            hint = f"; did you mean {meant[0]!r}?" if meant else ""
+            return f"no column {field!r} (for {part}); the columns are {there}{hint}"
+    return None
 
 
 def _is_inside(name: str, field: str) -> bool:

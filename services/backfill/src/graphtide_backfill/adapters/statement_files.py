@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import pyarrow as pa
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import stated_format
-from graphtide_core.stream_fields import columns_of, fields_read
+from graphtide_core.stream_fields import columns_of, explain_lacking, fields_needed, fields_read
 from graphtide_native.decoders import statement_decoder
 from graphtide_native.unpacking import PackedBytes, unpack
 from graphtide_wire.stream_definition import decode_definition, encode_definition
@@ -56,7 +56,7 @@ class StatementPiece:
         kind = stated_format(self.statement.format)
         tables = None if kind is None else kind.tables
         if tables is None:
-            found = self._read_text(decoder)
+            found = self._read_text(decoder, definition)
         else:
             found = self._read_rows(decoder, definition, reading.attributes, history_of(tables).rows(self.path))
         rejected, example = 0, ""
@@ -78,10 +78,16 @@ class StatementPiece:
         """See `Piece.facts`."""
         return self._facts
 
-    def _read_text(self, decoder: StatementDecoder) -> Iterator[EdgeBatch]:
+    def _read_text(self, decoder: StatementDecoder, definition: StreamDefinition) -> Iterator[EdgeBatch]:
         with open(self.path, "rb") as file:
+            is_checked = False
             for block in chain(unpack(PackedBytes(file, self.path), _BLOCK, _BLOCK), [b""]):
-                yield decoder.decode(block) if block else decoder.finish()
+                batch = decoder.decode(block) if block else decoder.finish()
+                columns = None if is_checked else decoder.columns()
+                if columns is not None:
+                    _check_columns(definition, columns)
+                    is_checked = True
+                yield batch
 
     def _read_rows(
         self,
@@ -91,10 +97,22 @@ class StatementPiece:
         batches: Iterator[pa.RecordBatch],
     ) -> Iterator[EdgeBatch]:
         for batch in batches:
+            _check_columns(definition, batch.schema.names)
             wanted = batch.select(fields_read(definition, attributes, batch.schema.names))
             wanted.validate(full=True)
             for start in range(0, wanted.num_rows, _ROWS):
                 yield decoder.decode_rows(wanted.slice(start, _ROWS))
+
+
+def _check_columns(definition: StreamDefinition, columns: Sequence[str]) -> None:
+    """Do nothing if records with these columns have what a definition cannot do without.
+
+    Raises:
+        UnreadableStreamError: every record would be rejected.
+    """
+    lacking = explain_lacking(fields_needed(definition), columns)
+    if lacking is not None:
+        raise UnreadableStreamError(lacking)
 
 
 @dataclass(frozen=True, slots=True)

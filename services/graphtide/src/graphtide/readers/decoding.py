@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphtide_core.errors import UnreadableStreamError
+from graphtide_core.stream_fields import explain_lacking
 from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Sequencer, take_dead_letters
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
     from graphtide.readers.source import ByteSource
 
-
-_SHOWN = 40
-"""Columns that an error names."""
 
 _LONGEST = 100
 """Characters of a name that a similar one is looked for."""
@@ -137,11 +135,9 @@ class DecodingReader:
         for name in sorted(self._typed - {*known}):
             message = f"{self._name}: a type is declared for {name!r}, but there is no such column{_hint(name, known)}"
             raise UnreadableStreamError(message)
-        for name, actual in self._mapped.items():
-            if actual not in fields:
-                there = ", ".join(map(repr, fields[:_SHOWN])) + (", …" if len(fields) > _SHOWN else "")
-                message = f"{self._name}: no column {actual!r} (for {name}); the columns are {there}{_hint(actual, fields)}"
-                raise UnreadableStreamError(message)
+        if (lacking := explain_lacking(self._mapped, fields)) is not None:
+            message = f"{self._name}: {lacking}"
+            raise UnreadableStreamError(message)
 
     def _named(self, step: Callable[[], EdgeBatch]) -> EdgeBatch:
         """Run a step of the decoder, which does not know what its stream is called."""
