@@ -23,16 +23,22 @@ from graphtide_admin_api.domain.registration import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogReader, TopicSpec
     from graphtide_wire.control import PatternRecord
     from graphtide_wire.topics import Topics
 
-    from graphtide_admin_api.application.registry import Change, Registry
+    from graphtide_admin_api.application.registry import Registry
     from graphtide_admin_api.application.view import View
     from graphtide_admin_api.domain.pattern_status import PatternStatus
+
+    MomentOf = Callable[[str], Moment]
+    """Returns when something is registered on a stream."""
+
+    Decide = Callable[[PatternRecord | None, MomentOf], PatternRecord]
+    """Returns the next state of a registration. Raises if the change must not be."""
 
 _ANY: Final = "*"
 _PAUSES: Final = (0.1, 0.2, 0.4, 0.8)
@@ -60,10 +66,10 @@ class Patterns:
         """Register a pattern under a name that is free."""
         pattern = read(request.text or "")
 
-        def change(old: PatternRecord | None) -> PatternRecord:
+        def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is not None:
                 raise ProblemError(409, "exists", f"there is a pattern {old.name!r} already; PUT replaces it")
-            return register(request, self._view.last_version(pattern.name) + 1, self._moment(ordered_stream(pattern)))
+            return register(request, self._view.last_version(pattern.name) + 1, moment_of(ordered_stream(pattern)))
 
         return self._changed(pattern.name, change)
 
@@ -79,10 +85,10 @@ class Patterns:
             raise ProblemError(422, "name-differs", f"the text is of pattern {pattern.name!r}, not of {name!r}")
         was_there = False
 
-        def change(old: PatternRecord | None) -> PatternRecord:
+        def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             nonlocal was_there
             was_there = old is not None
-            moment = self._moment(ordered_stream(pattern))
+            moment = moment_of(ordered_stream(pattern))
             fresh = register(request, self._view.last_version(name) + 1, moment)
             if old is None:
                 if if_match is not None:
@@ -98,11 +104,11 @@ class Patterns:
         """Change a part of a pattern."""
         stream = ordered_stream(read(request.text)) if request.text is not None else self.get(name)[0].stream
 
-        def change(old: PatternRecord | None) -> PatternRecord:
+        def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is None:
                 raise no_pattern(name)
             check_match(old, if_match)
-            return apply_change(old, request, self._next_version(old), self._moment(stream))
+            return apply_change(old, request, self._next_version(old), moment_of(stream))
 
         return self._changed(name, change, force=force)
 
@@ -113,11 +119,11 @@ class Patterns:
         if record.state == "paused" or not pattern_status.is_ended:
             return self.patch(name, PatternRequest(state="active"), seen)
 
-        def change(old: PatternRecord | None) -> PatternRecord:
+        def change(old: PatternRecord | None, moment_of: MomentOf) -> PatternRecord:
             if old is None:
                 raise no_pattern(name)
             check_match(old, seen)
-            return renew(old, self._next_version(old), self._moment(record.stream))
+            return renew(old, self._next_version(old), moment_of(record.stream))
 
         return self._changed(name, change)
 
@@ -137,15 +143,23 @@ class Patterns:
         now = self._clock.now()
         return [without_view(view, each, now) for each in reading]
 
-    def _changed(self, name: str, change: Change, *, force: bool = False) -> PatternRecord:
-        def with_stream(old: PatternRecord | None) -> PatternRecord | None:
-            new = change(old)
-            if new is not None and new.view is True:
+    def _changed(self, name: str, change: Decide, *, force: bool = False) -> PatternRecord:
+        """Change a registration; topics are made once nothing refuses the change."""
+
+        def refuse(old: PatternRecord | None) -> PatternRecord:
+            new = change(old, self._moment_without_topics)
+            if new.view is True:
+                self._refuse_edges_among(new.name)
+            return new
+
+        def make(old: PatternRecord | None) -> PatternRecord:
+            new = change(old, self._moment)
+            if new.view is True:
                 self._make_stream_of(new.name)
             return new
 
         losing = (self._fail_readers,) if force else ()
-        new = self._registry.change(name, with_stream, *losing)
+        new = self._registry.change(name, make, *losing, refuse=refuse)
         if new is None:
             raise no_pattern(name)
         return new
@@ -159,17 +173,24 @@ class Patterns:
         One that was made for patterns which read it, and has none, becomes that of the view.
 
         Raises:
+            ProblemError: as `_refuse_edges_among`.
+        """
+        self._refuse_edges_among(view)
+        stream = StreamName(view)
+        self._make(self._topics.of_view(stream))
+        if (raw := self._topics.raw(stream)) in self._log.admin().topics():
+            self._log.admin().delete([raw])
+
+    def _refuse_edges_among(self, view: str) -> None:
+        """Do nothing if the stream of a view has no edges from outside.
+
+        Raises:
             ProblemError: edges are, or were, sent to a stream of this name.
         """
-        stream = StreamName(view)
-        raw = self._topics.raw(stream)
-        has_raw = raw in self._log.admin().topics()
-        if has_raw and self._has_records(raw):
+        raw = self._topics.raw(StreamName(view))
+        if raw in self._log.admin().topics() and self._has_records(raw):
             detail = f"edges are sent to a stream {view!r}: the results of the view would be among them; rename the view"
             raise ProblemError(409, "stream-exists", detail)
-        self._make(self._topics.of_view(stream))
-        if has_raw:
-            self._log.admin().delete([raw])
 
     def _make(self, specs: Iterable[TopicSpec]) -> None:
         """Make topics that are not there.
@@ -195,19 +216,36 @@ class Patterns:
         finally:
             reader.close()
 
+    def _moment_without_topics(self, stream: str) -> Moment:
+        """Return the time, and no ends; no topic is made.
+
+        Raises:
+            ProblemError: the topics could not be made.
+        """
+        self._specs(stream, self._log.admin().topics())
+        return Moment(self._clock.now(), {})
+
+    def _specs(self, stream: str, made: Collection[str]) -> list[TopicSpec]:
+        """Return the topics of the stream and of those that it is merged from.
+
+        Raises:
+            ProblemError: they cannot be named so.
+        """
+        name = StreamName(stream)
+        names = dict.fromkeys((*sources(name), name))
+        try:
+            return [spec for each in names if not self._is_of_view(each, made) for spec in self._topics.of_stream(each)]
+        except InvalidQueryError as error:
+            raise ProblemError(422, "invalid-pattern", str(error)) from error
+
     def _moment(self, stream: str) -> Moment:
         """Return the time, and the ends of the stream and of those that it is merged from; missing topics are made.
 
         Asked for within a change: a stream that is deleted before begins at 0 again.
         """
         name = StreamName(stream)
-        made, names = self._log.admin().topics(), tuple(dict.fromkeys((*sources(name), name)))
-        try:
-            specs = [spec for each in names if not self._is_of_view(each, made) for spec in self._topics.of_stream(each)]
-            places = {each: TopicPartition(self._topics.ordered(each), 0) for each in names}
-        except InvalidQueryError as error:
-            raise ProblemError(422, "invalid-pattern", str(error)) from error
-        self._make(specs)
+        self._make(self._specs(stream, self._log.admin().topics()))
+        places = {each: TopicPartition(self._topics.ordered(each), 0) for each in dict.fromkeys((*sources(name), name))}
         reader = self._log.reader(None)
         try:
             # A topic that was just made may need a moment to find its leader.

@@ -53,16 +53,19 @@ class Registry:
         self._transactor: LogTransactor | None = None
         self._held: dict[str, PatternRecord] = {}
 
-    def change(self, name: str, change: Change, losing: Losing = _refuse) -> PatternRecord | None:
+    def change(
+        self, name: str, change: Change, losing: Losing = _refuse, *, refuse: Change | None = None
+    ) -> PatternRecord | None:
         """Change a registration, and return it as it is now once the view shows it.
 
-        Where a view goes by that, `losing` says what becomes of those that read it, in the same transaction.
+        Where a view goes by that, `losing` says what becomes of those that read it, in the same transaction. `refuse` decides
+        as `change` does and has no effect: it and all checks come first, so that what is refused leaves nothing behind.
 
         Raises:
             TransientError: the log does not answer, or others change all the time. Whether the change holds is then not known.
         """
         with self._lock:
-            new = self._changed(name, change, losing)
+            new = self._changed(name, change, losing, refuse)
         self._view.wait_for(name, new.etag if new is not None else None, _SEEN_SECONDS)
         return new
 
@@ -89,16 +92,15 @@ class Registry:
         with self._lock:
             self._close()
 
-    def _changed(self, name: str, change: Change, losing: Losing) -> PatternRecord | None:
+    def _changed(self, name: str, change: Change, losing: Losing, refuse: Change | None) -> PatternRecord | None:
         for _ in range(_ATTEMPTS):
             try:
                 transactor = self._opened(name)
                 old = self._held.get(name)
+                if refuse is not None:
+                    self._losing(old, refuse(old), name, losing)
                 new = change(old)
-                if new is not None:
-                    refuse_circle(new, self._held.values())
-                goes = old is not None and old.view is True and (new is None or new.view is not True)
-                others = losing(name, readers(name, self._held.values())) if goes else ()
+                others = self._losing(old, new, name, losing)
                 if new != old:
                     self._write(transactor, {name: new} | {each.name: each for each in others})
             except FencedError:
@@ -110,6 +112,15 @@ class Registry:
             return new
         message = "others change registrations all the time"
         raise TransientError(message)
+
+    def _losing(
+        self, old: PatternRecord | None, new: PatternRecord | None, name: str, losing: Losing
+    ) -> Sequence[PatternRecord]:
+        """Return what a change makes of those that read the view which goes by it; raises if the change must not be."""
+        if new is not None:
+            refuse_circle(new, self._held.values())
+        goes = old is not None and old.view is True and (new is None or new.view is not True)
+        return losing(name, readers(name, self._held.values())) if goes else ()
 
     def _opened(self, name: str) -> LogTransactor:
         """Return the transactor, opened anew if the view shows that another process has written."""
