@@ -126,7 +126,9 @@ class TestInOneProcess:
         families = ("timing", "sjtree", "simulation", "event_pattern", "algebra")
         matchers = (f"matcher_{each}.0" for each in families)
         workers = ("sequencer.s", "planner", "statistics", "match-counts", *matchers, "backfill")
-        checks = dict.fromkeys(["view", "matches", "schemas", "statements", *(f"graphtide.{each}" for each in workers)], "ok")
+        checks = dict.fromkeys(
+            ["view", "matches", "schemas", "statements", "verdicts", *(f"graphtide.{each}" for each in workers)], "ok"
+        )
         ready = {**checks, "log": "ok", "registrations": "ok"}
         wait_until(
             lambda: self.client.get("/readyz").json() == {"status": "ready", "checks": ready},

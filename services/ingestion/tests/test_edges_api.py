@@ -115,6 +115,7 @@ def test_good_edges_are_passed_on_as_they_came_and_bad_ones_are_rejected(service
             "accepted": 2,
             "rejected": 1,
             "errors": [{"line": 2, "code": "malformed", "reason": 'ts "x" is not an integer'}],
+            "reasons": [{"code": "malformed", "count": 1, "line": 2, "reason": 'ts "x" is not an integer'}],
         },
     )
     (record,) = service.raw()
@@ -144,6 +145,7 @@ def test_csv_is_passed_on_with_its_columns_under_canonical_names(service: Servic
         "accepted": 2,
         "rejected": 1,
         "errors": [{"line": 4, "code": "malformed", "reason": 'ts "soon" is not an integer'}],
+        "reasons": [{"code": "malformed", "count": 1, "line": 4, "reason": 'ts "soon" is not an integer'}],
     }
     (record,) = service.raw()
     edges = raw.decode(record)
@@ -306,7 +308,8 @@ def test_a_request_whose_edges_were_all_rejected_is_not_a_success_and_is_remembe
     assert problem(first) == (422, "all-rejected")
     reported = {key: first.json()[key] for key in ("accepted", "rejected", "errors")}
     reason = 'ts "x" is not an integer'
-    assert reported == {"accepted": 0, "rejected": 1, "errors": [{"line": 1, "code": "malformed", "reason": reason}]}
+    errors = [{"line": 1, "code": "malformed", "reason": reason}]
+    assert reported == {"accepted": 0, "rejected": 1, "errors": errors}
     assert reason in first.json()["detail"]
     again = service.post('{"ts": "x"}', headers)
     assert (problem(again), again.json()) == ((422, "all-rejected"), first.json())
@@ -507,7 +510,7 @@ def test_health_and_metrics_are_served() -> None:
         count_metrics()
         before = metrics_of(service.client.get("/metrics").text)
         service.post(edge(1) + "{\n")
-        checks = {"schemas": "ok", "statements": "ok", "test.sequencer.flows": "ok"}
+        checks = {"schemas": "ok", "statements": "ok", "verdicts": "ok", "test.sequencer.flows": "ok"}
         wait_until(lambda: service.client.get("/readyz").json()["checks"] == {**checks, "log": "ok"}, 10, pause=0.01)
         assert service.client.get("/livez").json() == {"status": "alive", "checks": checks}
         assert service.client.get("/readyz").json() == {"status": "ready", "checks": {**checks, "log": "ok"}}

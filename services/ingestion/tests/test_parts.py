@@ -225,7 +225,7 @@ class TestPacking:
             (12, 2, 4, 5),
         ]
         assert all(len(message.value or b"") <= 6000 for message in messages)
-        assert (packed, [json.loads(raw)["ts"] for raw in too_large]) == (4, [3])
+        assert (packed, [(json.loads(each.raw)["ts"], each.ordinal) for each in too_large]) == (4, [(3, 0)])
 
 
 class TestAppender:

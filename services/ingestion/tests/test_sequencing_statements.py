@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from graphtide_core.errors import FatalError
-from graphtide_core.ports.log import Message
+from graphtide_core.ports.log import MOST_METADATA_BYTES, Message, Record
 from graphtide_ordering.positions import MOST_STATEMENTS, PartitionPosition, read_remembered
-from graphtide_ordering.stream_progress import StreamProgress
+from graphtide_ordering.raw_decoding import Refused
+from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_query import parse_streams
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage, edge, lines, outcome
 from graphtide_wire import raw
+from graphtide_wire.dead_letters import ErrorCode
 from graphtide_wire.raw import RawEdges
 from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from hypothesis import given
@@ -104,6 +106,24 @@ def test_another_version_reads_from_the_next_record_on_and_those_that_wait_stay_
     stage.fall_silent()
     expected = {"before0": "first", "after0": "second", "before1": "first", "after1": "second"}
     assert versions(stage) == expected
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_a_statement_that_is_removed_reads_no_record_that_comes_then(*, crashes: bool) -> None:
+    stage = SequencingStage(lateness=100)
+    stage.state(FIRST, 1)
+    stage.send(write_records(1, 50, name="before"))
+    stage.run(6)
+    stage.unstate(2)
+    stage.send(lines(edge(20, "plain")) + write_records(30))
+    stage.run(6)
+    if crashes:
+        stage.restart()
+    stage.state(SECOND, 3)
+    stage.send(write_records(60, name="after"))
+    stage.fall_silent()
+    assert versions(stage) == {"before0": "first", "plain": "x", "before1": "first", "after0": "second"}
+    assert [each.code for each in stage.letters()] == ["malformed"]
 
 
 @pytest.mark.parametrize("rounds", [0, 6], ids=["before the new version reads", "after it has read"])
@@ -241,6 +261,19 @@ def test_versions_of_which_none_has_read_a_record_are_not_kept() -> None:
     for version in range(1, 1_000):
         assert place.use(version)
     assert place.statements == [(0, 999)]
+
+
+def test_what_is_kept_with_a_position_has_its_bounds_at_the_worst() -> None:
+    most = 2**63 - 1
+    counted = Counted(*[most] * len(Counted.__struct_fields__))
+    first = FirstRejected.of(
+        Refused(ErrorCode.UNKNOWN_OPERATION, '"\0é' * 500, b"", most), Record("", 10**9, most, 0, None, b"", ())
+    )
+    progress = StreamProgress(most, most - 1, most, counted, counted, most, most, first)
+    place = PartitionPosition(most, most, [(most - number, most) for number in range(MOST_STATEMENTS)])
+    position = place.position(progress, most, most, {"=p": 1})
+    assert len(position.metadata) <= MOST_METADATA_BYTES
+    assert read_remembered(position).stream_progress == progress
 
 
 def test_so_many_versions_may_have_read_records_that_wait() -> None:

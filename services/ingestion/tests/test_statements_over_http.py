@@ -85,6 +85,8 @@ def test_the_answer_counts_edges_and_names_what_the_statement_cannot_read() -> N
         "accepted": 4,
         "rejected": 1,
         "errors": [{"line": 2, "code": "malformed", "reason": "no time"}],
+        "reasons": [{"code": "malformed", "count": 1, "line": 2, "reason": "no time"}],
+        "filtered": 1,
     }
     assert [(each["id"], each["label"]) for each in stage.ordered()] == [
         ("0#1", "there"), ("0#2", "back"), ("3#1", "there"), ("3#2", "back"),

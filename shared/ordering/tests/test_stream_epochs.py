@@ -13,7 +13,7 @@ from graphtide_core.time import MAX_EVENT_TIME
 from graphtide_native.records import Duplicates
 from graphtide_ordering.positions import FORM, FORM_OF_EPOCHS, read_remembered
 from graphtide_ordering.raw_groups import UnreadableRecord, group_records
-from graphtide_ordering.stream_progress import Counted, StreamProgress
+from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges, Reset
@@ -230,13 +230,15 @@ def test_what_is_counted_of_an_epoch_is_exact_over_crashes_and_begins_anew_with_
         world.commit()
         world.crash()
     stream_progress = world.sequencer.stream_progress
-    assert stream_progress == StreamProgress(0, 9, 9, Counted(3, 2), Counted(3, 2), lateness=0)
+    first = FirstRejected("late", "late: ts 1 is before the watermark 9 (lateness 0)", 0, 0, 2)
+    counted = Counted(3, 2, ordered=1)
+    assert stream_progress == StreamProgress(0, 9, 9, counted, Counted(3, 2), lateness=0, first=first)
     world.reset(0)
     world.send((3, "b"))
     world.finish()
     world.crash()
     stream_progress = world.sequencer.stream_progress
-    assert stream_progress == StreamProgress(1, 3, 3, Counted(1), Counted(1), lateness=0)
+    assert stream_progress == StreamProgress(1, 3, 3, Counted(1, ordered=1), Counted(1), lateness=0)
 
 
 def test_positions_of_a_stream_that_was_never_reset_are_read_by_versions_without_epochs_and_others_are_not() -> None:

@@ -12,6 +12,7 @@ from graphtide_core.merged_streams import is_merged, sources
 from graphtide_log.deployment_topics import topics_on
 from graphtide_log.profile import Profile
 from graphtide_native.records import ticks_per_second
+from graphtide_ordering.heartbeats import LIVE_HEARTBEAT_SECONDS
 from graphtide_ordering.lateness import lateness_of
 from graphtide_ordering.raw_decoding import Ahead
 from graphtide_ordering.stream_sequencer import Ordering
@@ -30,6 +31,7 @@ from graphtide_telemetry.version import version_of
 
 from graphtide_ingestion.application.answers import Answers
 from graphtide_ingestion.application.appending import Appender
+from graphtide_ingestion.application.awaited_verdicts import AwaitedVerdicts
 from graphtide_ingestion.application.merging_worker import Merging, MergingWorker
 from graphtide_ingestion.application.registered_merges import RegisteredMerges
 from graphtide_ingestion.application.sequencing_worker import Sequencing, SequencingWorker
@@ -57,9 +59,6 @@ if TYPE_CHECKING:
 
 _LINGER_SECONDS: Final = {Profile.THROUGHPUT: 0.05, Profile.LOW_LATENCY: 0.005}
 """Without any wait, the log has a quarter more to do, which on busy machines costs more than it gains."""
-
-_LIVE_SECONDS: Final = 0.5
-"""Time between two heartbeats of a quiet stream under a live clock, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +133,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     streams = _streams(log, topics, settings)
     appender = Appender(log)
     schemas, statements = StreamSchemas(log, topics), LastStatements(log, topics)
+    verdicts = AwaitedVerdicts(log, topics)
     api = EdgesApi(
         log,
         topics,
@@ -142,6 +142,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
         streams=streams,
         schemas=schemas,
         statements=statements,
+        verdicts=verdicts,
         idempotent_answers=IdempotentAnswers(Answers(time, settings.answers_seconds, settings.most_answers)),
         limits=limits,
         least_batch=least_batch,
@@ -186,7 +187,7 @@ def bootstrap(log: Log, settings: Settings, *, clock: Clock | None = None) -> In
     app.include_router(edges_routes(api, protection.guard.requires))
     app.include_router(resets_routes(resets, protection.guard.requires))
     app.state.ingestion = service = Ingestion(
-        app, log, appender, Workers([schemas, statements]), sequencers, streams, settings, admission_limit
+        app, log, appender, Workers([schemas, statements, verdicts]), sequencers, streams, settings, admission_limit
     )
     app.include_router(health_routes(service.alive, service.ready))
     return service
@@ -240,14 +241,14 @@ def _sequencing(settings: Settings, stream: StreamName) -> Sequencing:
         unit=settings.unit,
         ordering=Ordering(lateness, settings.idle_seconds, settings.most_pending, ahead, live),
         linger_seconds=_LINGER_SECONDS[settings.profile],
-        heartbeat_seconds=_heartbeat_seconds(settings, [stream]),
+        heartbeat_seconds=settings.heartbeat_seconds,
     )
 
 
 def _heartbeat_seconds(settings: Settings, streams: Iterable[StreamName]) -> float:
     """Return how long a stream that follows from these may be quiet: what waits for a bound is emitted within a second."""
     is_live = any(_is_live(settings, stream) for stream in streams)
-    return min(settings.heartbeat_seconds, _LIVE_SECONDS) if is_live else settings.heartbeat_seconds
+    return min(settings.heartbeat_seconds, LIVE_HEARTBEAT_SECONDS) if is_live else settings.heartbeat_seconds
 
 
 def _is_live(settings: Settings, stream: StreamName) -> bool:

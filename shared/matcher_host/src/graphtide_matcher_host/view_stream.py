@@ -153,7 +153,7 @@ class ViewStream:
         stretch = Stretch(self.epoch, not goes_on, [batch], watermark, self.number - batch.edges)
         messages, packed, too_large = self._packing(header.epoch).pack([stretch], self.ordinal, Onward())
         self.ordinal += packed
-        self.too_large += too_large
+        self.too_large += (each.raw for each in too_large)
         self.passed = self.newest
         return messages
 

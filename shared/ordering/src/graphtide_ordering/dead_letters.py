@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphtide_wire import dead_letters
-from graphtide_wire.dead_letters import DeadLetterRecord, Source
+from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode, Source
 from graphtide_wire.topics import MOST_ORDERED_BYTES
+
+from graphtide_ordering.raw_decoding import Refused
 
 if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Message
 
-    from graphtide_ordering.raw_decoding import Refused
+    from graphtide_ordering.ordered_records import TooLarge
     from graphtide_ordering.stream_sequencer import RejectedPart
 
 _LONGEST_HEADER: Final = 1_000
@@ -56,6 +58,11 @@ def letter_of(topic: str, rejected: RejectedPart, clock: Clock) -> Message:
         producer=None if origin is None else origin.producer,
         traceparent=None if origin is None else origin.traceparent,
     )
+
+
+def refuse_too_large(edge: TooLarge, most_bytes: int) -> Refused:
+    """Return an edge that no ordered record can hold as a rejected one."""
+    return Refused(ErrorCode.TOO_LARGE, f"the edge takes more than the {most_bytes} bytes of an ordered record", edge.raw)
 
 
 def _cut(text: str | None) -> str | None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 DEFAULT_HEARTBEAT_SECONDS: Final = 1.0
 """How long a stream may be quiet before its readers get a heartbeat."""
 
+LIVE_HEARTBEAT_SECONDS: Final = 0.5
+"""Time between two heartbeats of a quiet stream under a live clock, at most."""
+
 
 class LastRecord(msgspec.Struct, frozen=True):
     """The times of the last ordered record.
@@ -76,19 +79,20 @@ class Heartbeats:
     Attributes:
         last_record: the times that they know; None before the first record.
         at: since when they know it, in seconds of the caller's clock.
+        seconds: how long the stream may be quiet.
     """
 
     def __init__(self, packing: Packing, seconds: float, last_record: LastRecord | None, at: float) -> None:
         """Continue from the last record."""
         self._packing = packing
-        self._seconds = seconds
+        self.seconds = seconds
         self.last_record = last_record
         self.at = at
 
     def is_due(self, stream: Passing, now: float) -> bool:
         """Whether a heartbeat is due, if nothing else goes out."""
         last_record, watermark = self.last_record, stream.watermark
-        if last_record is None or watermark is None or now - self.at < self._seconds:
+        if last_record is None or watermark is None or now - self.at < self.seconds:
             return False
         return last_record.epoch == stream.epoch and last_record.newest > MIN_EVENT_TIME and last_record.passed < watermark
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from graphtide_core.time import EventTime, TimeUnit
 from graphtide_native.records import JsonLinesDecoder, Symbols
@@ -83,6 +83,13 @@ class GoingOut(Generic[_Rejected]):
         return not self.rejected and not any(stretch.begins or stretch.batches for stretch in self.stretches)
 
 
+class TooLarge(NamedTuple):
+    """An edge that no ordered record can hold: its bytes as they came, or else as Arrow, and its ordinal."""
+
+    raw: bytes
+    ordinal: int
+
+
 @dataclass(frozen=True, slots=True)
 class Packing:
     """How edges are packed.
@@ -101,13 +108,13 @@ class Packing:
     most_bytes: int = MOST_ORDERED_BYTES
     source_epoch: int | None = None
 
-    def pack(self, stretches: Iterable[Stretch], ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
-        """Return the messages, how many edges are in them, and the edges that are too large: as they came, or else as Arrow.
+    def pack(self, stretches: Iterable[Stretch], ordinal: int, onward: Onward) -> tuple[list[Message], int, list[TooLarge]]:
+        """Return the messages, how many edges are in them, and the edges that are too large.
 
         `ordinal` is that of the first edge in the ordered stream, `onward` has the fields of traces.
         """
         messages: list[Message] = []
-        too_large: list[bytes] = []
+        too_large: list[TooLarge] = []
         packed = 0
         for stretch in stretches:
             if stretch.begins:
@@ -137,16 +144,16 @@ class Packing:
     def _beginning(self, stretch: Stretch, ordinal: int) -> Message:
         return ordered.encode_beginning(self.topic, stretch.epoch, ordinal, self.unit, _no_edges(), number=stretch.number)
 
-    def _packed(self, stretch: Stretch, ordinal: int, onward: Onward) -> tuple[list[Message], int, list[bytes]]:
+    def _packed(self, stretch: Stretch, ordinal: int, onward: Onward) -> tuple[list[Message], int, list[TooLarge]]:
         """Do as `pack` with one stretch, without announcing its beginning."""
         messages: list[Message] = []
-        too_large: list[bytes] = []
+        too_large: list[TooLarge] = []
         packed, number = 0, stretch.number
         parts = [part for joined in _join(stretch.batches) for part in self._parts(joined)]
         for left, (part, body) in zip(reversed(range(len(parts))), parts, strict=True):
             first, number = number, number + part.edges
             if len(body) > self.most_bytes:
-                too_large.append(part.raw_text(1).strip(b"\n") or body)
+                too_large.append(TooLarge(part.raw_text(1).strip(b"\n") or body, part.ordinals[0]))
                 continue
             times = part.ts
             # Of the stretch's edges, those of its other records follow.

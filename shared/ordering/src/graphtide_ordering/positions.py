@@ -20,7 +20,7 @@ from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import MOST_METADATA_BYTES, Position
 from msgspec import Meta
 
-from graphtide_ordering.stream_progress import Counted, StreamProgress
+from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 
 FORM: Final = 1
 """Number of the form of what is remembered while a stream is in its first epoch."""
@@ -69,11 +69,14 @@ class Remembered(msgspec.Struct, frozen=True):
     lateness: _Count | None = None
     left_out: _Count = 0
     statements: tuple[tuple[_Count, _Count], ...] | msgspec.UnsetType = msgspec.UNSET
+    first: FirstRejected | None = None
 
     @property
     def stream_progress(self) -> StreamProgress:
         """The progress of the stream then."""
-        return StreamProgress(self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness, self.left_out)
+        return StreamProgress(
+            self.epoch, self.watermark, self.newest, self.counted, self.recent, self.lateness, self.left_out, self.first
+        )
 
 
 class _Waiting(NamedTuple):
@@ -154,6 +157,7 @@ class PartitionPosition:
             lateness=stream_progress.lateness,
             left_out=stream_progress.left_out,
             statements=tuple(self.statements) or msgspec.UNSET,
+            first=stream_progress.first,
         )
         return Position(first.offset, _fitting(remembered))
 

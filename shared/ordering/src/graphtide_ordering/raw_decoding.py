@@ -120,12 +120,14 @@ class Decoded:
         edges: those of all that can be used; None if no record can.
         producer: who sent them, if it said so.
         ends_epoch: the epoch that the group's only record wants to end; None if records have edges.
+        filtered: records that are not of the stream, as its statement says.
     """
 
     pieces: list[Piece]
     edges: EdgeBatch | None = None
     producer: str | None = None
     ends_epoch: int | None = None
+    filtered: int = 0
 
 
 class RawDecoder:
@@ -246,7 +248,7 @@ class RawDecoder:
             pieces.append(piece)
             before, known = letters_end, following
         self._edges += known - ordinal
-        return Decoded(pieces, batch, group.producer)
+        return Decoded(pieces, batch, group.producer, filtered=decoder.filtered())
 
     def _decoder(self, origin: RawOrigin, statement: Statement | None) -> Decoder:
         """Return a decoder of such records; it has read the header line, if the format has one."""
@@ -277,6 +279,7 @@ class RawDecoder:
         decoder = statement.decoder(self._symbols, list(self._attributes), origin.format, types)
         if statement.has_header(origin.format):
             decoder.decode(statement.encode(_header(origin)))
+            statement.check_columns(decoder.columns() or ())
         return decoder
 
     def _learn(self, names: Sequence[str]) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from graphtide_core.errors import UnreadableStreamError
 from graphtide_core.formats import CSV, DEFAULT
+from graphtide_core.stream_definition import StreamClock
+from graphtide_core.stream_fields import explain_lacking, fields_needed
 from graphtide_native.record_form import clocks_of_zones
-from graphtide_native.records import StatementDecoder, Symbols
-from graphtide_wire.json_form import encode
+from graphtide_native.records import StatementDecoder, Symbols, ticks_per_second
 from graphtide_wire.stream_definition import definition_of, encode_definition
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
     from graphtide_core.formats import StreamFormat
     from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.time import TimeUnit
     from graphtide_wire.stream_statement import StatementRecord
+
+    from graphtide_ordering.stream_sequencer import Ordering
 
 
 def check_decodable(definition: StreamDefinition) -> None:
@@ -33,7 +37,7 @@ def check_decodable(definition: StreamDefinition) -> None:
 
 @dataclass(frozen=True)
 class Statement:
-    """One version of a statement.
+    """One version of a statement, or the removal of one, from which on records are read without.
 
     Attributes:
         record: as it was registered.
@@ -45,6 +49,23 @@ class Statement:
     def version(self) -> int:
         """Its number; they ascend."""
         return self.record.version
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the version is that there is no statement."""
+        return self.record.is_removed
+
+    def ordering(self, default: Ordering, unit: TimeUnit) -> Ordering:
+        """Return how the stream is put in order: as the statement says, and otherwise as by default."""
+        if self.is_removed:
+            return default
+        stated, clock = self._model, self._model.clock
+        return replace(
+            default,
+            lateness=default.lateness if stated.lateness is None else int(stated.lateness.ticks(unit)),
+            live=default.live if clock is None else ticks_per_second(unit) if clock is StreamClock.LIVE else 0,
+            duplicates=stated.duplicates or default.duplicates,
+        )
 
     def format_name(self, format: StreamFormat) -> str:
         """Return the name of the format that records which come in a format are read in."""
@@ -63,6 +84,20 @@ class Statement:
         if stated is None:
             return format.has_header
         return stated.name == CSV.value and stated.columns is None and stated.header is not False
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Do nothing if records with these columns have what the statement cannot do without.
+
+        Raises:
+            UnreadableStreamError: every record would be rejected for want of a column, which the error names.
+        """
+        lacking = explain_lacking(self._needed, columns)
+        if lacking is not None:
+            raise UnreadableStreamError(lacking)
+
+    @cached_property
+    def _needed(self) -> Mapping[str, str]:
+        return fields_needed(self._model)
 
     def encode(self, header: str) -> bytes:
         """Return a header line as records are encoded.
@@ -98,10 +133,13 @@ class Statement:
 
     @cached_property
     def _definition(self) -> bytes:
-        return encode(self.record.definition)
+        return encode_definition(self._model)
 
     @cached_property
     def _model(self) -> StreamDefinition:
+        if self.record.definition is None:
+            message = f"version {self.version} of the statement of {self.record.stream} is none"
+            raise ValueError(message)
         return definition_of(self.record.definition)
 
     @cached_property

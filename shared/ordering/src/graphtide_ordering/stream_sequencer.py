@@ -42,12 +42,14 @@ places, as they might have anyway.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from graphtide_core.errors import FatalError
+from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_core.suggestion import show
 from graphtide_core.time import MAX_EVENT_TIME, MIN_EVENT_TIME
 from graphtide_native.records import Duplicates, Sequencer, take_dead_letters
 from graphtide_wire.dead_letters import ErrorCode
@@ -57,8 +59,9 @@ from graphtide_ordering.positions import PartitionPosition
 from graphtide_ordering.progress import FrozenProgress, Progress
 from graphtide_ordering.raw_decoding import Ahead, RawDecoder, Refused
 from graphtide_ordering.raw_groups import UnreadableRecord, group_records
-from graphtide_ordering.stream_progress import Counted, StreamProgress
+from graphtide_ordering.stream_progress import Counted, FirstRejected, StreamProgress
 from graphtide_ordering.traces import Traces
+from graphtide_ordering.verdicts import Verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,6 +69,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.log import Position, Record, TopicPartition
     from graphtide_native.records import EdgeBatch
 
+    from graphtide_ordering.ordered_records import TooLarge
     from graphtide_ordering.positions import Remembered
     from graphtide_ordering.raw_decoding import Decoded, Piece
     from graphtide_ordering.raw_groups import RawGroup, ResetRecord
@@ -89,6 +93,7 @@ class Ordering:
         most_pending: edges that may wait.
         ahead: how far ahead of the clock an edge may be; None is any time.
         live: ticks of a second that time advances by while all sources are idle; 0 lets it stand still until an edge comes.
+        duplicates: what happens to an edge under a known id; each is a dead letter if it is an error.
     """
 
     lateness: int = 0
@@ -96,6 +101,7 @@ class Ordering:
     most_pending: int = 1 << 20
     ahead: Ahead | None = None
     live: int = 0
+    duplicates: DuplicatePolicy = DuplicatePolicy.REJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +120,24 @@ class SequencerOutput(GoingOut[RejectedPart]):
         raw_bytes: of the records read for it, as a measure of its size.
         read: edges read for it, good or bad.
         duplicates: edges dropped for it, because their ids were there.
+        replaced: edges that go out in the place of those that had their ids.
+        filtered: records that are not of the stream, as its statement says.
+        repeated: edges under known ids for the dead letters, which do not know their places.
         left_out: names of attributes that found no room, counted in each group of records that has them.
     """
 
     raw_bytes: int = 0
     read: int = 0
     duplicates: int = 0
+    replaced: int = 0
+    filtered: int = 0
+    repeated: list[Refused] = field(default_factory=list)
     left_out: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has nothing to write."""
+        return not (self.rejected or self.repeated or any(each.begins or each.batches for each in self.stretches))
 
 
 class FrozenSequencer(msgspec.Struct, frozen=True):
@@ -136,6 +153,7 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
         counted: edges of the epoch, as in `StreamProgress`.
         recent: the last of them.
         numbered: edges of the stream that were released, deletions not counted.
+        first: the first record of the epoch that was rejected; None if none was.
     """
 
     places: dict[str, tuple[int, int]] = {}
@@ -147,6 +165,7 @@ class FrozenSequencer(msgspec.Struct, frozen=True):
     counted: Counted = Counted()
     recent: Counted = Counted()
     numbered: int = 0
+    first: FirstRejected | None = None
 
 
 class StreamSequencer:
@@ -154,6 +173,7 @@ class StreamSequencer:
 
     Attributes:
         traces: which of its edges are traced.
+        verdicts: which of its records are awaited.
     """
 
     def __init__(self, ordering: Ordering) -> None:
@@ -168,6 +188,7 @@ class StreamSequencer:
         self._ordered = self._numbered = 0
         self._output = SequencerOutput()
         self.traces = Traces()
+        self.verdicts = Verdicts()
         self._start(0)
 
     def _start(self, epoch: int) -> None:
@@ -179,6 +200,7 @@ class StreamSequencer:
         self._newest: int | None = None
         self._settled: int | None = None
         self._counted = self._recent = Counted()
+        self._first: FirstRejected | None = None
 
     @property
     def newest(self) -> int | None:
@@ -210,7 +232,7 @@ class StreamSequencer:
         """The progress of the stream."""
         lateness = self._ordering.lateness
         return StreamProgress(
-            self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness, self._decoder.left_out
+            self._epoch, self.watermark, self.newest, self._counted, self._recent, lateness, self._decoder.left_out, self._first
         )
 
     @property
@@ -252,8 +274,8 @@ class StreamSequencer:
         if found.epoch < self._epoch:
             return
         self._progress.restore(partition, found.sources)
-        if found.counted.read > self._counted.read:
-            self._counted, self._recent = found.counted, found.recent
+        if found.counted.is_after(self._counted):
+            self._counted, self._recent, self._first = found.counted, found.recent, found.first
         if found.watermark is not None:
             self._settled = found.watermark if self._settled is None else max(self._settled, found.watermark)
 
@@ -270,11 +292,27 @@ class StreamSequencer:
         used = [place.use(statement.version) for place in self._partitions.values()]
         return all(used)
 
+    def adopt(self, ordering: Ordering) -> None:
+        """Put what waits and what comes in order by this lateness, clock and policy for duplicates; call it after `open`.
+
+        The watermark does not go back: with a longer lateness it stays until the times that come are past that.
+        """
+        before, self._ordering = self._ordering, ordering
+        if ordering.lateness != before.lateness:
+            self._release(self._sequencer.set_lateness(ordering.lateness))
+        if self._duplicates is not None:
+            self._duplicates.replaces = self._replaces
+
+    @property
+    def _replaces(self) -> bool:
+        return self._ordering.duplicates is DuplicatePolicy.UPDATE
+
     def _statement(self, version: int) -> Statement | None:
         if version and version not in self._statements:
             message = f"version {version} of the statement is not there, and waiting records were read by it"
             raise FatalError(message)
-        return self._statements.get(version)
+        found = self._statements.get(version)
+        return None if found is None or found.is_removed else found
 
     def replay(self, record: Record) -> None:
         """Take again a record between a position and the `next` that was remembered there."""
@@ -299,6 +337,7 @@ class StreamSequencer:
     def filter_with(self, duplicates: Duplicates, ticks: int, edges: int = 0) -> None:
         """Drop duplicates with this filter from now on; it knows what went out. Those of later epochs remember for as long."""
         self._duplicates, self._windows = duplicates, (ticks, edges)
+        duplicates.replaces = self._replaces
 
     def take(self, group: RawGroup | UnreadableRecord | ResetRecord, now: float) -> None:
         """Take the next records of a partition."""
@@ -325,20 +364,24 @@ class StreamSequencer:
         self._output.records += len(decoded.pieces)
         self._output.read += read
         self._output.raw_bytes += sum(len(piece.record.value or b"") for piece in decoded.pieces)
+        self._output.filtered += decoded.filtered
         if decoded.ends_epoch is not None:
             self._note(decoded.pieces)
             if decoded.ends_epoch == self._epoch:
                 self._begin_epoch(now)
             return
+        if any(piece.origin is not None and piece.origin.receipt for piece in decoded.pieces):
+            self.verdicts.wait_for(decoded, self._partitions[decoded.pieces[0].record.partition].ordinal)
         taken, row = 0, 0
         while taken < len(decoded.pieces):
             together = self._together(decoded, taken, row)
             pieces = decoded.pieces[taken : taken + together]
             rejected += self._take(decoded, pieces, row, now)
             taken, row = taken + together, pieces[-1].end
-        self._count(read, rejected)
         # A record's letters are together, with any records it was read with.
-        self._output.rejected += sorted(rejected, key=lambda each: each.piece.record.offset)
+        rejected.sort(key=lambda each: each.piece.record.offset)
+        self._count(read, decoded.filtered, rejected)
+        self._output.rejected += rejected
 
     def look_around(self, as_of: float, *, at_end: bool) -> None:
         """Let time pass: forget idle sources; `at_end` says that everything up to `as_of` has been read.
@@ -392,6 +435,7 @@ class StreamSequencer:
             self._counted,
             self._recent,
             self._numbered,
+            self._first,
         )
 
     def thaw(self, frozen: FrozenSequencer, waiting: Iterable[EdgeBatch]) -> None:
@@ -401,7 +445,7 @@ class StreamSequencer:
         """
         self._start(frozen.epoch)
         self._output.stretches = [Stretch(frozen.epoch)]
-        self._counted, self._recent = frozen.counted, frozen.recent
+        self._counted, self._recent, self._first = frozen.counted, frozen.recent, frozen.first
         self._settled = frozen.watermark
         self._hold()
         for edges in waiting:
@@ -417,11 +461,21 @@ class StreamSequencer:
         taken.stretches[-1].watermark = self.watermark
         return taken
 
-    def _count(self, read: int, rejected: list[RejectedPart]) -> None:
-        """Count edges, and those that were rejected for their times."""
+    def take_back(self, too_large: TooLarge, refused: Refused) -> None:
+        """Take note that an edge of the output does not go out, and becomes a dead letter; before `positions`."""
+        more = Counted(ordered=-1, rejected=1)
+        self._counted = self._counted.plus(more)
+        self._first = self._first or FirstRejected.of(refused)
+        self.verdicts.take_back(too_large.ordinal, refused)
+
+    def _count(self, read: int, filtered: int, rejected: list[RejectedPart]) -> None:
+        """Count edges, and those that were rejected; remember the first of these."""
         codes = [each.refused.code for each in rejected]
-        more = Counted(read, codes.count(ErrorCode.LATE), codes.count(ErrorCode.FUTURE))
+        late, future = codes.count(ErrorCode.LATE), codes.count(ErrorCode.FUTURE)
+        more = Counted(read, late, future, rejected=len(codes) - late - future, filtered=filtered)
         self._counted, self._recent = self._counted.plus(more), self._recent.recently(more)
+        if rejected and self._first is None:
+            self._first = FirstRejected.of(rejected[0].refused, rejected[0].piece.record)
 
     def _begin_epoch(self, now: float) -> None:
         """Release all waiting edges, and forget all times."""
@@ -437,7 +491,7 @@ class StreamSequencer:
             place.forget_all()
         self.traces.release_all()
         if self._duplicates is not None:
-            self._duplicates = Duplicates(*self._windows)
+            self._duplicates = Duplicates(*self._windows, replaces=self._replaces)
 
     def _together(self, decoded: Decoded, taken: int, row: int) -> int:
         """Return how many of the next records may be taken at once, to the same effect as one by one.
@@ -525,21 +579,45 @@ class StreamSequencer:
         late: list[RejectedPart] = []
         for letter in take_dead_letters(self._sequencer):
             piece = pieces[bisect_right(pieces, letter.line, key=_first_line) - 1]
-            late.append(RejectedPart(piece, Refused(ErrorCode.LATE, letter.reason, letter.raw, piece.sent_line(letter.line))))
+            refused = Refused(ErrorCode.LATE, letter.reason, letter.raw, piece.sent_line(letter.line))
+            self.verdicts.reject(piece, refused)
+            late.append(RejectedPart(piece, refused))
         return late
 
     def _release(self, batch: EdgeBatch | None) -> None:
-        """Add to the output what is not a duplicate."""
+        """Add to the output what is not a duplicate, or what replaces what had its id."""
         if batch is None or not len(batch):
             return
         kept = batch if self._duplicates is None else self._duplicates.filter(batch)
-        self._output.duplicates += len(batch) - len(kept)
+        dropped = max(0, len(batch) - len(kept))
+        replaced = max(0, len(kept) - len(batch))
+        if dropped and self._ordering.duplicates is DuplicatePolicy.ERROR:
+            self._output.repeated += _dropped(batch, kept)
+        self._output.duplicates += dropped
+        self._output.replaced += replaced
+        more = Counted(ordered=len(batch) - dropped, duplicates=dropped, replaced=replaced)
+        self._counted = self._counted.plus(more)
+        self.verdicts.release(batch, kept)
         if len(kept):
             stretch = self._output.stretches[-1]
             stretch.number = stretch.number if stretch.batches else self._numbered
             stretch.batches.append(kept)
             self._numbered += kept.edges
             self._output.edges += len(kept)
+
+
+def _dropped(batch: EdgeBatch, kept: EdgeBatch) -> list[Refused]:
+    """Return the edges that the filter of duplicates dropped from a batch, as rejected ones."""
+    left = iter([(row["ordinal"], row["id"]) for row in kept.to_records()])
+    following = next(left, None)
+    found: list[Refused] = []
+    for place, row in enumerate(batch.to_records()):
+        if (row["ordinal"], row["id"]) == following:
+            following = next(left, None)
+            continue
+        reason = f"id {show(str(row['id']))} came before in the window"
+        found.append(Refused(ErrorCode.DUPLICATE, reason, batch.part(place, place + 1).raw_text(1).strip(b"\n")))
+    return found
 
 
 def _first_line(piece: Piece) -> int:

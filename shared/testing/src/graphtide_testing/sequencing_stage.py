@@ -104,7 +104,14 @@ class SequencingStage:
     def state(self, text: str, version: int) -> None:
         """Register a version of the stream's statement, and let a sequencer that runs learn of it."""
         (definition,) = parse_streams(text)
-        value = encode_statement(StatementRecord.of(text, definition, version, self.clock.now()))
+        self._register(StatementRecord.of(text, definition, version, self.clock.now()))
+
+    def unstate(self, version: int) -> None:
+        """Register that the stream has no statement any more, as `state` does."""
+        self._register(StatementRecord.removed(FLOWS, version, self.clock.now()))
+
+    def _register(self, record: StatementRecord) -> None:
+        value, version = encode_statement(record), record.version
         for key in (statement_key(FLOWS), version_key(FLOWS, version)):
             self.write(Message(TOPICS.statements, key, value))
         self.clock.sleep(LEARNS_WITHIN)

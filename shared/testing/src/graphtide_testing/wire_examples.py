@@ -53,6 +53,7 @@ from graphtide_wire import (
     statistics,
     stream_schema,
     stream_statement,
+    verdicts,
 )
 from graphtide_wire.plans import form_of
 from graphtide_wire.reads_form import LookbackForm, ReadsForm
@@ -250,6 +251,12 @@ STATEMENT_TEXT = (
     "STREAM flows FORMAT jsonl EDGE (source.ip)-[proto]->(destination.ip) SET bytes = network.bytes AT `@timestamp` IN ms"
 )
 STATEMENT = stream_statement.StatementRecord.of(STATEMENT_TEXT, parse_streams(STATEMENT_TEXT)[0], 3, AT)
+NO_STATEMENT = stream_statement.StatementRecord.removed("flows", 4, AT)
+RECEIPT = "5f0f3d6c6d9b4e3f8a1c2b3d4e5f6a7b"
+AWAITED = replace(RAW, receipt=RECEIPT)
+VERDICT = verdicts.VerdictRecord(
+    RECEIPT, "0-17", 3, 1, 2, 1, 1, (verdicts.RejectedExample("late", "late: ts 4 is before the watermark 5 (lateness 0)", 2),)
+)
 
 
 def match_event(body: bytes, kind: MatchKind, traceparent: str | None = None) -> matches.MatchEvent:
@@ -261,6 +268,7 @@ def match_event(body: bytes, kind: MatchKind, traceparent: str | None = None) ->
 
 EXAMPLES = [
     Example("raw-json", raw.encode("t", RAW, b"k"), RAW, raw.decode),
+    Example("raw-awaited", raw.encode("t", AWAITED), AWAITED, raw.decode),
     Example("raw-csv", raw.encode("t", CSV), CSV, raw.decode),
     Example("raw-reset", raw.encode_reset("t", RESET), RESET, lambda record: raw.parts(record)[0].reset),
     Example("dead-letter", dead_letters.encode("t", LETTER), LETTER, dead_letters.decode),
@@ -378,6 +386,13 @@ EXAMPLES = [
         STATEMENT,
         lambda record: stream_statement.decode_statement(record.key, record.value),
     ),
+    Example(
+        "statement-removed",
+        Message("t", stream_statement.statement_key("flows"), stream_statement.encode_statement(NO_STATEMENT)),
+        NO_STATEMENT,
+        lambda record: stream_statement.decode_statement(record.key, record.value),
+    ),
+    Example("verdict", verdicts.encode_verdict("t", VERDICT), VERDICT, verdicts.decode_verdict),
     Example(
         "statistics",
         Message("t", b"flows", statistics.encode_statistics(SNAPSHOT)),

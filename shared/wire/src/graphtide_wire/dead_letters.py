@@ -36,6 +36,7 @@ class ErrorCode(Enum):
     FUTURE = "future"
     TOO_LARGE = "too-large"
     UNKNOWN_OPERATION = "unknown-operation"
+    DUPLICATE = "duplicate"
 
 
 def code_of(reason: str) -> ErrorCode:

@@ -50,6 +50,9 @@ FORMAT: Final = "graphtide-format"
 STATEMENT: Final = "graphtide-statement"
 """The version of the stream's statement that the sender knew: this or a later one reads the record."""
 
+RECEIPT: Final = "graphtide-receipt"
+"""What the sender knows the record by while it waits for its verdict; nothing is reported of a record without one."""
+
 COMMAND: Final = "graphtide-command"
 """What is to be done with the stream, in a record without edges."""
 
@@ -60,6 +63,9 @@ RESET_WATERMARK: Final = "reset-watermark"
 
 LONGEST_TRACEPARENT: Final = 100
 """Characters of a trace's name; a longer one is none."""
+
+LONGEST_RECEIPT: Final = 64
+"""Characters of a receipt; a longer one is none."""
 
 DeclaredType = Literal["string", "integer", "number", "boolean"]
 """What an attribute can be declared to be."""
@@ -96,6 +102,7 @@ class RawOrigin(NamedTuple):
     statement: int | None = None
     line: int | None = None
     traceparent: str | None = None
+    receipt: str | None = None
     reset: Reset | None = None
 
 
@@ -113,6 +120,7 @@ class RawEdges:
         statement: the version of the stream's statement that the sender knew; None if it knew of none.
         line: 1-based line of the first in what the sender sent.
         traceparent: trace they belong to.
+        receipt: what the sender waits for the verdict by; None if it does not wait.
     """
 
     body: bytes
@@ -124,6 +132,7 @@ class RawEdges:
     statement: int | None = None
     line: int | None = None
     traceparent: str | None = None
+    receipt: str | None = None
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -145,6 +154,7 @@ def encode(topic: str, edges: RawEdges, key: bytes | None = None) -> Message:
         (STATEMENT, edges.statement),
         (LINE, edges.line),
         (TRACEPARENT, edges.traceparent),
+        (RECEIPT, edges.receipt),
     )
     return Message(topic, key, edges.body, headers)
 
@@ -230,6 +240,7 @@ def _read_declared(given: Headers) -> _Declared:
     is_batch = kind == ARROW_STREAM
     format = _read_format(headers) if is_batch else formats.on_log(kind)
     columns, traceparent = names.text(headers, COLUMNS), names.text(headers, TRACEPARENT)
+    receipt = names.text(headers, RECEIPT)
     origin = RawOrigin(
         format=format or formats.DEFAULT,
         columns=columns if format is not None and format.has_header and not is_batch else None,
@@ -239,6 +250,7 @@ def _read_declared(given: Headers) -> _Declared:
         statement=names.integer(headers, STATEMENT),
         line=names.integer(headers, LINE),
         traceparent=traceparent if traceparent is None or len(traceparent) <= LONGEST_TRACEPARENT else None,
+        receipt=receipt if receipt is None or len(receipt) <= LONGEST_RECEIPT else None,
         reset=_reset(headers),
     )
     is_event = names.text(headers, _BINARY_MODE) is not None

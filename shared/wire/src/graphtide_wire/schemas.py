@@ -22,6 +22,7 @@ from graphtide_wire.plans import PhysicalForm, form_class
 from graphtide_wire.statistics import StatisticsForm
 from graphtide_wire.stream_schema import SchemaRecord
 from graphtide_wire.stream_statement import StatementRecord
+from graphtide_wire.verdicts import VerdictRecord
 
 FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.counts": CountsRecord,
@@ -37,6 +38,7 @@ FORMS: Final[dict[str, type[msgspec.Struct]]] = {
     "control.statements": StatementRecord,
     "control.statistics": StatisticsForm,
     "control.status": StatusRecord,
+    "control.verdicts": VerdictRecord,
 }
 """Types by the kind of topic they travel in."""
 

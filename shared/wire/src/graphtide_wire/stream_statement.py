@@ -23,19 +23,30 @@ if TYPE_CHECKING:
 class StatementRecord(msgspec.Struct, frozen=True):
     """The statement of a stream: its text, and what the text means for readers that do not know the language.
 
-    Another text is a new version. Records of the stream are decoded by the version that holds when they are read.
+    Another text is a new version, and so is that the stream has none any more: without text and definition. Records of the
+    stream are decoded by the version that holds when they are read.
     """
 
     stream: Name
     version: Count
     text: str
-    definition: DefinitionForm
+    definition: DefinitionForm | None
     updated_at: Instant
 
     @classmethod
     def of(cls, text: str, definition: StreamDefinition, version: int, at: datetime) -> StatementRecord:
         """Return the record of a statement that has this text."""
         return cls(definition.name, version, text, form_of_definition(definition), at)
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the version is that the stream has no statement."""
+        return self.definition is None
+
+    @classmethod
+    def removed(cls, stream: str, version: int, at: datetime) -> StatementRecord:
+        """Return the record that the stream has no statement from this version on."""
+        return cls(stream, version, "", None, at)
 
 
 def statement_key(stream: str) -> bytes:
@@ -70,11 +81,13 @@ def decode_statement(key: bytes | None, value: bytes | None) -> StatementRecord:
     what = "statement of a stream"
     record = decode(value, StatementRecord, what)
     stream, version = stream_of_key(key)
-    if {record.stream, record.definition.name} != {stream} or version not in (None, record.version):
+    named = record.stream if record.definition is None else record.definition.name
+    if {record.stream, named} != {stream} or version not in (None, record.version):
         reason = f"the statement of {record.stream} is not under its key"
         raise PoisonRecordError(reason, value or b"")
     try:
-        definition_of(record.definition)
+        if record.definition is not None:
+            definition_of(record.definition)
     except (InvalidPatternError, ValueError, RecursionError) as error:
         reason = f"no {what}: {error}"
         raise PoisonRecordError(reason, value or b"") from error

@@ -38,6 +38,9 @@ STREAM_NAME: Final = "[a-z0-9][a-z0-9_-]{0,99}"
 MOST_TOPIC_NAME: Final = 249
 """Characters that Kafka lets a topic's name have."""
 
+VERDICTS_RETENTION_MS: Final = 3_600_000
+"""Nobody waits longer for a verdict."""
+
 _NAME = re.compile(STREAM_NAME)
 _MERGED: Final = "-"
 """Begins the entity of a merged stream; no stream that edges are sent to begins so."""
@@ -150,6 +153,11 @@ class Topics:
         return f"{self.prefix}.control.statements.v1"
 
     @property
+    def verdicts(self) -> str:
+        """Verdicts of ordering for senders that wait; the key is the receipt."""
+        return f"{self.prefix}.control.verdicts.v1"
+
+    @property
     def status(self) -> str:
         """Plan statuses; compacted, the key is the pattern's name."""
         return f"{self.prefix}.control.status.v1"
@@ -222,6 +230,7 @@ class Topics:
         return (
             TopicSpec(self.matches, partitions, retention_ms=retention_ms, most_bytes=MOST_ENVELOPED_BYTES),
             *(TopicSpec(name, 1, compacted=True, most_bytes=MOST_ENVELOPED_BYTES) for name in control),
+            TopicSpec(self.verdicts, 1, retention_ms=VERDICTS_RETENTION_MS, most_bytes=MOST_ENVELOPED_BYTES),
         )
 
     def check(self, stream: StreamName) -> None:

@@ -265,7 +265,7 @@ class MergingWorker:
             messages += self._heartbeats.after(messages, merger, self._clock.monotonic())
             transactor.begin()
             transactor.write(messages)
-            letters = [self._letter(each) for each in output.rejected] + [self._too_large(edge) for edge in too_large]
+            letters = [self._letter(each) for each in output.rejected] + [self._too_large(edge.raw) for edge in too_large]
             transactor.write(letters)
             positions = merger.positions()
             transactor.commit(self._id, {self._places[name]: position for name, position in positions.items()})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, Message
     from graphtide_ordering.raw_decoding import Refused
-    from graphtide_wire.dead_letters import DeadLetterRecord
+    from graphtide_wire.dead_letters import DeadLetterRecord, ErrorCode
     from graphtide_wire.stream_schema import Kind
     from graphtide_wire.topics import Topics
 
@@ -36,7 +36,17 @@ _NO_EDGE: Final = {"src is missing", "dst is missing", "label is missing"}
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The sender of a body, its stream, whether the stream may be made, its trace, and whether it has events or edges."""
+    """The sender of a body.
+
+    Attributes:
+        stream: that it sends to.
+        content_type: of the body.
+        producer: its name.
+        traceparent: its trace.
+        new: the stream, if it may be made for the body.
+        is_of_events: whether the body has events, by its address.
+        receipt: what it waits for the verdict of ordering by; None if it does not wait.
+    """
 
     stream: StreamName
     content_type: str
@@ -44,6 +54,7 @@ class Sender:
     traceparent: str | None = None
     new: NewStream | None = None
     is_of_events: bool = False
+    receipt: str | None = None
 
 
 @dataclass(slots=True)
@@ -70,6 +81,8 @@ class Reception:
     Attributes:
         rejected: edges rejected so far.
         errors: the first of them.
+        by_code: how many were rejected for each reason, and the first of each.
+        records: raw records made so far.
     """
 
     sender: Sender
@@ -78,6 +91,13 @@ class Reception:
     clock: Clock
     rejected: int = 0
     errors: list[Refused] = field(default_factory=list)
+    by_code: dict[ErrorCode, tuple[int, Refused]] = field(default_factory=dict)
+    records: int = 0
+
+    @property
+    def filtered(self) -> int:
+        """Records so far that are not of the stream, as its statement says."""
+        return self.reader.filtered
 
     @property
     def accepted(self) -> int:
@@ -120,6 +140,8 @@ class Reception:
             if self.sender.is_of_events and given.reason in _NO_EDGE:
                 each = replace(given, reason="type is missing")
             self.rejected += 1
+            count, first = self.by_code.get(each.code, (0, each))
+            self.by_code[each.code] = (count + 1, first)
             if len(self.errors) < SHOWN_ERRORS:
                 self.errors.append(each)
             messages.append(self._letter(each))
@@ -137,7 +159,9 @@ class Reception:
             self.reader.statement,
             passage.line,
             self.sender.traceparent,
+            self.sender.receipt,
         )
+        self.records += 1
         message = raw.encode(self.topics.raw(self.sender.stream), edges, None if producer is None else producer.encode())
         return message._replace(partition=0) if producer is None else message
 

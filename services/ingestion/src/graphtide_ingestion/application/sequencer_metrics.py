@@ -54,7 +54,15 @@ class SequencerMetrics:
     def committed(self, sequencer: StreamSequencer, output: SequencerOutput, packed: int, too_large: int) -> None:
         """Count what a transaction of the sequencer let out."""
         outcomes = Counter(each.refused.code.value for each in output.rejected)
-        outcomes += Counter({"read": output.read, "ordered": packed, "duplicate": output.duplicates})
+        outcomes += Counter(
+            {
+                "read": output.read,
+                "ordered": packed,
+                "duplicate": output.duplicates,
+                "replaced": output.replaced,
+                "filtered": output.filtered,
+            }
+        )
         outcomes[ErrorCode.TOO_LARGE.value] += too_large
         for outcome, edges in outcomes.items():
             add(metrics.SEQUENCED_EDGES, edges, {**self._of, key.OUTCOME: outcome})

@@ -16,18 +16,17 @@ from graphtide_core.time import TimeUnit
 from graphtide_log.committed_offset_check import CommittedOffsetCheck
 from graphtide_log.registered_lookbacks import RegisteredLookbacks
 from graphtide_log.window_log import between, last_before
-from graphtide_ordering.dead_letters import letter, letter_of
-from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats, LastRecord
+from graphtide_ordering.dead_letters import letter, letter_of, refuse_too_large
+from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, LIVE_HEARTBEAT_SECONDS, Heartbeats, LastRecord
 from graphtide_ordering.ordered_records import DEFAULT_MOST_EDGES, Packing
 from graphtide_ordering.positions import read_remembered
 from graphtide_ordering.progress_reports import sequencer_of
-from graphtide_ordering.raw_decoding import Refused
 from graphtide_ordering.raw_groups import RawGroup, group_records
 from graphtide_ordering.stream_sequencer import Ordering, StreamSequencer
 from graphtide_ordering.tracing import sequencing
 from graphtide_serving.opened import close_all, open_worker
 from graphtide_telemetry import events
-from graphtide_wire.dead_letters import ErrorCode
+from graphtide_wire.verdicts import encode_verdict
 
 from graphtide_ingestion.application.commit_timer import CommitTimer
 from graphtide_ingestion.application.duplicate_filter import known_duplicates
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.clock import Clock
-    from graphtide_core.ports.log import Log, LogReader, LogTransactor, Message, Position
+    from graphtide_core.ports.log import Log, LogReader, LogTransactor, Position
     from graphtide_ordering.raw_groups import ResetRecord, UnreadableRecord
     from graphtide_wire.ordered import OrderedHeader
     from graphtide_wire.topics import Topics
@@ -65,7 +64,8 @@ class Sequencing:
         unit: what its times count.
         ordering: how the stream is put in order.
         linger_seconds: how long what is to go out may wait for more; 0 lets every round go out by itself.
-        heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark.
+        heartbeat_seconds: how long the stream may be quiet before its readers get a heartbeat with a new watermark; less under
+            a live clock.
         most_edges: edges of one ordered record.
         most_records: raw records read at once.
         most_raw_bytes: bytes of raw records behind one transaction.
@@ -102,6 +102,7 @@ class SequencingWorker:
         self._statements: StreamStatements | None = None
         self._places: dict[int, TopicPartition] = {}
         self._stream_sequencer = StreamSequencer(options.ordering)
+        self._ordering = options.ordering
         self._windows = (0, 0)
         self._metrics = SequencerMetrics(self._id, stream, options.unit)
         self._heartbeats = Heartbeats(self._packing, options.heartbeat_seconds, None, 0.0)
@@ -137,6 +138,7 @@ class SequencingWorker:
         self._registered = RegisteredLookbacks(self._log, self._topics.patterns)
         self._windows = self._registered.longest(self._stream, self._options.unit)
         self._stream_sequencer = StreamSequencer(self._options.ordering)
+        self._ordering, self._statement_version = self._options.ordering, 0
         self._stream_sequencer.read(self._registered.attributes(self._stream))
         self._statements = StreamStatements(self._log, self._topics.statements, self._stream)
         self._stream_sequencer.know(self._statements.versions)
@@ -144,7 +146,7 @@ class SequencingWorker:
         last = last_before(reader, place := TopicPartition(self._packing.topic, 0), reader.ends([place])[place][1])
         starts, unread = self._restore(reader, self._committed(reader, last, self._transactor))
         reported = None if last is None else LastRecord.by(last)
-        self._heartbeats = Heartbeats(self._packing, self._options.heartbeat_seconds, reported, self._clock.monotonic())
+        self._heartbeats = Heartbeats(self._packing, self._heartbeat_seconds(), reported, self._clock.monotonic())
         self._know_duplicates(reader, starts)
         self._stream_sequencer.open(unread, self._clock.monotonic())
         self._use_statement(self._statements)
@@ -164,7 +166,7 @@ class SequencingWorker:
                 self._commit()
         # Not now: a commit may have taken long, and what sources sent meanwhile was not read.
         sequencer.look_around(as_of, at_end=reader.at_end())
-        if not sequencer.output.is_empty:
+        if not self._has_nothing():
             self._timer.start()
         if self._timer.has_run(self._linger()) or self._heartbeats.is_due(sequencer, self._clock.monotonic()):
             self._commit()
@@ -222,7 +224,11 @@ class SequencingWorker:
         return open_worker(self._reader, self.name), self._stream_sequencer
 
     def _linger(self) -> float:
-        return _QUIET_COMMIT_SECONDS if self._stream_sequencer.output.is_empty else self._options.linger_seconds
+        return _QUIET_COMMIT_SECONDS if self._has_nothing() else self._options.linger_seconds
+
+    def _has_nothing(self) -> bool:
+        """Whether nobody waits for a commit."""
+        return self._stream_sequencer.output.is_empty and not self._stream_sequencer.verdicts.are_ready
 
     def _is_full(self) -> bool:
         output = self._stream_sequencer.output
@@ -241,8 +247,13 @@ class SequencingWorker:
             messages += self._heartbeats.after(messages, sequencer, self._clock.monotonic())
             transactor.begin()
             transactor.write(messages)
-            letters = [letter_of(self._topics.dead_letters(self._stream), each, self._clock) for each in output.rejected]
-            transactor.write(letters + [self._too_large(raw) for raw in too_large])
+            refused = [refuse_too_large(each, self._packing.most_bytes) for each in too_large]
+            for edge, reason in zip(too_large, refused, strict=True):
+                sequencer.take_back(edge, reason)
+            topic = self._topics.dead_letters(self._stream)
+            transactor.write(letter_of(topic, each, self._clock) for each in output.rejected)
+            transactor.write(letter(topic, each, self._clock) for each in (*output.repeated, *refused))
+            transactor.write(encode_verdict(self._topics.verdicts, each) for each in sequencer.verdicts.take())
             transactor.commit(self._id, sequencer.positions(self._places))
         sequencer.traces.forget(sequencer.watermark)
         self._metrics.committed(sequencer, output, packed, len(too_large))
@@ -250,11 +261,6 @@ class SequencingWorker:
             if stretch.begins:
                 _LOG.info(events.EPOCH_BEGUN, stream=self._stream, epoch=stretch.epoch)
         self._timer.stop()
-
-    def _too_large(self, raw: bytes) -> Message:
-        reason = f"the edge takes more than the {self._packing.most_bytes} bytes of an ordered record"
-        refused = Refused(ErrorCode.TOO_LARGE, reason, raw)
-        return letter(self._topics.dead_letters(self._stream), refused, self._clock)
 
     def _know_statement(self, group: RawGroup | UnreadableRecord | ResetRecord) -> None:
         """Look for the statement that the sender of records knew before they are read; once, should there be none such."""
@@ -266,10 +272,19 @@ class SequencingWorker:
             self._use_statement(self._statements)
 
     def _use_statement(self, statements: StreamStatements) -> None:
-        statement = statements.last
-        if statement is not None and self._stream_sequencer.use(statement) and statement.version != self._statement_version:
+        """Read by the last statement, and order as it says; what waits is ordered so, too, but stays as it was read."""
+        statement, sequencer = statements.last, self._stream_sequencer
+        if statement is not None and sequencer.use(statement) and statement.version != self._statement_version:
             self._statement_version = statement.version
+            self._ordering = statement.ordering(self._options.ordering, self._options.unit)
+            sequencer.adopt(self._ordering)
+            self._heartbeats.seconds = self._heartbeat_seconds()
             _LOG.info(events.STATEMENT_USED, stream=self._stream, version=statement.version)
+
+    def _heartbeat_seconds(self) -> float:
+        """Return how long the stream may be quiet: under a live clock, what waits for a bound is emitted within a second."""
+        seconds = self._options.heartbeat_seconds
+        return min(seconds, LIVE_HEARTBEAT_SECONDS) if self._ordering.live else seconds
 
     def _follow_patterns(self, reader: LogReader) -> None:
         """Keep what patterns read, and read by the last statement of the stream.

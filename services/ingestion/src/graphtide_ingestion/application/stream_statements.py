@@ -27,7 +27,7 @@ class StreamStatements:
 
     Attributes:
         versions: all versions, by their numbers.
-        last: the one that holds; None if none is registered.
+        last: the one that holds, which may be that there is none any more; None if none was ever registered.
     """
 
     def __init__(self, log: Log, topic: str, stream: StreamName) -> None:
@@ -103,7 +103,7 @@ class LastStatements:
         return self._known is not None
 
     def of(self, stream: str) -> Statement | None:
-        """Return the statement of a stream; None if none is registered.
+        """Return the statement of a stream, or that it was removed; None if none was ever registered.
 
         Raises:
             TransientError: they are being read.

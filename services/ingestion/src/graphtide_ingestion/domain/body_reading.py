@@ -87,11 +87,12 @@ class BodyReader:
         accepted: edges passed on so far.
         seen: attributes in the beginning of the body, and what they are.
         writes_letters: whether what it rejects is a dead letter by that: it is not passed on.
-        statement: the version of the stream's statement; there is none.
+        filtered: records that are not of the stream: none, since no statement says which are.
+        statement: the version from which on the stream has no statement any more; None if it never had one.
     """
 
     writes_letters: ClassVar[bool] = True
-    statement: ClassVar[int | None] = None
+    filtered: ClassVar[int] = 0
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class BodyReader:
         substitutes: bool = False,
         types: StreamTypes | None = None,
         least_batch: int | None = LEAST_BATCH,
+        statement: int | None = None,
     ) -> None:
         """Read one body.
 
@@ -112,11 +114,13 @@ class BodyReader:
             substitutes: whether it may have substitutes already, for edges that were rejected before.
             types: what is known of the stream's attributes.
             least_batch: least edges of a passage that becomes a batch; None passes all on as text.
+            statement: the version from which on the stream has no statement any more.
 
         Raises:
             UnreadableStreamError: a canonical name is unknown.
         """
         self.accepted = 0
+        self.statement = statement
         self.seen: dict[str, Kind] = {}
         self._format = format
         self._types = types or StreamTypes()

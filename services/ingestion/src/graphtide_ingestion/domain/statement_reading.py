@@ -37,6 +37,7 @@ class StatementReader:
         seen: nothing: what attributes are, the statement says.
         writes_letters: it does not: what it rejects is passed on, and the sequencer makes the dead letters.
         statement: the version of the statement.
+        filtered: records that are not of the stream so far.
     """
 
     writes_letters: ClassVar[bool] = False
@@ -58,6 +59,7 @@ class StatementReader:
             raise UnreadableStreamError(message)
         self.accepted = 0
         self.statement: int | None = statement.version
+        self._statement = statement
         self.seen: dict[str, Kind] = {}
         self._decoder = statement.decoder(Symbols(), (), format, {})
         self._needs_header = statement.has_header(format)
@@ -67,6 +69,10 @@ class StatementReader:
         self._held = bytearray()
         self._columns: str | None = None
         self._line = 1
+
+    @property
+    def filtered(self) -> int:  # noqa: D102 - said above
+        return self._decoder.filtered()
 
     def push(self, block: bytes) -> tuple[list[Passage], list[Refused]]:
         """Take a block; return what is ready to be passed on, and what the sequencer will reject.
@@ -112,6 +118,7 @@ class StatementReader:
         line = bytes(self._held[:end])
         del self._held[:end]
         self._decoder.decode(line)
+        self._statement.check_columns(self._decoder.columns() or ())
         self._columns = line.decode("utf-8-sig").strip()
         self._needs_header, self._line = False, 2
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import Path, Query
 from graphtide_core import formats
 from graphtide_serving.http import describe
 from graphtide_serving.routes import JSON
 from graphtide_wire.topics import STREAM_NAME
+from pydantic.json_schema import SkipJsonSchema
 
 from graphtide_ingestion.entrypoints import bodies
 
@@ -31,6 +32,18 @@ ColumnsQuery = Annotated[
         "`canonical:own`, with commas between them.",
         examples=["src:from,dst:to"],
     ),
+]
+
+DEFAULT_WAIT_SECONDS: Final = 10.0
+MOST_WAIT_SECONDS: Final = 60.0
+
+WaitQuery = Annotated[
+    Literal["ordered"] | SkipJsonSchema[None],
+    Query(description="`ordered` answers when the edges are put in order, and says what became of them; else at once."),
+]
+
+WaitSecondsQuery = Annotated[
+    float, Query(gt=0, le=MOST_WAIT_SECONDS, description="How long to wait for that; then the answer is 202 without it.")
 ]
 
 TAGS: Final = [

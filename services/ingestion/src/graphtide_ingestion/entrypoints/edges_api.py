@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from graphtide_core import formats
@@ -28,12 +29,14 @@ from graphtide_serving.protection.bodies import held_by
 from graphtide_serving.routes import JSON, StrictRoute, has_body, media_type
 from graphtide_telemetry import attributes, metrics
 from graphtide_telemetry.instruments import add
-from graphtide_wire.bodies.sent import SentPage
+from graphtide_wire.bodies.sent import OrderedVerdict, RejectedEdge, RejectionsByCode, SentPage
 from graphtide_wire.place import Place
 from graphtide_wire.topics import Topics
+from graphtide_wire.verdicts import VerdictRecord
 from starlette.requests import ClientDisconnect
 
 from graphtide_ingestion.application.appending import Appender
+from graphtide_ingestion.application.awaited_verdicts import AwaitedVerdict, AwaitedVerdicts
 from graphtide_ingestion.application.receiving import NewStream, Reception, Sender, letter_at
 from graphtide_ingestion.application.stream_schemas import StreamSchemas
 from graphtide_ingestion.application.stream_statements import LastStatements
@@ -43,6 +46,7 @@ from graphtide_ingestion.domain.statement_reading import StatementReader
 from graphtide_ingestion.domain.stream_types import StreamTypes
 from graphtide_ingestion.entrypoints import bodies
 from graphtide_ingestion.entrypoints.description import (
+    DEFAULT_WAIT_SECONDS,
     EDGE,
     EDGES,
     EVENTS,
@@ -50,6 +54,8 @@ from graphtide_ingestion.entrypoints.description import (
     ColumnsQuery,
     PlacePath,
     StreamPath,
+    WaitQuery,
+    WaitSecondsQuery,
 )
 from graphtide_ingestion.entrypoints.fingerprint import Fingerprint
 from graphtide_ingestion.entrypoints.idempotent_answers import IdempotentAnswers
@@ -57,9 +63,21 @@ from graphtide_ingestion.entrypoints.known_streams import known_stream, no_strea
 from graphtide_ingestion.entrypoints.sending import sending
 
 _START_SECONDS: Final = 5.0
+"""How long requests right after a start wait for what is known of streams."""
+
 _MOST_HELD_BYTES: Final = 4 * 1024 * 1024
 """Dead letters of a request that are held while it is not known whether its stream is made."""
-"""How long requests right after a start wait for what is known of streams."""
+
+_NOT_KNOWN: Final = (
+    "the log keeps the edges, and they were not all ordered within wait_seconds: they wait for the watermark, or the sequencer "
+    "has just started again or is another program"
+)
+
+
+_ORDERED: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"model": describe(SentPage), "description": "The edges were put in order; `ordering` says what became of them."}
+}
+"""The answer to a sender who waited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +103,36 @@ class HttpLimits:
 class Answer:
     """The answer to a sender whose body was read: the document of status 202, or that no edge of it could be used.
 
+    If the sender waited for the ordering of its edges, the status is 200 where that is known.
+
     Attributes:
         accepted: edges that the log keeps.
         rejected: edges that were rejected.
         errors: the first of those.
+        reasons: how many were rejected for each reason, and the first of each.
+        filtered: records that are not of the stream, as its statement says.
         new: the stream, if it is made for these edges.
+        waited: whether the sender waited.
+        verdict: what ordering did with the edges; None if that is not known.
     """
 
     accepted: int
     rejected: int
     errors: tuple[Refused, ...]
+    reasons: tuple[tuple[int, Refused], ...] = ()
+    filtered: int = 0
     new: NewStream | None = None
+    waited: bool = False
+    verdict: VerdictRecord | None = None
 
     def response(self) -> Response:
         """Return the answer."""
         errors = [{"line": each.line, "code": each.code.value, "reason": each.reason} for each in self.errors]
         document = {"accepted": self.accepted, "rejected": self.rejected, "errors": errors, **describe_new_stream(self.new)}
+        reasons = [RejectionsByCode(first.code.value, count, first.line, first.reason) for count, first in self.reasons]
+        document |= {"reasons": msgspec.to_builtins(reasons)} if reasons else {}
+        document |= {"filtered": self.filtered} if self.filtered else {}
+        document |= self._ordering()
         if self.rejected and not self.accepted:
             edges = f"all {self.rejected:,} edges" if self.rejected > 1 else "the only edge"
             became = "became dead letters" if self.rejected > 1 else "became a dead letter"
@@ -109,7 +141,29 @@ class Answer:
             first = f"; the first, line {self.errors[0].line}: {self.errors[0].reason}" if self.errors else ""
             detail = f"{edges} of the request {became}{first}"
             return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "all-rejected", detail, more=document).response()
-        return JSONResponse(document, HTTPStatus.ACCEPTED)
+        return JSONResponse(document, HTTPStatus.ACCEPTED if self.verdict is None else HTTPStatus.OK)
+
+    def _ordering(self) -> dict[str, object]:
+        if not self.waited:
+            return {}
+        verdict = self.verdict
+        if verdict is None:
+            return {"ordering": None, "note": _NOT_KNOWN}
+        errors = [RejectedEdge(each.line, each.code, each.reason) for each in verdict.examples]
+        counts = (verdict.ordered, verdict.replaced, verdict.duplicates, verdict.late, verdict.rejected)
+        return {"ordering": msgspec.to_builtins(OrderedVerdict(*counts, tuple(errors)))}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long a sender waits for the ordering of its edges; None if it does not."""
+
+    seconds: float | None = None
+
+    @classmethod
+    def of(cls, what: str | None, seconds: float) -> Wait:
+        """Return what the parameters of a request say."""
+        return cls(None if what is None else seconds)
 
 
 def _by_statement(statement: Statement, format: StreamFormat) -> StatementReader:
@@ -132,6 +186,7 @@ class EdgesApi:
         streams: Streams,
         schemas: StreamSchemas,
         statements: LastStatements,
+        verdicts: AwaitedVerdicts,
         idempotent_answers: IdempotentAnswers[tuple[Fingerprint, Answer]],
         limits: HttpLimits,
         least_batch: int | None,
@@ -144,11 +199,14 @@ class EdgesApi:
         self._streams = streams
         self._schemas = schemas
         self._statements = statements
+        self._verdicts = verdicts
         self._idempotent_answers = idempotent_answers
         self._limits = limits
         self._least_batch = least_batch
 
-    async def send(self, name: str, columns: str, request: Request, *, is_of_events: bool = False) -> Answer:
+    async def send(
+        self, name: str, columns: str, request: Request, *, wait: Wait = Wait(), is_of_events: bool = False
+    ) -> Answer:
         """Take the edges of a request; `columns` has the other names of columns of its CSV.
 
         A stream that is not there is made with the first edge that can be used, if edges make streams.
@@ -164,10 +222,10 @@ class EdgesApi:
             with sending(self._topics.raw(stream), request) as traceparent:
                 sender = Sender(stream, kind, named, traceparent, new, is_of_events)
                 if key is None:
-                    return await self._take(sender, request, mapping)
+                    return await self._take(sender, request, mapping, wait)
                 caller = caller_of(request.scope)
                 scope = (caller.name if caller is not None else "", stream, key)
-                return await self._take_once(scope, sender, request, mapping)
+                return await self._take_once(scope, sender, request, mapping, wait)
         except ProblemError as error:
             error.more |= describe_new_stream(new)
             raise
@@ -176,7 +234,9 @@ class EdgesApi:
             self._streams.forget(stream)
             raise
 
-    async def _take_once(self, key: Hashable, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
+    async def _take_once(
+        self, key: Hashable, sender: Sender, request: Request, columns: Mapping[str, str], wait: Wait
+    ) -> Answer:
         """Take the edges of the first request with a key; give the same answer to requests that repeat it.
 
         Raises:
@@ -185,7 +245,7 @@ class EdgesApi:
         own = Fingerprint(request)
 
         async def take() -> tuple[Fingerprint, Answer]:
-            return own, await self._take(sender, own.reading(), columns)
+            return own, await self._take(sender, own.reading(), columns, wait)
 
         first, answer = await self._idempotent_answers.do(key, take)
         if first is not own:
@@ -195,7 +255,7 @@ class EdgesApi:
                 raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "idempotency-key-reused", detail, more={"accepted": 0})
         return answer
 
-    async def replay(self, name: str, place: str, request: Request) -> Answer:
+    async def replay(self, name: str, place: str, request: Request, wait: Wait = Wait()) -> Answer:
         """Take the body in place of a dead letter, from the sender of the letter; an empty one is the letter as it was.
 
         Raises:
@@ -223,15 +283,20 @@ class EdgesApi:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "columns-unknown", detail)
         sender = Sender(stream, JSON, letter.producer, letter.traceparent)
         statement = await self._statement(stream)
-        reader = (
-            BodyReader(format, types=await self._types(stream), least_batch=self._least_batch)
-            if statement is None
-            else _by_statement(statement, format)
-        )
-        reception = Reception(sender, reader, self._topics, self._clock)
-        messages = [*reception.push(body or letter.raw), *reception.finish()]
-        await self._acknowledged([self._appender.append(messages)])
-        return self._answer(reception)
+
+        async def take(sender: Sender) -> Reception:
+            if statement is None or statement.is_removed:
+                version = None if statement is None else statement.version
+                types = await self._types(stream)
+                reader = BodyReader(format, types=types, least_batch=self._least_batch, statement=version)
+                reception = Reception(sender, reader, self._topics, self._clock)
+            else:
+                reception = Reception(sender, _by_statement(statement, format), self._topics, self._clock)
+            messages = [*reception.push(body or letter.raw), *reception.finish()]
+            await self._acknowledged([self._appender.append(messages)])
+            return reception
+
+        return await self._waiting(sender, wait, take)
 
     async def _stream(self, name: str) -> tuple[StreamName, NewStream | None]:
         """Return the stream that edges are for, and whether it is to be made for them."""
@@ -262,13 +327,13 @@ class EdgesApi:
         held, new.held = new.held, []
         return held
 
-    async def _take(self, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
+    async def _take(self, sender: Sender, request: Request, columns: Mapping[str, str], wait: Wait) -> Answer:
         declared = bodies.declared_size(request)
         most = self._most_bytes(sender)
         if declared is not None and declared > most:
             raise bodies.too_large(most)
         try:
-            return await self._read(sender, request, columns)
+            return await self._waiting(sender, wait, lambda sender: self._read(sender, request, columns))
         except ProblemError as error:
             if error.status is HTTPStatus.TOO_MANY_REQUESTS:
                 add(metrics.REFUSED_REQUESTS, 1)
@@ -277,7 +342,34 @@ class EdgesApi:
     def _most_bytes(self, sender: Sender) -> int:
         return self._limits.most_value_bytes if sender.content_type in bodies.WHOLE else self._limits.most_body_bytes
 
-    async def _read(self, sender: Sender, request: Request, columns: Mapping[str, str]) -> Answer:
+    async def _waiting(self, sender: Sender, wait: Wait, take: Callable[[Sender], Awaitable[Reception]]) -> Answer:
+        """Take edges; if the sender waits for their ordering, answer when it is known, or its time is over."""
+        if wait.seconds is None:
+            return self._answer(await take(sender))
+        awaited = self._verdicts.begin()
+        if awaited is None:
+            return replace(self._answer(await take(sender)), waited=True)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_START_SECONDS):
+                    await asyncio.shield(asyncio.wrap_future(awaited.is_heard))
+            reception = await take(replace(sender, receipt=awaited.receipt))
+            verdict = await self._verdict(awaited, reception.records, wait.seconds)
+        finally:
+            self._verdicts.end(awaited)
+        return replace(self._answer(reception), waited=True, verdict=verdict)
+
+    async def _verdict(self, awaited: AwaitedVerdict, records: int, seconds: float) -> VerdictRecord | None:
+        """Return what ordering did with the edges of so many records; None if that is not known in time."""
+        self._verdicts.expect(awaited, records)
+        if not awaited.is_heard.done():
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await asyncio.shield(asyncio.wrap_future(awaited.verdict))
+        return None
+
+    async def _read(self, sender: Sender, request: Request, columns: Mapping[str, str]) -> Reception:
         reception = await self._reception(sender, columns)
         waiting: list[Future[None]] = []
         try:
@@ -296,7 +388,7 @@ class EdgesApi:
             more = {"accepted": reception.accepted}
             raise ProblemError(HTTPStatus.BAD_REQUEST, "unreadable-body", str(error), more=more) from error
         await self._acknowledged(waiting)
-        return self._answer(reception)
+        return reception
 
     async def _types(self, stream: StreamName) -> StreamTypes:
         """Return what is known of the stream's attributes.
@@ -309,7 +401,7 @@ class EdgesApi:
         return self._schemas.of(stream)
 
     async def _statement(self, stream: StreamName) -> Statement | None:
-        """Return the statement of a stream. Raises as `_types`."""
+        """Return the statement of a stream, or that it was removed. Raises as `_types`."""
         if not self._statements.is_whole:
             await asyncio.to_thread(self._statements.wait, _START_SECONDS)
         return self._statements.of(stream)
@@ -317,7 +409,7 @@ class EdgesApi:
     async def _reception(self, sender: Sender, columns: Mapping[str, str]) -> Reception:
         format = formats.by_media_type(sender.content_type) or formats.DEFAULT
         statement = await self._statement(sender.stream)
-        if statement is not None:
+        if statement is not None and not statement.is_removed:
             if columns:
                 detail = "the stream has a statement, which says what its columns are: leave ?columns= out"
                 raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", detail)
@@ -325,7 +417,14 @@ class EdgesApi:
         types = await self._types(sender.stream)
         try:
             has_substitutes = sender.content_type == bodies.EVENTS
-            reader = BodyReader(format, columns, substitutes=has_substitutes, types=types, least_batch=self._least_batch)
+            reader = BodyReader(
+                format,
+                columns,
+                substitutes=has_substitutes,
+                types=types,
+                least_batch=self._least_batch,
+                statement=None if statement is None else statement.version,
+            )
         except UnreadableStreamError as error:
             raise ProblemError(HTTPStatus.BAD_REQUEST, "invalid-columns", str(error)) from error
         return Reception(sender, reader, self._topics, self._clock)
@@ -383,7 +482,9 @@ class EdgesApi:
     def _answer(self, reception: Reception) -> Answer:
         for outcome, edges in (("accepted", reception.accepted), ("rejected", reception.rejected)):
             add(metrics.RECEIVED_EDGES, edges, {attributes.STREAM: reception.sender.stream, attributes.OUTCOME: outcome})
-        return Answer(reception.accepted, reception.rejected, tuple(reception.errors), reception.sender.new)
+        reasons = tuple(reception.by_code.values())
+        errors, new = tuple(reception.errors), reception.sender.new
+        return Answer(reception.accepted, reception.rejected, errors, reasons, reception.filtered, new)
 
 
 def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
@@ -396,40 +497,69 @@ def edges_routes(api: EdgesApi, authorize: Authorize) -> APIRouter:
         status_code=HTTPStatus.ACCEPTED,
         summary="Send edges",
         response_model=describe(SentPage),
+        responses=_ORDERED,
         openapi_extra=EDGES,
     )
-    async def send_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
-        return (await api.send(stream, columns, request)).response()
+    async def send_edges(
+        stream: StreamPath,
+        request: Request,
+        columns: ColumnsQuery = "",
+        wait: WaitQuery = None,
+        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
+    ) -> Response:
+        return (await api.send(stream, columns, request, wait=Wait.of(wait, wait_seconds))).response()
 
     @router.post(
         "/streams/{stream}/events",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send events",
         response_model=describe(SentPage),
+        responses=_ORDERED,
         openapi_extra=EVENTS,
     )
-    async def send_events(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
-        return (await api.send(stream, columns, request, is_of_events=True)).response()
+    async def send_events(
+        stream: StreamPath,
+        request: Request,
+        columns: ColumnsQuery = "",
+        wait: WaitQuery = None,
+        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
+    ) -> Response:
+        given = Wait.of(wait, wait_seconds)
+        return (await api.send(stream, columns, request, wait=given, is_of_events=True)).response()
 
     @router.post(
         "/dead-letters/{stream}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send corrected edges",
         response_model=describe(SentPage),
+        responses=_ORDERED,
         openapi_extra=EDGES,
     )
-    async def send_corrected_edges(stream: StreamPath, request: Request, columns: ColumnsQuery = "") -> Response:
-        return (await api.send(stream, columns, request)).response()
+    async def send_corrected_edges(
+        stream: StreamPath,
+        request: Request,
+        columns: ColumnsQuery = "",
+        wait: WaitQuery = None,
+        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
+    ) -> Response:
+        return (await api.send(stream, columns, request, wait=Wait.of(wait, wait_seconds))).response()
 
     @router.post(
         "/dead-letters/{stream}/{place}:replay",
         status_code=HTTPStatus.ACCEPTED,
         summary="Send a dead letter again, corrected or as it was",
         response_model=describe(SentPage),
+        responses=_ORDERED,
         openapi_extra=EDGE,
     )
-    async def replay_dead_letter(stream: StreamPath, place: PlacePath, request: Request) -> Response:
-        return (await api.replay(stream, place, request)).response()
+    async def replay_dead_letter(
+        stream: StreamPath,
+        place: PlacePath,
+        request: Request,
+        wait: WaitQuery = None,
+        wait_seconds: WaitSecondsQuery = DEFAULT_WAIT_SECONDS,
+    ) -> Response:
+        return (await api.replay(stream, place, request, Wait.of(wait, wait_seconds))).response()
 
     return router
 

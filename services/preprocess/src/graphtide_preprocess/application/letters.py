@@ -5,16 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from graphtide_ordering.dead_letters import letter, letter_of
-from graphtide_ordering.raw_decoding import Refused
-from graphtide_wire.dead_letters import ErrorCode
+from graphtide_ordering.dead_letters import letter, letter_of, refuse_too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from graphtide_core.ids import StreamName
     from graphtide_core.ports.log import Message
-    from graphtide_ordering.stream_sequencer import RejectedPart
+    from graphtide_ordering.ordered_records import TooLarge
+    from graphtide_ordering.raw_decoding import Refused
+    from graphtide_ordering.stream_sequencer import RejectedPart, StreamSequencer
     from graphtide_wire.topics import Topics
 
 
@@ -46,7 +46,13 @@ class Letters:
         """Return letters for rejected parts of raw records."""
         return [letter_of(self._topic, each, self._clock) for each in parts]
 
-    def too_large(self, edges: Iterable[bytes], most_bytes: int) -> list[Message]:
-        """Return letters of edges that no ordered record can hold."""
-        reason = f"the edge takes more than the {most_bytes} bytes of an ordered record"
-        return [letter(self._topic, Refused(ErrorCode.TOO_LARGE, reason, raw), self._clock) for raw in edges]
+    def unplaced(self, refused: Iterable[Refused]) -> list[Message]:
+        """Return letters for rejected edges whose records are not known any more."""
+        return [letter(self._topic, each, self._clock) for each in refused]
+
+    def too_large(self, sequencer: StreamSequencer, edges: Sequence[TooLarge], most_bytes: int) -> list[Message]:
+        """Return letters of edges that no ordered record can hold, which the sequencer takes back."""
+        refused = [refuse_too_large(each, most_bytes) for each in edges]
+        for edge, reason in zip(edges, refused, strict=True):
+            sequencer.take_back(edge, reason)
+        return self.unplaced(refused)

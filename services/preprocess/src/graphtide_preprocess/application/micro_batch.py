@@ -251,10 +251,11 @@ class StreamOrder:
         stretches = [replace(each, batches=self._projected(each.batches, head.registrations)) for each in output.stretches]
         messages, packed, too_large = self._packing.pack(stretches, sequencer.ordered, Onward())
         sequencer.count_out(packed)
+        unplaced = letters.too_large(sequencer, too_large, self._packing.most_bytes) + letters.unplaced(output.repeated)
         heartbeats = Heartbeats(self._packing, self._task.heartbeat_seconds, head.last_record, head.last_record_at / 1000)
         messages += heartbeats.after(messages, sequencer, at / 1000)
         head.last_record, head.last_record_at = heartbeats.last_record, int(heartbeats.at * 1000)
-        return [*messages, *letters.rejected(output.rejected), *letters.too_large(too_large, self._packing.most_bytes)]
+        return [*messages, *letters.rejected(output.rejected), *unplaced]
 
     def _projected(self, batches: list[EdgeBatch], registrations: Mapping[str, Registration]) -> list[EdgeBatch]:
         """Return the edges and attributes that patterns use, if that is how it is set."""

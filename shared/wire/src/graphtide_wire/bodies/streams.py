@@ -23,6 +23,12 @@ _PROGRESS: Final[dict[str, Any]] = {
     "late": 0,
     "future": 0,
     "lateness": 1000,
+    "ordered": 15,
+    "duplicates": 1,
+    "replaced": 0,
+    "rejected": 1,
+    "filtered": 0,
+    "first": {"code": "malformed", "reason": 'ts "x" is not an integer', "place": "0-3", "line": 2},
     "note": None,
 }
 
@@ -68,11 +74,23 @@ class StreamsPage(Body, frozen=True, kw_only=True):
     streams: list[Stream]
 
 
-class StreamProgressOut(Body, frozen=True, kw_only=True):
-    """The progress of a stream's sequencing: its epoch, its times, edges read in the epoch and those rejected for their times.
+class FirstRejection(Body, frozen=True, kw_only=True):
+    """The first record of an epoch that was rejected; `place` and `line` are null where they are not known."""
 
-    `lateness` is the number of ticks by which an edge may be older than the newest; null for positions of older versions.
-    `note` describes a problem and its remedy.
+    code: str
+    reason: str
+    place: str | None = None
+    line: int | None = None
+
+
+class StreamProgressOut(Body, frozen=True, kw_only=True):
+    """The progress of a stream's sequencing: its epoch, its times, and what became of the edges read in the epoch.
+
+    `read` counts good and bad ones. `late`, `future` and `rejected` are dead letters: for their times, or for another reason.
+    `ordered` went out, `duplicates` did not, since their ids were there, and `replaced` are those of the ordered ones that went
+    out in the place of what had their id. `filtered` are records that are not of the stream, as its statement says. `first` is
+    the first record that was rejected. `lateness` is the number of ticks by which an edge may be older than the newest; null
+    for positions of older versions. `note` describes a problem and its remedy.
     """
 
     epoch: int
@@ -82,6 +100,12 @@ class StreamProgressOut(Body, frozen=True, kw_only=True):
     late: int
     future: int
     lateness: int | None = None
+    ordered: int = 0
+    duplicates: int = 0
+    replaced: int = 0
+    rejected: int = 0
+    filtered: int = 0
+    first: FirstRejection | None = None
     note: str | None
 
 

@@ -1,0 +1,157 @@
+"""LATENESS, DUPLICATES and CLOCK of a statement hold for its stream from when it is used on, over any crash."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+import pytest
+from graphtide_core.stream_definition import DuplicatePolicy
+from graphtide_ordering.progress_reports import progress_of
+from graphtide_ordering.stream_progress import FirstRejected
+from graphtide_testing.sequencing_stage import FLOWS, IDLE, TOPICS, SequencingStage, edge, lines
+from graphtide_wire import ordered
+from hypothesis import given
+from hypothesis import strategies as st
+
+SECONDS: Final = 1_000
+READS = "EDGE (src)-[label]->(dst) AT ts ID id"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A version of the statement, and the records that come while it holds, as times and ids."""
+
+    lateness: int
+    policy: DuplicatePolicy
+    records: list[tuple[int, str]]
+
+    def text(self) -> str:
+        return f"STREAM flows {READS} LATENESS {self.lateness}ms DUPLICATES {self.policy.value}"
+
+
+@dataclass
+class Oracle:
+    """The order of a stream by the definition: a watermark that never goes back, and ids that are all in the window."""
+
+    watermark: int | None = None
+    newest: int | None = None
+    waiting: list[tuple[int, int, str]] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+    out: list[tuple[str, int, str]] = field(default_factory=list)
+    letters: list[tuple[str, str]] = field(default_factory=list)
+    arrived: int = 0
+
+    def take(self, phase: Phase) -> None:
+        self.pass_to(phase)
+        for ts, id in phase.records:
+            if self.watermark is not None and ts < self.watermark:
+                self.letters.append(("late", id))
+                continue
+            self.newest = ts if self.newest is None else max(self.newest, ts)
+            self.waiting.append((ts, self.arrived, id))
+            self.arrived += 1
+            self.pass_to(phase)
+
+    def pass_to(self, phase: Phase) -> None:
+        if self.newest is None:
+            return
+        reached = self.newest - phase.lateness
+        self.watermark = reached if self.watermark is None else max(self.watermark, reached)
+        self.release(self.watermark, phase.policy)
+
+    def release(self, until: int, policy: DuplicatePolicy) -> None:
+        due = sorted(each for each in self.waiting if each[0] <= until)
+        self.waiting = [each for each in self.waiting if each[0] > until]
+        for ts, _, id in due:
+            if id in self.known:
+                if policy is DuplicatePolicy.ERROR:
+                    self.letters.append(("duplicate", id))
+                if policy is not DuplicatePolicy.UPDATE:
+                    continue
+                self.out.append(("delete", ts, id))
+            self.known.add(id)
+            self.out.append(("insert", ts, id))
+
+
+PHASES = st.lists(
+    st.builds(
+        Phase,
+        st.sampled_from([0, 3, 10]),
+        st.sampled_from(DuplicatePolicy),
+        st.lists(st.tuples(st.integers(0, 20), st.sampled_from("abcdef")), min_size=1, max_size=5),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(PHASES, st.integers(0, 60), st.integers(0, 3))
+def test_a_stream_is_ordered_as_its_versions_say_over_any_crash(phases: list[Phase], length: int, after: int) -> None:
+    stage, oracle = SequencingStage(lateness=7), Oracle()
+    stage.register("p", "1m")
+    for place, phase in enumerate(phases):
+        stage.state(phase.text(), place + 1)
+        oracle.take(phase)
+        stage.send(lines(*(edge(ts, id) for ts, id in phase.records)))
+        if place == after:
+            stage.fuse.length = length
+        stage.run(2)
+    stage.fall_silent()
+    oracle.release(100, phases[-1].policy)
+    assert [(each["op"], each["ts"], each["id"]) for each in stage.ordered()] == oracle.out
+    found = sorted((each.code, json.loads(each.raw)["id"]) for each in stage.letters())
+    assert found == sorted(oracle.letters)
+    progress = progress_of(stage.log, TOPICS, FLOWS)
+    assert progress is not None
+    counted = progress.counted
+    inserts = sum(op == "insert" for op, _, _ in oracle.out)
+    replaced = len(oracle.out) - inserts
+    late = sum(code == "late" for code, _ in oracle.letters)
+    assert (progress.lateness, counted.ordered, counted.replaced, counted.late) == (
+        phases[-1].lateness,
+        inserts,
+        replaced,
+        late,
+    )
+    assert counted.duplicates == counted.read - inserts - late
+
+
+def test_what_becomes_of_records_is_counted_and_the_first_that_was_rejected_is_shown() -> None:
+    stage = SequencingStage()
+    stage.register("p", "1m")
+    stage.state(f"STREAM flows {READS} WHERE label <> 'no' DUPLICATES update", 1)
+    stage.send(lines(edge(1, "a"), edge(2, "b", label="no"), '{"label": "x"}', edge(3, "a"), edge(0, "c")))
+    stage.fall_silent()
+    progress = progress_of(stage.log, TOPICS, FLOWS)
+    assert progress is not None
+    counted = progress.counted
+    assert (counted.read, counted.ordered, counted.replaced, counted.filtered) == (5, 2, 1, 1)
+    assert (counted.late, counted.rejected, counted.duplicates) == (1, 1, 0)
+    assert progress.first == FirstRejected("malformed", "no time", 0, 0, 3)
+
+
+@pytest.mark.parametrize("clock", ["live", "data"])
+def test_time_passes_by_the_clock_of_the_statement(clock: str) -> None:
+    stage = SequencingStage()
+    stage.state(f"STREAM flows {READS} CLOCK {clock}", 1)
+    stage.send(lines(edge(1_000, "a")))
+    stage.fall_silent()
+    stage.clock.sleep(IDLE + 10)
+    stage.run(3)
+    last = ordered.header(stage.read(TOPICS.ordered(FLOWS))[-1].headers)
+    assert (last.watermark > 10 * SECONDS) == (clock == "live")
+
+
+def test_without_a_statement_any_more_the_settings_of_the_service_hold_again() -> None:
+    stage = SequencingStage(lateness=5)
+    stage.state(f"STREAM flows {READS} LATENESS 50ms", 1)
+    stage.send(lines(edge(100, "a"), edge(60, "b")))
+    stage.run(2)
+    assert stage.ids() == []
+    stage.unstate(2)
+    stage.send(lines(edge(101, "c"), edge(60, "late")))
+    stage.run(4)
+    assert stage.ids() == ["b"]
+    assert [each.code for each in stage.letters()] == ["late"]
