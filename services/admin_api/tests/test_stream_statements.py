@@ -52,6 +52,7 @@ def test_a_statement_makes_its_stream_and_is_shown_as_text_and_as_json(deploymen
     assert shown["statement"]["definition"] == json.loads(encode_definition(definition))
     (record,) = list_written(deployment)
     assert record is not None
+    assert record.definition is not None
     assert (record.text, definition_of(record.definition)) == (TEXT, definition)
 
 
@@ -61,6 +62,26 @@ def test_another_text_is_a_new_version_and_the_same_one_changes_nothing(deployme
     assert [each.status_code for each in answers] == [201, 200, 200, 200]
     assert [each.json()["statement"]["version"] for each in answers] == [1, 1, 2, 3]
     assert [record.version for record in list_written(deployment) if record is not None] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("clause", ["LATENESS 5s", "CLOCK live", "ID k DUPLICATES update", "ID k DUPLICATES error"])
+def test_settings_of_a_stream_are_taken(deployment: Deployment, clause: str) -> None:
+    answer = deployment.http.put(STREAM, json={"text": f"STREAM flows EDGE (a)-[b]->(c) AT ts {clause}"})
+    assert answer.status_code == 201, answer.text
+
+
+def test_a_statement_is_deleted_alone_and_the_next_one_has_the_next_number(deployment: Deployment) -> None:
+    assert deployment.http.delete(f"{STREAM}/statement").status_code == 404
+    deployment.http.put(STREAM, json={"text": TEXT})
+    assert deployment.http.delete(f"{STREAM}/statement").status_code == 204
+    shown = deployment.http.get(STREAM).json()
+    assert (shown["name"], shown["statement"]) == ("flows", None)
+    assert deployment.http.delete(f"{STREAM}/statement").status_code == 404
+    answer = deployment.http.put(STREAM, json={"text": TEXT})
+    assert (answer.status_code, answer.json()["statement"]["version"]) == (201, 3)
+    assert [(record.version, record.is_removed) for record in list_written(deployment) if record is not None] == [
+        (1, False), (2, True), (3, False),
+    ]  # fmt: skip
 
 
 def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deployment) -> None:
@@ -76,10 +97,11 @@ def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deploymen
         (f"{TEXT}\nPATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("PATTERN p MATCH (a)-[x]->(b) ON flows WINDOW 10", r"patterns beside the statement \(p\)"),
         ("STREAM flows FORMAT avro EDGE (a)-[b]->(c) AT ts IN s", 'no decoder of the format "avro"'),
-        ("STREAM flows EDGE (a)-[b]->(c) AT ts LATENESS 5s", "do not follow LATENESS .*: GRAPHTIDE_INGESTION_LATENESS sets it"),
-        ("STREAM flows EDGE (a)-[b]->(c) AT ts CLOCK live", "do not follow CLOCK .*: GRAPHTIDE_INGESTION_CLOCK_OF sets it"),
-        ("STREAM flows EDGE (a)-[b]->(c) AT ts PARTITION BY a", "do not follow PARTITION BY"),
-        ("STREAM flows EDGE (a)-[b]->(c) AT ts ID k DUPLICATES update", "do not follow DUPLICATES .*: they reject a record"),
+        ("STREAM flows EDGE (a)-[b]->(c) AT ts PARTITION BY a", "do not follow PARTITION BY .*: the key of a raw record"),
+        (
+            "STREAM flows EDGE (a)-[b]->(c) AT ts UNIT s",
+            "counts times in s, and the streams of this deployment in ms: write UNIT ms",
+        ),
     ],
     ids=[
         "nothing",
@@ -87,10 +109,8 @@ def test_a_stream_without_a_statement_is_shown_without_one(deployment: Deploymen
         "a pattern too",
         "a pattern",
         "a format that services do not read",
-        "a lateness",
-        "a clock",
         "partitions",
-        "duplicates that replace",
+        "another unit",
     ],
 )
 def test_what_is_not_one_statement_is_refused(empty_deployment: Deployment, text: str, detail: str) -> None:

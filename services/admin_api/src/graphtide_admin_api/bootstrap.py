@@ -89,7 +89,7 @@ def assemble(settings: AdminApiSettings, log: Log) -> AdminApi:
         results=Results(log, topics, recent),
         streams=Streams(log, topics),
         schemas=StreamSchemas(log, topics, view),
-        statements=StreamStatements(log, topics, clock, view),
+        statements=StreamStatements(log, topics, clock, view, settings.unit),
         first_look=FirstLook(log, topics),
         operations=operations,
         deleting=Deleting(log, topics, view, registry, operations),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graphtide_core.time import TimeUnit
 from graphtide_log.kafka.settings import KafkaSettings
 from graphtide_serving.access.settings import AccessSettings
 from graphtide_wire.topics import DEFAULT_PREFIX
@@ -18,6 +19,7 @@ class AdminApiSettings(AccessSettings):
         host: address to listen on.
         port: port to listen on.
         most_body_bytes: bytes of a request's body.
+        unit: time unit of ticks, as in ingestion; statements of streams must have it. Plans of patterns show it, too.
     """
 
     model_config = SettingsConfigDict(env_prefix="GRAPHTIDE_ADMIN_API_", env_nested_delimiter="__")
@@ -27,3 +29,4 @@ class AdminApiSettings(AccessSettings):
     host: str = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65535)
     most_body_bytes: int = Field(default=8 * 1024 * 1024, gt=0)
+    unit: TimeUnit = TimeUnit.MILLISECOND

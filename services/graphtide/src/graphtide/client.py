@@ -237,6 +237,14 @@ class Client:
         stream = statement if isinstance(statement, StreamStatement) else StreamStatement(statement)
         return self._server.put_stream(stream.name, str(statement))
 
+    def delete_statement(self, stream: str) -> None:
+        """Delete the STREAM statement of a stream: from the next record on, records are read as the edges that they are.
+
+        Raises:
+            NotFoundError: it has none.
+        """
+        self._server.delete_statement(stream)
+
     def schema(self, stream: str) -> dict[str, AttributeSchema]:
         """Return what is known of a stream's attributes, by their names; empty where there is nothing, or no stream."""
         return _by_name(self._server.schema(stream))
@@ -324,6 +332,7 @@ class Client:
         producer: str | None = None,
         idempotency_key: str | None = None,
         patience: float = 30.0,
+        wait_ordered: float | None = None,
     ) -> Sent:
         """Send edges, or one, in requests of some thousand; return when the log keeps them.
 
@@ -338,6 +347,8 @@ class Client:
             idempotency_key: a name for these edges in this order; requests that were answered within the last ten minutes are
                 not done again.
             patience: seconds to keep trying while the server answers that it gets too much at once and took nothing.
+            wait_ordered: seconds, up to 60, that each request waits until its edges are put in order; `Sent.ordering` says
+                then what became of them. By default no request waits.
 
         Raises:
             EdgesRejectedError: there were edges, and none could be used.
@@ -345,7 +356,15 @@ class Client:
             TypeError: those are not edges.
         """
         headers = {} if producer is None else {"Graphtide-Producer": producer}
-        sending = Sending(self._edges, stream, self._unit, headers=headers, key=idempotency_key, patience=patience)
+        sending = Sending(
+            self._edges,
+            stream,
+            self._unit,
+            headers=headers,
+            key=idempotency_key,
+            patience=patience,
+            wait_ordered=wait_ordered,
+        )
         return sending.send_all(edges)
 
     def replay(self, letter: DeadLetterAt, edge: Edge | Mapping[str, object] | None = None) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.edge import Edge
 from graphtide_native.records import SUBSTITUTE
+from graphtide_wire.bodies.sent import OrderedVerdict
 
 from graphtide.readers import ReaderOptions
 from graphtide.readers.memory import Lines
@@ -48,6 +49,9 @@ class Sent:
         errors: the first hundred of these, with their numbers among the edges given, from 1 on.
         created: whether the stream was made for them, if the server says so.
         similar: streams that are called much the same, where it was: its name may be misspelt.
+        filtered: records that are not of the stream, as its statement says.
+        ordering: what became of the edges when they were put in order, if the sender waited for it; None if it did not, or if
+            that is not known of all of them. Its errors have the numbers of the edges.
     """
 
     accepted: int = 0
@@ -55,6 +59,8 @@ class Sent:
     errors: list[RejectedEdge] = field(default_factory=list)
     created: bool = False
     similar: tuple[str, ...] = ()
+    filtered: int = 0
+    ordering: OrderedVerdict | None = None
 
 
 class Sending:
@@ -65,7 +71,15 @@ class Sending:
     """
 
     def __init__(
-        self, server: Server, stream: str, unit: TimeUnit, *, headers: dict[str, str], key: str | None, patience: float
+        self,
+        server: Server,
+        stream: str,
+        unit: TimeUnit,
+        *,
+        headers: dict[str, str],
+        key: str | None,
+        patience: float,
+        wait_ordered: float | None = None,
     ) -> None:
         """Prepare; see `graphtide.Client.send`."""
         self.sent = Sent()
@@ -74,6 +88,8 @@ class Sending:
         self._lines = Lines(ReaderOptions(time_unit=unit))
         self._headers = headers
         self._key = key
+        self._wait_ordered = wait_ordered
+        self._verdicts: list[OrderedVerdict | None] = []
         self._requests = 0
         self._given = 0
         self._deadline = time.monotonic() + patience
@@ -90,6 +106,7 @@ class Sending:
         # Those that could not be written were known before those that the server refused.
         self.sent.errors.sort(key=lambda each: each.line or 0)
         self._refuse_nothing_accepted()
+        self.sent.ordering = _sum(self._verdicts)
         return self.sent
 
     def _send(self, chunk: Sequence[object]) -> None:
@@ -126,13 +143,16 @@ class Sending:
         if found.created:
             self.sent.created, self.sent.similar = True, found.similar
         self.sent.accepted += found.accepted
+        self.sent.filtered += found.filtered
+        if self._wait_ordered is not None:
+            self._verdicts.append(_numbered(found.ordering, numbered))
         self.sent.rejected += found.rejected - len(found.errors)
         self._reject(RejectedEdge(numbered[(each.line or 1) - 1][0], each.code, each.reason) for each in found.errors)
 
     def _patiently(self, body: bytes, headers: dict[str, str]) -> SentPage:
         while True:
             try:
-                return self._server.send(self._stream, body, headers)
+                return self._server.send(self._stream, body, headers, self._wait_ordered)
             except UnavailableError as error:
                 # What was kept in part is not sent again.
                 took_some = error.status != HTTPStatus.TOO_MANY_REQUESTS or error.problem.get("accepted")
@@ -146,6 +166,32 @@ class Sending:
             self.sent.rejected += 1
             if len(self.sent.errors) < _MOST_ERRORS:
                 self.sent.errors.append(error)
+
+
+def _numbered(verdict: OrderedVerdict | None, numbered: Sequence[tuple[int, bytes]]) -> OrderedVerdict | None:
+    """Return a verdict whose errors have the numbers of the edges in place of lines."""
+    if verdict is None:
+        return None
+    errors = [
+        RejectedEdge(None if each.line is None else numbered[each.line - 1][0], each.code, each.reason)
+        for each in verdict.errors
+    ]
+    return msgspec.structs.replace(verdict, errors=tuple(errors))
+
+
+def _sum(verdicts: Sequence[OrderedVerdict | None]) -> OrderedVerdict | None:
+    """Return the verdict on several requests; None if that on one is not known."""
+    known = [each for each in verdicts if each is not None]
+    if not known or len(known) < len(verdicts):
+        return None
+    return OrderedVerdict(
+        ordered=sum(each.ordered for each in known),
+        replaced=sum(each.replaced for each in known),
+        duplicates=sum(each.duplicates for each in known),
+        late=sum(each.late for each in known),
+        rejected=sum(each.rejected for each in known),
+        errors=tuple(error for each in known for error in each.errors)[:_MOST_ERRORS],
+    )
 
 
 def line_of(edge: Edge | Mapping[str, object], unit: TimeUnit) -> bytes:

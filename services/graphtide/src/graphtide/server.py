@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from types import TracebackType
 
-_TIMEOUT: Final = httpx2.Timeout(30.0, connect=5.0)
+_TIMEOUT_SECONDS: Final = 30.0
+_CONNECT_SECONDS: Final = 5.0
+_TIMEOUT: Final = httpx2.Timeout(_TIMEOUT_SECONDS, connect=_CONNECT_SECONDS)
 _PAUSE_SECONDS: Final = 1.0
 _SILENCE_SECONDS: Final = 60.0
 """A stream of events that gives no sign of life for so long is dead: the server gives one every quarter of it."""
@@ -104,6 +106,10 @@ class Server:
         answer = self._send("PUT", _stream_path(name), {"text": text})
         return msgspec.json.decode(answer.content, type=StreamDetails)
 
+    def delete_statement(self, stream: str) -> None:
+        """Delete the STREAM statement of a stream."""
+        self._send("DELETE", f"{_stream_path(stream)}/statement")
+
     def streams(self) -> list[Stream]:
         """Return all streams, by their names."""
         return msgspec.json.decode(self._send("GET", "/streams").content, type=StreamsPage).streams
@@ -144,9 +150,18 @@ class Server:
         found = (each for page in self._pages("/dead-letters", asked, DeadLettersPage) for each in page.dead_letters)
         return islice(found, most)
 
-    def send(self, stream: str, lines: bytes, headers: dict[str, str]) -> SentPage:
-        """Send edges as JSON Lines. An answer that no edge could be used is a page of errors, as for some edges."""
-        answer = self._post(f"{_stream_path(stream)}/edges", lines, {"Content-Type": "application/x-ndjson", **headers})
+    def send(self, stream: str, lines: bytes, headers: dict[str, str], wait_ordered: float | None = None) -> SentPage:
+        """Send edges as JSON Lines, and wait for their ordering for some seconds, if any are given.
+
+        An answer that no edge could be used is a page of errors, as for some edges.
+        """
+        asked = "" if wait_ordered is None else f"?wait=ordered&wait_seconds={wait_ordered:g}"
+        answer = self._post(
+            f"{_stream_path(stream)}/edges{asked}",
+            lines,
+            {"Content-Type": "application/x-ndjson", **headers},
+            _TIMEOUT_SECONDS + (wait_ordered or 0.0),
+        )
         if answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY and error_of(answer).code == ALL_REJECTED:
             return msgspec.json.decode(answer.content, type=SentPage)
         return msgspec.json.decode(_check(answer).content, type=SentPage)
@@ -231,9 +246,10 @@ class Server:
                 elif field == "data":
                     yield Event(place, value)
 
-    def _post(self, path: str, body: bytes, headers: dict[str, str]) -> httpx2.Response:
+    def _post(self, path: str, body: bytes, headers: dict[str, str], seconds: float = _TIMEOUT_SECONDS) -> httpx2.Response:
         with self._reached():
-            return self._http.post(path, content=body, headers=headers)
+            timeout = httpx2.Timeout(seconds, connect=_CONNECT_SECONDS)
+            return self._http.post(path, content=body, headers=headers, timeout=timeout)
 
     def _send(
         self, method: str, path: str, body: dict[str, Json] | None = None, headers: dict[str, str] | None = None

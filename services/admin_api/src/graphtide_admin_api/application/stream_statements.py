@@ -19,12 +19,17 @@ from graphtide_admin_api.domain.problems import ProblemError
 from graphtide_admin_api.domain.statement import read_statement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from graphtide_core.ports.clock import Clock
     from graphtide_core.ports.log import Log, LogTransactor
-    from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.time import TimeUnit
     from graphtide_wire.topics import Topics
 
     from graphtide_admin_api.application.view import View
+
+    Following = Callable[[StatementRecord | None, int], StatementRecord]
+    """Returns the version of this number, given the last one; that one if nothing changes. Raises if the change must not be."""
 
 _ATTEMPTS: Final = 5
 _SEEN_SECONDS: Final = 5.0
@@ -33,12 +38,13 @@ _SEEN_SECONDS: Final = 5.0
 class StreamStatements:
     """Registers statements; safe for threads."""
 
-    def __init__(self, log: Log, topics: Topics, clock: Clock, view: View) -> None:
-        """Work on a log."""
+    def __init__(self, log: Log, topics: Topics, clock: Clock, view: View, unit: TimeUnit) -> None:
+        """Work on a log; times count in the unit that plans of patterns have, or else in this one."""
         self._log = log
         self._topics = topics
         self._clock = clock
         self._view = view
+        self._unit = unit
         self._lock = Lock()
 
     def put(self, stream: str, text: str) -> tuple[StatementRecord, bool]:
@@ -50,12 +56,31 @@ class StreamStatements:
             ProblemError: the text is not the statement of this stream, or the stream takes no records.
             TransientError: the log does not answer, or others write all the time. Whether it holds is then not known.
         """
-        definition = read_statement(stream, text)
+        definition = read_statement(stream, text, self._view.unit() or self._unit)
         self._make(stream)
-        with self._lock:
-            record, is_new = self._write(definition, text)
-        self._view.wait_for_statement(record, _SEEN_SECONDS)
-        return record, is_new
+
+        def following(old: StatementRecord | None, version: int) -> StatementRecord:
+            if old is not None and old.text == text and not old.is_removed:
+                return old
+            return StatementRecord.of(text, definition, version, self._clock.now())
+
+        old, new = self._replace(stream, following)
+        return new, old is None or old.is_removed
+
+    def remove(self, stream: str) -> None:
+        """Let a stream have no statement: that is a version, too. Records are read as edges are sent without one from then on.
+
+        Raises:
+            ProblemError: the stream has none.
+            TransientError: as `put`.
+        """
+
+        def following(old: StatementRecord | None, version: int) -> StatementRecord:
+            if old is None or old.is_removed:
+                raise ProblemError(404, "not-found", f"stream {stream!r} has no statement")
+            return StatementRecord.removed(stream, version, self._clock.now())
+
+        self._replace(stream, following)
 
     def _make(self, stream: str) -> None:
         view = self._view.pattern(stream)
@@ -67,12 +92,19 @@ class StreamStatements:
         except CollidingTopicError as error:
             raise ProblemError(409, "name-collides", str(error)) from error
 
-    def _write(self, definition: StreamDefinition, text: str) -> tuple[StatementRecord, bool]:
+    def _replace(self, stream: str, following: Following) -> tuple[StatementRecord | None, StatementRecord]:
+        """Write what follows the registered version; return that version, and the one that holds now, once it is seen."""
+        with self._lock:
+            old, new = self._replaced(stream, following)
+        self._view.wait_for_statement(new, _SEEN_SECONDS)
+        return old, new
+
+    def _replaced(self, stream: str, following: Following) -> tuple[StatementRecord | None, StatementRecord]:
         for _ in range(_ATTEMPTS):
             transactor = self._log.transactor(f"{self._topics.prefix}.statements")
             try:
                 transactor.open()
-                return self._replace(transactor, definition, text)
+                return self._written(transactor, stream, following)
             except FencedError:
                 continue
             finally:
@@ -80,18 +112,19 @@ class StreamStatements:
         message = "others register statements all the time"
         raise TransientError(message)
 
-    def _replace(self, transactor: LogTransactor, definition: StreamDefinition, text: str) -> tuple[StatementRecord, bool]:
-        key = statement_key(definition.name)
+    def _written(
+        self, transactor: LogTransactor, stream: str, following: Following
+    ) -> tuple[StatementRecord | None, StatementRecord]:
+        key = statement_key(stream)
         old, last = self._read(key)
-        if old is not None and old.text == text:
-            return old, False
-        version = max(last, self._view.last_statement(definition.name)) + 1
-        new = StatementRecord.of(text, definition, version, self._clock.now())
+        new = following(old, max(last, self._view.last_statement(stream)) + 1)
+        if new is old:
+            return old, new
         transactor.begin()
         value = encode_statement(new)
-        transactor.write([Message(self._topics.statements, each, value) for each in (key, version_key(new.stream, version))])
+        transactor.write([Message(self._topics.statements, each, value) for each in (key, version_key(stream, new.version))])
         transactor.commit(f"{self._topics.prefix}.statements", {})
-        return new, old is None
+        return old, new
 
     def _read(self, key: bytes) -> tuple[StatementRecord | None, int]:
         """Return what is registered under a key, and the last version that the topic still has; what is unreadable is none."""

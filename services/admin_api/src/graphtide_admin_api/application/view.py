@@ -234,7 +234,8 @@ class Known:
         self.statements.pop(stream, None)
         if record.value is not None:
             statement = stream_statement.decode_statement(record.key, record.value)
-            self.statements[stream] = statement
+            if not statement.is_removed:
+                self.statements[stream] = statement
             self.statement_versions[stream] = max(statement.version, self.statement_versions.get(stream, 0))
 
     def _note_version(self, name: str, version: int) -> None:
@@ -339,6 +340,11 @@ class View:
 
         with self._changed:
             return self._changed.wait_for(is_seen, timeout)
+
+    def unit(self) -> TimeUnit | None:
+        """Return what times of streams count; None as long as no pattern has a plan, which shows it."""
+        with self._changed:
+            return self._known().unit()
 
     def is_counted(self, stream: str) -> bool:
         """Whether edges of a stream were counted."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from graphtide_core.errors import InvalidPatternError, UnreadableStreamError
-from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_ordering.statements import check_decodable
 from graphtide_query import parse_streams_and_patterns
 
@@ -14,14 +13,15 @@ from graphtide_admin_api.domain.registration import MOST_TEXT
 
 if TYPE_CHECKING:
     from graphtide_core.stream_definition import StreamDefinition
+    from graphtide_core.time import TimeUnit
 
 
-def read_statement(stream: str, text: str) -> StreamDefinition:
-    """Return the definition of a stream that a text has.
+def read_statement(stream: str, text: str, unit: TimeUnit) -> StreamDefinition:
+    """Return the definition of a stream that a text has; streams of the deployment count their times in this unit.
 
     Raises:
         ProblemError: the text is too long, or wrong at a place; or it is not one statement, or another stream's, or states
-            a format that services do not read, or a clause that they do not follow.
+            a format that services do not read, a clause that they do not follow, or another unit than theirs.
     """
     if len(text) > MOST_TEXT:
         detail = f"the text has {len(text):,} characters, it may have {MOST_TEXT:,}"
@@ -46,30 +46,16 @@ def read_statement(stream: str, text: str) -> StreamDefinition:
         check_decodable(definition)
     except UnreadableStreamError as error:
         raise _invalid(str(error)) from error
-    if (clause := _not_followed(definition)) is not None:
-        detail = f"services do not follow {clause} of a statement: {_INSTEAD[clause]}"
+    if definition.partition_by is not None:
+        detail = "services do not follow PARTITION BY of a statement: the key of a raw record says what keeps its order"
+        raise _invalid(detail)
+    if definition.unit is not unit:
+        detail = (
+            f"the statement counts times in {definition.unit.value}, and the streams of this deployment in {unit.value}: "
+            f"write UNIT {unit.value}. It says what a tick of the stream is; AT … IN says what the records have"
+        )
         raise _invalid(detail)
     return definition
-
-
-_INSTEAD: Final = {
-    "LATENESS": "GRAPHTIDE_INGESTION_LATENESS sets it for all streams",
-    "CLOCK": "GRAPHTIDE_INGESTION_CLOCK_OF sets it for a stream",
-    "PARTITION BY": "the key of a raw record says what keeps its order",
-    "DUPLICATES": "they reject a record under an id that came before; send a deletion before the record that replaces it",
-}
-"""What to do in place of a clause."""
-
-
-def _not_followed(definition: StreamDefinition) -> str | None:
-    """Return the first clause that would mean nothing to services."""
-    stated = {
-        "LATENESS": definition.lateness is not None,
-        "CLOCK": definition.clock is not None,
-        "PARTITION BY": definition.partition_by is not None,
-        "DUPLICATES": definition.duplicates not in {None, DuplicatePolicy.REJECT},
-    }
-    return next((clause for clause, is_stated in stated.items() if is_stated), None)
 
 
 def _invalid(detail: str) -> ProblemError:

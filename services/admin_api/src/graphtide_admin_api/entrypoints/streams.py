@@ -9,10 +9,11 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Depends, Query, Response
 from graphtide_core.errors import InvalidQueryError
+from graphtide_ordering.stream_progress import FirstRejected
 from graphtide_serving.access.callers import ADMIN, READ_MATCHES, READ_PATTERNS
 from graphtide_serving.routes import JsonRoute
 from graphtide_wire.bodies.dead_letters import DeadLetter, DeadLettersPage
-from graphtide_wire.bodies.streams import Stream, StreamDetails, StreamProgressOut, StreamsPage, StreamStatement
+from graphtide_wire.bodies.streams import FirstRejection, Stream, StreamDetails, StreamProgressOut, StreamsPage, StreamStatement
 from graphtide_wire.control import PatternRecord
 from graphtide_wire.dead_letters import Source
 from graphtide_wire.place import Place
@@ -53,6 +54,11 @@ def router(parts: Parts) -> APIRouter:
         _, is_new = parts.statements.put(checked_sent(stream), wanted.text)
         response.status_code = 201 if is_new else 200
         return _details(parts, stream)
+
+    @routes.delete("/streams/{stream}/statement", status_code=204, dependencies=administers)
+    def delete_statement(stream: StreamPath) -> None:
+        """Delete the STREAM statement of a stream: from the next record on, records are read as the edges that they are."""
+        parts.statements.remove(checked_sent(stream))
 
     @routes.get("/streams/{stream}/edges:find", dependencies=[Depends(parts.requires(READ_MATCHES))])
     def find_edges(
@@ -134,12 +140,23 @@ def _progress(noted: NotedProgress) -> StreamProgressOut:
         late=counted.late,
         future=counted.future,
         lateness=progress.lateness,
+        ordered=counted.ordered,
+        duplicates=counted.duplicates,
+        replaced=counted.replaced,
+        rejected=counted.rejected,
+        filtered=counted.filtered,
+        first=None if progress.first is None else _first(progress.first),
         note=noted.note,
     )
 
 
+def _first(first: FirstRejected) -> FirstRejection:
+    source = Source(None, first.partition, first.offset, first.line)
+    return FirstRejection(code=first.code, reason=first.reason, place=_place(source), line=first.line)
+
+
 def _statement(record: StatementRecord | None) -> StreamStatement | None:
-    if record is None:
+    if record is None or record.is_removed:
         return None
     definition = msgspec.to_builtins(record.definition)
     return StreamStatement(version=record.version, text=record.text, definition=definition, updated_at=record.updated_at)

@@ -54,11 +54,14 @@ SchemaFile = Annotated[
 StatisticsFrom = Annotated[
     Path | None, typer.Option("--statistics-from", help="Stream whose statistics the planner uses.", show_default=False)
 ]
+Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
 ApiKey = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_API_KEY", help="API key.", show_default=False)]
 Token = Annotated[str | None, typer.Option(envvar="GRAPHTIDE_TOKEN", help="Token of the OpenID provider.", show_default=False)]
 
 AUTO_UNIT: Final = "auto"
 """The unit of time that is guessed."""
+
+URL: Final = "http://localhost:8080"
 
 STANDARD: Final = "-"
 """What stands for standard input or output in place of a path."""

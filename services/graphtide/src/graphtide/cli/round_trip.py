@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 import typer
 from graphtide_core.errors import FatalError
 
-from graphtide.cli.arguments import ApiKey, TimeUnitOption, Token, time_unit
-from graphtide.cli.server import URL, Url
+from graphtide.cli.arguments import URL, ApiKey, TimeUnitOption, Token, Url, time_unit
 from graphtide.client import Client
 from graphtide.server_errors import UnavailableError
 

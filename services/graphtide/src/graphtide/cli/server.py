@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from graphtide_core.errors import FatalError
@@ -13,7 +13,18 @@ from graphtide_core.time import TimeUnit, iso_time
 from graphtide_query import parse, parse_streams, print_pattern, print_stream
 from graphtide_query.families import AUTO, VARIANTS
 
-from graphtide.cli.arguments import MOST, ApiKey, PatternFile, TimeUnitOption, Token, engine_name, read_statements, time_unit
+from graphtide.cli.arguments import (
+    MOST,
+    URL,
+    ApiKey,
+    PatternFile,
+    TimeUnitOption,
+    Token,
+    Url,
+    engine_name,
+    read_statements,
+    time_unit,
+)
 from graphtide.cli.status import say
 from graphtide.server import Access, Json, Server
 from graphtide.server_types import Limits, Pattern
@@ -22,11 +33,9 @@ if TYPE_CHECKING:
     from graphtide_core.any_pattern import AnyPattern
     from graphtide_core.stream_definition import StreamDefinition
 
-Url = Annotated[str, typer.Option("--server", envvar="GRAPHTIDE_SERVER", help="URL of the server.")]
 Name = Annotated[str, typer.Argument(help="Name of a pattern.", show_default=False)]
 Names = Annotated[list[str], typer.Argument(help="Names of patterns.", show_default=False)]
 
-URL: Final = "http://localhost:8080"
 _BETWEEN_LOOKS = 0.2
 _AT_LIMIT = {"fail": "fails", "pause": "is paused", "shed": "sheds matches"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from graphtide_core.formats import FORMATS
 
-from graphtide.cli.arguments import MOST_AT_ONCE, StreamFile, choice
+from graphtide.cli.arguments import MOST_AT_ONCE, URL, ApiKey, StreamFile, Token, Url, choice
 from graphtide.cli.status import DONE, say, status_of_share
 from graphtide.cli.streams import MAX_REJECTED, Format, MaxRejected, max_rejected_of
 from graphtide.stream_check import MOST_RECORDS, SHOWN
@@ -48,6 +48,22 @@ def presets(
     width = max(map(len, presets.preset_names()))
     for each in presets.preset_names():
         typer.echo(f"{each:<{width}}  {presets.describe_preset(each)}")
+
+
+@app.command("delete-statement")
+def delete_statement(
+    stream: Annotated[str, typer.Argument(help="Name of a stream of a server.", show_default=False)],
+    *,
+    server: Url = URL,
+    api_key: ApiKey = None,
+    token: Token = None,
+) -> None:
+    """Delete the statement of a stream of a server: from the next record on, records are read as edges without one."""
+    from graphtide.server import Access, Server  # noqa: PLC0415 - other commands talk to no server
+
+    with Server(Access(server, api_key, token)) as there:
+        there.delete_statement(stream)
+    typer.echo(f"stream {stream}: statement deleted")
 
 
 @app.command()
