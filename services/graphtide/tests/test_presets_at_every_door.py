@@ -1,9 +1,10 @@
-"""The sample of each preset is read at every door as by the oracle: files, Python records, raw topics and history."""
+"""The sample of each preset is read at every door as by the oracle: files, Python records, raw topics, history and Spark."""
 
 from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,12 @@ from graphtide.record_options import RecordOptions
 from graphtide_backfill.application.pieces import Reading
 from graphtide_backfill.bootstrap import statement_files
 from graphtide_core.formats import CSV
+from graphtide_core.ports.log import Record
 from graphtide_core.stream_fields import attributes_of
 from graphtide_native.records import Symbols
+from graphtide_preprocess.adapters import rows
+from graphtide_preprocess.domain.blocks import BlockReader
+from graphtide_preprocess.domain.registered import statement_of
 from graphtide_query import print_stream
 from graphtide_query.presets import preset_names
 from graphtide_testing.given_rows import expected_rows, values_of
@@ -25,13 +30,16 @@ from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage
 from graphtide_wire import raw
 from graphtide_wire.ordered import EVENT
 from graphtide_wire.raw import RawEdges
+from graphtide_wire.stream_statement import StatementRecord, encode_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import pyarrow as pa
     from graphtide.readers import Reader
     from graphtide_core.stream_definition import StreamDefinition
     from graphtide_testing.given_rows import Row
+    from pyspark.sql import SparkSession
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "query" / "tests" / "fixtures" / "presets"
 JSON = ("json", "jsonl")
@@ -130,3 +138,41 @@ def test_a_raw_topic_is_sequenced_as_the_oracle_reads(sample: Sample) -> None:
         is_event = each["attributes"].pop(EVENT, False)
         assert is_event == (not each["src"])
     assert plain(found) == sorted(sample.rows, key=lambda row: row["ts"])
+
+
+def test_tasks_on_spark_read_all_samples_as_the_oracle(spark: SparkSession, subtests: pytest.Subtests) -> None:
+    samples = {name: Sample(name) for name in preset_names()}
+    given = [(name, pickle.dumps(task_of(sample))) for name, sample in samples.items()]
+
+    def read_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # A function by value: executors have no modules of tests.
+        for batch in batches:
+            for name, task in zip(batch.column("name").to_pylist(), batch.column("task").to_pylist(), strict=True):
+                statement, records = pickle.loads(task)  # noqa: S301 - written above
+                blocks = BlockReader(statement=statement_of(statement)).blocks(records)
+                yield rows.read_batch(name, map(rows.block_row, blocks))
+
+    frame = spark.createDataFrame(given, "name string, task binary").coalesce(1)
+    found = frame.mapInArrow(read_blocks, rows.READ).collect()
+    for name, sample in samples.items():
+        with subtests.test(name):
+            ordinal = filtered = 0
+            read: list[Row] = []
+            for row in (each for each in found if each.stream == name):
+                block = rows.block_of(rows.ReadRow(row.kind, row.place, bytes(row.head), bytes(row.body)))
+                decoded = block.decoded("raw", Symbols(), block.head.attributes, ordinal)
+                assert [piece.refused for piece in decoded.pieces if piece.refused] == []
+                assert decoded.edges is not None
+                read += plain(decoded.edges.to_records())
+                ordinal += sum(piece.ordinals for piece in decoded.pieces)
+                filtered += decoded.filtered
+            assert (read, filtered) == (sample.rows, sample.filtered)
+
+
+def task_of(sample: Sample) -> tuple[bytes, list[Record]]:
+    """Return what a task is given: the record of the statement, and raw records."""
+    definition = replace(sample.definition, name=FLOWS)
+    statement = encode_statement(StatementRecord.of("", definition, 1, datetime(2026, 1, 1, tzinfo=UTC)))
+    messages = [raw.encode(TOPICS.raw(FLOWS), each) for each in raw_records(sample)]
+    records = [Record(each.topic, 0, place, 0, each.key, each.value, each.headers) for place, each in enumerate(messages)]
+    return statement, records

@@ -29,15 +29,18 @@ from graphtide_preprocess.adapters.session import RELIED_ON
 from graphtide_preprocess.application.micro_batch import Counting, Task
 from graphtide_preprocess.application.offsets import Offsets, Pace
 from graphtide_preprocess.entrypoints.stream_query import StreamQuery
+from graphtide_query import parse_streams
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.data import real_stream
 from graphtide_testing.raw_streams import RawStream
 from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
+from graphtide_testing.sequencing_stage import TOPICS, SequencingStage
 from graphtide_testing.waiting import wait_until
-from graphtide_wire import ordered, raw
+from graphtide_wire import dead_letters, ordered, raw
 from graphtide_wire.raw import RawEdges, Reset
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -183,6 +186,38 @@ def test_the_job_equals_the_built_in_sequencer(spark_stage: Callable[..., Any], 
     assert found == ordered_edges(expected, stage.topics, FLOWS)
     assert letters(stage.log, stage.topics, FLOWS) == letters(expected, stage.topics, FLOWS)
     check_statistics(stage, expected, WINDOW, TimeUnit.MILLISECOND)
+
+
+def test_each_record_is_read_by_the_version_of_the_statement_that_holds(spark_stage: Callable[..., Any]) -> None:
+    stage, expected = spark_stage(3), SequencingStage(lateness=3)
+    for version, (text, first) in enumerate(
+        (
+            ("STREAM flows EDGE (a)-['one']->(b) EDGE (b)-['back']->(a) AT at IN ms LATENESS 5ms", 0),
+            ("STREAM flows EDGE (b)-['two']->(a) AT at IN ms SET n = n WHERE n > 1 LATENESS 1ms", 7),
+        ),
+        1,
+    ):
+        record = StatementRecord.of(text, parse_streams(text)[0], version, ManualClock().now())
+        keys = statement_key(FLOWS), version_key(FLOWS, version)
+        stage.send([Message(stage.topics.statements, key, encode_statement(record)) for key in keys])
+        expected.state(text, version)
+        lines = [{"at": first + ts, "a": f"a{n}", "b": "b", "n": n} for n, ts in enumerate((4, 1, 9, 2))]
+        body = "".join(json.dumps(each) + "\n" for each in [*lines, {"a": "bad", "n": 9}]).encode()
+        stage.send([raw.encode(stage.topics.raw(FLOWS), RawEdges(body))._replace(partition=0)])
+        expected.send(body)
+        expected.run(3)
+        stage.run()
+    expected.fall_silent()
+    stage.fall_silent()
+    found = ordered_edges(stage.log, stage.topics, FLOWS)
+    assert found == ordered_edges(expected.log, TOPICS, FLOWS)
+    assert {each.label for each in found} == {"one", "back", "two"}
+    assert [each.reason for each in expected.letters()] == [each.reason for each in letters_of(stage)]
+    assert progress_of(stage.log, stage.topics, FLOWS) == progress_of(expected.log, TOPICS, FLOWS)
+
+
+def letters_of(stage: SparkStage) -> list[dead_letters.DeadLetterRecord]:
+    return [dead_letters.decode(record) for record in records_of(stage.log, stage.topics.dead_letters(FLOWS))]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from graphtide_preprocess.application.committing import MicroBatchWriter
 from graphtide_preprocess.application.micro_batch import Arrived, Counting, StreamOrder, Task
 from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
 from graphtide_preprocess.domain.blocks import BlockReader
+from graphtide_preprocess.domain.registered import last_statement, statement_of
+from graphtide_query import parse_streams
 from graphtide_statistics.domain.counting import Counting as ServiceCounting
 from graphtide_testing.clock import ManualClock
 from graphtide_testing.raw_streams import RawStream
@@ -27,6 +30,7 @@ from graphtide_testing.registrations import registering, registration
 from graphtide_testing.sequenced import last_statistics, letters, ordered_edges, records_of
 from graphtide_wire import ordered, raw
 from graphtide_wire.raw import RawEdges, Reset
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 
 if TYPE_CHECKING:
@@ -141,6 +145,7 @@ class Job:
         """Take batches until there is nothing to do."""
         pace = Pace(self.records_in_a_batch, 2**40, int(IDLE * 1000))
         patterns = [((record.key or b"").decode(), record.value) for record in records_of(self.log, TOPICS.patterns)]
+        statements = records_of(self.log, TOPICS.statements)
         raw = records_of(self.log, TOPICS.raw(FLOWS))
         records = {
             str(number): [each for each in raw if each.partition == number] for number in {each.partition for each in raw}
@@ -148,15 +153,93 @@ class Job:
         ends = {number: len(each) for number, each in records.items()}
         while True:
             start = self.offsets
-            stop = following(start, Found(ends, len(patterns), self.now), self.now, pace, {})
+            stop = following(start, Found(ends, len(patterns), self.now, len(statements)), self.now, pace, {})
             if stop == start:
                 return
             given = [each[start.raw.get(number, 0) : stop.raw[number]] for number, each in records.items()]
-            blocks = [block for each in given for block in BlockReader(read=lambda: self.reads).blocks(each)]
+            statement = statement_of(last_statement(statements[: stop.statements], FLOWS))
+            readers = [(each, BlockReader(read=lambda: self.reads, statement=statement)) for each in given]
+            blocks = [block for each, reader in readers for block in reader.blocks(each)]
             changes = patterns[start.patterns : stop.patterns]
-            self.micro_batch(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes))
+            self.micro_batch(Arrived(stop.at, stop.as_of if stop.is_complete else None, blocks, changes, statement))
             self.offsets = stop
             self.now += self.milliseconds_of_a_batch
+
+
+READS = "EDGE (src)-[label]->(dst) AT ts"
+VERSIONS = (
+    f"STREAM flows {READS} ID id SET bytes = bytes LATENESS 6ms DUPLICATES reject",
+    f"STREAM flows {READS} ID id WHERE bytes > 3 DUPLICATES update",
+    "STREAM flows EDGE (src)-[label]->(dst) EDGE (dst)-['back']->(src) AT ts LATENESS 2ms",
+    None,
+    f"STREAM flows {READS} ID id LATENESS 9ms DUPLICATES error",
+)
+
+
+def state(log: Log, text: str | None, version: int) -> None:
+    """Register a version of the statement, or that there is none."""
+    at = ManualClock().now()
+    record = StatementRecord.removed("flows", version, at)
+    if text is not None:
+        record = StatementRecord.of(text, parse_streams(text)[0], version, at)
+    keys = statement_key("flows"), version_key("flows", version)
+    write(log, [Message(TOPICS.statements, key, encode_statement(record)) for key in keys])
+
+
+def versioned(seed: int) -> list[list[Message]]:
+    """Return records for each version of the statement."""
+    chance = random.Random(seed)
+    phases: list[list[Message]] = []
+    for _ in VERSIONS:
+        lines = [
+            json.dumps(
+                {
+                    "ts": 10 * len(phases) + chance.randrange(20),
+                    "src": chance.choice("ab"),
+                    "dst": chance.choice(["c", "d", None]),
+                    "label": "http",
+                    "id": f"{chance.randrange(12)}",
+                    "bytes": chance.randrange(9),
+                }
+            ).encode()
+            for _ in range(30)
+        ]
+        topic = TOPICS.raw(FLOWS)
+        phases.append([Message(topic, None, b"\n".join(lines[at : at + 3]), partition=0) for at in range(0, 30, 3)])
+    return phases
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["in one process", "each batch in a new process"])
+@pytest.mark.parametrize("seed", range(4))
+def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(seed: int, *, forgets: bool) -> None:
+    expected, found = log_with([register()]), log_with([register()])
+    ordering, clock = Ordering(3, IDLE, 1000), ManualClock()
+    options = Sequencing(ordering=ordering, linger_seconds=0, poll_seconds=0)
+    worker = SequencingWorker(expected, TOPICS, FLOWS, clock, options)
+    job = Job(found, Task(TOPICS, FLOWS, ordering=ordering), forgets, reads=("bytes",))
+    worker.open()
+    for version, (text, records) in enumerate(zip(VERSIONS, versioned(seed), strict=True), 1):
+        for log in (expected, found):
+            state(log, text, version)
+        clock.sleep(1.5)
+        worker.step()
+        for log in (expected, found):
+            write(log, records)
+        for _ in range(10):
+            worker.step()
+        job.read()
+    clock.sleep(IDLE + 1)
+    for _ in range(4):
+        worker.step()
+    job.run()
+    assert ordered_edges(found, TOPICS, FLOWS) == ordered_edges(expected, TOPICS, FLOWS)
+    assert letters(found, TOPICS, FLOWS) == letters(expected, TOPICS, FLOWS)
+    progress = progress_of(found, TOPICS, FLOWS)
+    assert progress is not None
+    assert progress == progress_of(expected, TOPICS, FLOWS)
+    counted = progress.counted
+    assert min(counted.filtered, counted.replaced, counted.late, counted.rejected, counted.duplicates) > 0
+    worker.close()
 
 
 STREAMS = {

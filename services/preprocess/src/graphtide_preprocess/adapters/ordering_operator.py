@@ -13,6 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from graphtide_preprocess.adapters import rows
 from graphtide_preprocess.application.micro_batch import Arrived, StreamOrder, Task
+from graphtide_preprocess.domain.registered import statement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,7 +102,7 @@ def _read_arrived(given: Iterable[Row]) -> Arrived:
             case _:
                 instant = rows.instant_of(row)
     changes = [(name, value) for _, name, value in sorted(patterns, key=lambda change: change[0])]
-    return Arrived(instant.at, instant.as_of, blocks, changes)
+    return Arrived(instant.at, instant.as_of, blocks, changes, statement_of(instant.statement))
 
 
 def _value(state: ValueState) -> bytes | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,6 +27,7 @@ from graphtide_preprocess.adapters import rows
 from graphtide_preprocess.adapters.log_ranges import log_of, records_between
 from graphtide_preprocess.application.offsets import Found, Offsets, Pace, following
 from graphtide_preprocess.domain.blocks import BlockReader
+from graphtide_preprocess.domain.registered import last_statement, statement_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,11 +72,12 @@ class Reading:
 
 
 class RawRange(InputPartition):
-    """Offsets of one partition of the raw topic, and before which the patterns are that hold for them."""
+    """Offsets of one partition of the raw topic, the offset before which patterns hold for them, and the statement's record."""
 
-    def __init__(self, partition: int, start: int, stop: int, patterns: int) -> None:
+    def __init__(self, partition: int, start: int, stop: int, patterns: int, statement: bytes | None) -> None:
         """Name records from `start` to before `stop`."""
         self.partition, self.start, self.stop, self.patterns = partition, start, stop, patterns
+        self.statement = statement
 
 
 class PatternRange(InputPartition):
@@ -94,6 +96,7 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._reading = reading
         self._reader: LogReader | None = None
         self._target: Found | None = None
+        self._statement: tuple[int, bytes | None] = (0, None)
 
     def initialOffset(self) -> dict[str, object]:
         """Begin at the first record there is."""
@@ -119,11 +122,12 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin, stop = msgspec.convert(start, Offsets), msgspec.convert(end, Offsets)
         total = sum(stop.raw.values()) - sum(begin.raw.get(number, 0) for number in stop.raw)
         size = max(_RECORDS_OF_A_TASK, -(-total // self._reading.tasks))
-        instant = rows.Instant(stop.at, stop.as_of if stop.is_complete else None)
+        statement = self._statement_before(stop.statements)
+        instant = rows.Instant(stop.at, stop.as_of if stop.is_complete else None, statement)
         parts: list[InputPartition] = [PatternRange(begin.patterns, stop.patterns, instant)]
         for number, offset in stop.raw.items():
             for first in range(begin.raw.get(number, 0), offset, size):
-                parts.append(RawRange(int(number), first, min(first + size, offset), stop.patterns))
+                parts.append(RawRange(int(number), first, min(first + size, offset), stop.patterns, statement))
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -143,7 +147,8 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if isinstance(partition, RawRange):
             place = TopicPartition(reading.topics.raw(reading.stream), partition.partition)
             records = records_between(reading.connection, place, partition.start, partition.stop)
-            reader = BlockReader(reading.ahead, partial(self._read_by_patterns, partition.patterns))
+            read = partial(_attributes_read, reading.connection, reading.topics, reading.stream, partition.patterns)
+            reader = BlockReader(reading.ahead, read, statement_of(partition.statement))
             yield from map(rows.block_row, reader.blocks(records))
         elif isinstance(partition, PatternRange):
             yield rows.instant_row(partition.instant)
@@ -151,18 +156,16 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for record in records_between(reading.connection, place, partition.start, partition.stop):
                 yield rows.ReadRow(rows.PATTERN, record.offset, record.key or b"", record.value)
 
-    def _read_by_patterns(self, stop: int) -> frozenset[str]:
-        """Return the attributes that the patterns before an offset read."""
-        place = TopicPartition(self._reading.topics.patterns, 0)
-        lookbacks = Lookbacks()
-        # One of its own: the task is in the middle of its range with the process's reader.
-        reader = log_of(self._reading.connection).reader(None)
-        try:
-            for record in between(reader, place, 0, stop):
-                lookbacks.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))
-        finally:
-            reader.close()
-        return lookbacks.attributes(self._reading.stream)
+    def _statement_before(self, stop: int) -> bytes | None:
+        """Return the record of the stream's last statement before an offset of the statements; None if there is none."""
+        if stop != self._statement[0]:
+            place = TopicPartition(self._reading.topics.statements, 0)
+            reader = log_of(self._reading.connection).reader(None)
+            try:
+                self._statement = stop, last_statement(between(reader, place, 0, stop), self._reading.stream)
+            finally:
+                reader.close()
+        return self._statement[1]
 
     def _opened(self) -> LogReader:
         if self._reader is None:
@@ -189,7 +192,10 @@ class RawReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if place not in self._opened().partitions(place.topic):
             message = f"there is no topic {place.topic}: make the deployment's topics first"
             raise FatalError(message)
-        return Found(raw, self._opened().ends([place])[place][1], at)
+        statements = TopicPartition(self._reading.topics.statements, 0)
+        has_statements = statements in self._opened().partitions(statements.topic)
+        ends = self._opened().ends([place, statements] if has_statements else [place])
+        return Found(raw, ends[place][1], at, ends[statements][1] if has_statements else 0)
 
     def _sizes(self, begin: Offsets, found: Found) -> dict[str, int]:
         """Return the size of the next record of each partition that has many."""
@@ -226,6 +232,21 @@ class RawSource(DataSource):
     def of(cls, reading: Reading) -> type[RawSource]:
         """Return the source that reads this; its settings are not options, because Spark shows those."""
         return type("RawSource", (cls,), {"reading": reading})
+
+
+@lru_cache(maxsize=64)
+def _attributes_read(connection: KafkaConnection, topics: Topics, stream: StreamName, stop: int) -> frozenset[str]:
+    """Return the attributes that the patterns before an offset read; a process reads them once."""
+    place = TopicPartition(topics.patterns, 0)
+    lookbacks = Lookbacks()
+    # One of its own: the task is in the middle of its range with the process's reader.
+    reader = log_of(connection).reader(None)
+    try:
+        for record in between(reader, place, 0, stop):
+            lookbacks.take((record.key or b"").decode(errors="replace"), control.registered_reads(record.value))
+    finally:
+        reader.close()
+    return lookbacks.attributes(stream)
 
 
 def _now() -> int:

@@ -41,10 +41,11 @@ class ReadRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """The instants of a batch, as `Arrived` has them."""
+    """The instants of a batch, as `Arrived` has them, and the record of the statement that reads it; None if there is none."""
 
     at: int
     as_of: int | None
+    statement: bytes | None = None
 
 
 def block_row(block: Block) -> ReadRow:
@@ -59,12 +60,12 @@ def block_of(row: ReadRow) -> Block:
 
 def instant_row(instant: Instant) -> ReadRow:
     """Return an instant as a row."""
-    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of)), None)
+    return ReadRow(INSTANT, 0, msgspec.msgpack.encode((instant.at, instant.as_of)), instant.statement)
 
 
 def instant_of(row: ReadRow) -> Instant:
     """Return the instant of a row."""
-    return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, int | None]))
+    return Instant(*msgspec.msgpack.decode(row.head, type=tuple[int, int | None]), row.body)
 
 
 def read_batch(stream: str, rows: Iterable[ReadRow]) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
+from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_ordering.heartbeats import LastRecord
 from graphtide_ordering.stream_sequencer import FrozenSequencer
 
@@ -122,6 +123,8 @@ class Head(
         last_record: the times of the last ordered record; None before the first.
         last_record_at: when, in milliseconds.
         form: see `FORM`.
+        lateness: ticks of lateness that the last micro-batch was put in order by; None before that was kept.
+        duplicates: the policy for duplicates that it was put in order by.
     """
 
     identity: str
@@ -140,6 +143,8 @@ class Head(
     last_record: LastRecord | None = None
     last_record_at: int = 0
     form: int = FORM
+    lateness: int | None = None
+    duplicates: str = DuplicatePolicy.REJECT.value
 
 
 def later(blocks: KeptBlocks, sent: list[SentBlock], micro_batch: int) -> Iterator[tuple[int, bytes]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from graphtide_core.errors import FatalError
 from graphtide_core.ports.log import Message
+from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_core.time import TimeUnit
 from graphtide_native.records import EdgeBatch, Symbols
 from graphtide_ordering.heartbeats import DEFAULT_HEARTBEAT_SECONDS, Heartbeats
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from graphtide_core.ids import StreamName
+    from graphtide_ordering.statements import Statement
     from graphtide_ordering.stream_sequencer import SequencerOutput
     from graphtide_wire.topics import Topics
 
@@ -103,12 +105,14 @@ class Arrived:
         as_of: an instant; with it the whole log was read up to there. None if the micro-batch before knew as much.
         blocks: of raw records, in any order.
         patterns: changes of registrations: names and values, in their order.
+        statement: of the stream, by which the blocks were read; None if it never had one.
     """
 
     at: int
     as_of: int | None
     blocks: Sequence[Block] = ()
     patterns: Sequence[tuple[str, bytes | None]] = ()
+    statement: Statement | None = None
 
 
 class MicroBatch(msgspec.Struct, frozen=True, rename={"stream_progress": "figures"}):
@@ -158,6 +162,7 @@ class StreamOrder:
             _fold(head, name, registration(value, self._task.stream, self._task.unit))
         self._keep_what_is_read(head)
         self._remember(head, kept)
+        self._order_by(head, arrived.statement)
         before = head.sequencer.ordered
         self._take(head, kept, arrived, is_first=is_first)
         output = self._sequencer.take_output()
@@ -181,13 +186,24 @@ class StreamOrder:
             self._symbols = Symbols()
             self._history = History(self._symbols, 0, 0, epoch)
         self._micro_batch = -1
-        self._sequencer = StreamSequencer(self._task.ordering)
+        self._sequencer = StreamSequencer(self._ordering(head))
         found = [KeptWaiting.read(kept.waiting.get(each.arrival)) for each in head.waiting]
         waiting = [EdgeBatch.unpack(each.edges, self._symbols, head.attributes, each.ordinal) for each in found]
         self._sequencer.thaw(head.sequencer, waiting)
         self._identity = head.identity
         self._history.catch_up(later(kept.sent, head.sent, self._history.micro_batch))
         self._sequencer.filter_with(self._history.duplicates, self._history.window, self._history.edges)
+
+    def _ordering(self, head: Head) -> Ordering:
+        """Return how the last micro-batch was put in order."""
+        lateness = self._task.ordering.lateness if head.lateness is None else head.lateness
+        return replace(self._task.ordering, lateness=lateness, duplicates=DuplicatePolicy(head.duplicates))
+
+    def _order_by(self, head: Head, statement: Statement | None) -> None:
+        """Put what waits and what comes in order as the statement says; time stands still here while nothing comes."""
+        ordering = self._task.ordering if statement is None else statement.ordering(self._task.ordering, self._task.unit)
+        head.lateness, head.duplicates = ordering.lateness, ordering.duplicates.value
+        self._sequencer.adopt(replace(ordering, live=0))
 
     def _keep_what_is_read(self, head: Head) -> None:
         """Have a place for each attribute that patterns read; begin the list anew if the last micro-batch left names out."""

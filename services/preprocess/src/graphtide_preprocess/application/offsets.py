@@ -34,6 +34,7 @@ class Offsets(msgspec.Struct, frozen=True):
         heard: `at` of the last batch that had records.
         target: ends to reach before that clock advances; empty once they are.
         target_at: when they were looked up.
+        statements: the offset to read next of the statements of streams: the last before it reads the batch.
     """
 
     raw: dict[str, int]
@@ -43,6 +44,7 @@ class Offsets(msgspec.Struct, frozen=True):
     heard: int = 0
     target: dict[str, int] = {}
     target_at: int = 0
+    statements: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -51,11 +53,15 @@ class Offsets(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What the log has: the next offset of each partition of the raw topic, and of the patterns, and when it had no more."""
+    """What the log has: the next offset of each partition of the raw topic, of patterns and of statements, and since when.
+
+    The statements were looked up after the raw topic, so that they have each one that a sender of a record knew.
+    """
 
     raw: dict[str, int]
     patterns: int
     at: int
+    statements: int = 0
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -76,14 +82,14 @@ def following(start: Offsets, found: Found, now: int, pace: Pace, sizes: Mapping
     if start.is_complete:
         target, target_at = found.raw, max(found.at, start.as_of)
     left = {number: max(0, end - start.raw.get(number, 0)) for number, end in found.raw.items()}
-    patterns = max(start.patterns, found.patterns)
+    patterns, statements = max(start.patterns, found.patterns), max(start.statements, found.statements)
     share = _share(left, pace, sizes)
     raw = {number: start.raw.get(number, 0) + min(left[number], max(1, int(left[number] * share))) for number in left}
-    if raw != start.raw or patterns != start.patterns:
+    if (raw, patterns, statements) != (start.raw, start.patterns, start.statements):
         heard = at if any(left.values()) else start.heard
         if all(raw[number] >= end for number, end in target.items()):
-            return Offsets(raw, patterns, at, target_at, heard)
-        return Offsets(raw, patterns, at, start.as_of, heard, target, target_at)
+            return Offsets(raw, patterns, at, target_at, heard, statements=statements)
+        return Offsets(raw, patterns, at, start.as_of, heard, target, target_at, statements)
     is_due = _is_tick_due(start, target_at, pace.idle_milliseconds)
     return msgspec.structs.replace(start, at=at, as_of=target_at) if is_due else start
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from graphtide_native.records import Symbols
     from graphtide_ordering.raw_decoding import Ahead
     from graphtide_ordering.raw_groups import RawGroup, ResetRecord, UnreadableRecord
+    from graphtide_ordering.statements import Statement
 
 _MOST_RECORDS: Final = 4_096
 """Of a block: those of several partitions alternate by blocks."""
@@ -59,6 +60,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
         refused: the parts that cannot be used, by the places of their records.
         is_readable: whether the records could be read as edges, maybe none.
         ends_epoch: the epoch of the stream that the one record wants to end; None where records have edges.
+        filtered: records that are not of the stream, as its statement says.
     """
 
     timestamp: int
@@ -76,6 +78,7 @@ class BlockHead(msgspec.Struct, frozen=True, array_like=True):
     refused: dict[int, list[RefusedForm]] = {}
     is_readable: bool = True
     ends_epoch: int | None = None
+    filtered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class Block:
         columns = self._origins(), self._refused(), head.ordinals, head.times, head.ends, head.lines
         # There is one for each record, which may hold one edge: so they are made without a line of Python for each.
         pieces = list(map(Piece._make, zip(map(Record._make, zip(*same, strict=False)), *columns, strict=True)))
-        return Decoded(pieces, edges, head.producer, head.ends_epoch)
+        return Decoded(pieces, edges, head.producer, head.ends_epoch, head.filtered)
 
     def _origins(self) -> Iterable[RawOrigin | None]:
         """Return what each record says of itself, except its edges, their columns and types."""
@@ -126,16 +129,28 @@ class Block:
 
 
 class BlockReader:
-    """Reads the records of one partition; what it gives depends on them alone, and on what patterns read of them."""
+    """Reads the records of one partition.
 
-    def __init__(self, ahead: Ahead | None = None, read: Callable[[], Iterable[str]] = tuple) -> None:
+    What it gives depends on them alone, on the statement of the stream, and on what patterns read of them.
+    """
+
+    def __init__(
+        self,
+        ahead: Ahead | None = None,
+        read: Callable[[], Iterable[str]] = tuple,
+        statement: Statement | None = None,
+    ) -> None:
         """Start with no attribute known; reject what is further ahead of its record than the bound.
 
-        `read` returns the attributes that patterns read; it is called once there are more than are kept.
+        `read` returns the attributes that patterns read; it is called once there are more than are kept, and at once if there
+        is a statement, since without SET it gives those alone.
         """
         self._decoder = RawDecoder(ahead)
         self._read = read
-        self._has_asked = False
+        self._statement = None if statement is None or statement.is_removed else statement
+        self._has_asked = self._statement is not None
+        if self._has_asked:
+            self._decoder.read(read())
 
     def blocks(self, records: Iterable[Record]) -> Iterator[Block]:
         """Yield the blocks of the records."""
@@ -148,12 +163,12 @@ class BlockReader:
         # Blocks are not mixed, so each may have a list of attributes of its own.
         if self._decoder.left_out:
             self._decoder.forget()
-        found = self._decoder.decode(group, 0)
+        found = self._decoder.decode(group, 0, self._statement)
         if self._decoder.left_out and not self._has_asked:
             self._has_asked = True
             self._decoder.read(self._read())
             self._decoder.forget()
-            found = self._decoder.decode(group, 0)
+            found = self._decoder.decode(group, 0, self._statement)
         return found
 
     def _block(self, found: Decoded) -> Block:
@@ -178,6 +193,7 @@ class BlockReader:
             refused={place: _forms(each.refused) for place, each in enumerate(pieces) if each.refused},
             is_readable=edges is not None,
             ends_epoch=found.ends_epoch,
+            filtered=found.filtered,
         )
         return Block(first.record.partition, head, b"" if edges is None else edges.pack())
 

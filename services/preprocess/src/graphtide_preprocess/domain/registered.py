@@ -5,15 +5,20 @@ A pattern that cannot be read counts as none: it gets no plan either.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
+from graphtide_ordering.statements import Statement
 from graphtide_wire import control
+from graphtide_wire.json_form import decode as decode_json
+from graphtide_wire.stream_statement import StatementRecord, stream_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from graphtide_core.ids import StreamName
+    from graphtide_core.ports.log import Record
     from graphtide_core.time import TimeUnit
 
 
@@ -40,6 +45,32 @@ def registration(value: bytes | None, stream: StreamName, unit: TimeUnit) -> Reg
         return None
     labels = None if reads.labels is None else frozenset(reads.labels)
     return Registration(reads.lookback.ticks(unit), labels, frozenset(reads.attributes), reads.lookback.edges)
+
+
+@lru_cache(maxsize=64)
+def statement_of(record: bytes | None) -> Statement | None:
+    """Return the statement that a record of it has; None of none. A statement is read once in a process.
+
+    Raises:
+        PoisonRecordError: it is another's record.
+    """
+    if record is None:
+        return None
+    found = decode_json(record, StatementRecord, "statement of a stream")
+    return Statement(found)
+
+
+def last_statement(records: Iterable[Record], stream: StreamName) -> bytes | None:
+    """Return the record of the last version of a stream's statement among these; None if there is none.
+
+    Records of versions stay when the topic is compacted, so the same offsets have the same last version at any time.
+    """
+    found: tuple[int, bytes | None] = (0, None)
+    for record in records:
+        name, version = stream_of_key(record.key)
+        if name == stream and version is not None and version > found[0]:
+            found = (version, record.value) if record.value is not None else found
+    return found[1]
 
 
 def longest_window(registrations: Mapping[str, Registration]) -> int:
