@@ -232,7 +232,36 @@ def test_a_stream_has_a_statement(client: Client) -> None:
     for wrong in (TEXT, f"{text} {text.replace('stated', 'other')}"):
         with pytest.raises(InvalidPatternError, match=r"has no STREAM statement|one STREAM statement is needed, not 2"):
             client.put_stream(wrong)
+    client.delete_statement("stated")
+    assert client.stream("stated").statement is None
+    with pytest.raises(NotFoundError):
+        client.delete_statement("stated")
     client.delete_stream("stated")
+
+
+def test_a_sender_that_waits_learns_what_ordering_did(client: Client) -> None:
+    client.put_stream("STREAM awaited EDGE (src)-[label]->(dst) AT ts ID id WHERE note <> 'skip' LATENESS 2ms DUPLICATES error")
+    client.register(TEXT.replace("PATTERN p", "PATTERN awaits").replace("ON s", "ON awaited"))
+    client.wait("awaits")
+    edges = [
+        pays(100, "a", "b", id="one", note="x"),
+        pays(101, "a", "b", id="skipped", note="skip"),
+        pays(101, "b", "c", id="one", note="x"),
+        pays(50, "a", "b", id="late", note="x"),
+    ]
+    sent = client.send("awaited", edges, wait_ordered=60)
+    assert (sent.accepted, sent.filtered) == (3, 1)
+    assert sent.ordering is not None
+    assert (sent.ordering.ordered, sent.ordering.duplicates, sent.ordering.late) == (1, 1, 1)
+    assert [(each.line, each.code) for each in sent.ordering.errors] == [(4, "late")]
+    standing = client.stream("awaited").standing
+    assert standing is not None
+    assert (standing.ordered, standing.duplicates, standing.late, standing.filtered) == (1, 1, 1, 1)
+    assert standing.first is not None
+    assert (standing.first.code, standing.first.line) == ("late", 4)
+    assert {letter.code for letter in client.dead_letters("awaited")} == {"late", "duplicate"}
+    assert client.send("awaited", pays(200, "a", "b", id="two", note="x")).ordering is None
+    client.delete("awaits")
 
 
 def test_records_of_any_shape_match_once_a_statement_says_what_they_are(client: Client, url: str) -> None:

@@ -169,6 +169,19 @@ def read_history(definition: StreamDefinition, stream: object, attributes: Seque
     return rows, piece.facts().rejected
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_history_without_a_column_that_its_statement_needs_is_an_error(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"flows.{suffix}"
+    if suffix == "csv":
+        file.write_text("at,source,dst\n1,a,b\n")
+    else:
+        pq.write_table(pa.table({"at": [1], "source": ["a"], "dst": ["b"]}), file)
+    definition = Stream("STREAM s EDGE (sorce)-[:x]->(dst) AT at").definition
+    wanted = r"no column 'sorce' \(for a source\); the columns are 'at', 'source', 'dst'; did you mean 'source'\?"
+    with pytest.raises(UnreadableStreamError, match=wanted):
+        read_history(definition, file, ())
+
+
 def expect(definition: StreamDefinition, records: Sequence[object], attributes: Sequence[str]) -> tuple[Rows, int, int]:
     """Return what the oracle gives in the same form."""
     outcomes = read_stream(definition, records)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from fastapi.testclient import TestClient
 from graphtide_core.ids import StreamName
-from graphtide_core.ports.log import TopicPartition
+from graphtide_core.ports.log import Message, TopicPartition
 from graphtide_core.time import TimeUnit
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.settings import Settings
@@ -14,7 +16,9 @@ from graphtide_log.profile import Profile
 from graphtide_native.records import ArrowDecoder, Symbols
 from graphtide_ordering.lateness import lateness_of
 from graphtide_ordering.progress_reports import progress_of
+from graphtide_query import parse_streams
 from graphtide_testing.waiting import wait_until
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from graphtide_wire.topics import Topics
 
 PATIENCE = 30.0
@@ -44,23 +48,36 @@ def letters(log: MemoryLog) -> int:
     return log.reader(None).ends([place])[place][1]
 
 
-@pytest.mark.parametrize("apart", [1, 10, 1000])
-def test_of_two_producers_whose_first_edges_are_apart_by_up_to_a_second_none_is_lost(apart: int) -> None:
+@pytest.mark.parametrize(
+    ("apart", "stated", "ticks"),
+    [(1, "", 1000), (1000, "", 1000), (60_000, "LATENESS 1m", 60_000), (1, "LATENESS 1ms", 1)],
+)
+def test_of_two_producers_whose_first_edges_are_apart_by_up_to_the_lateness_none_is_lost(
+    apart: int, stated: str, ticks: int
+) -> None:
     log = MemoryLog()
+    if stated:
+        log.admin().ensure(TOPICS.of_deployment())
+        text = f"STREAM flows EDGE (src)-[label]->(dst) AT ts ID id {stated}"
+        record = StatementRecord.of(text, parse_streams(text)[0], 1, datetime(2026, 1, 1, tzinfo=UTC))
+        log.writer().write(
+            Message(TOPICS.statements, key, encode_statement(record)) for key in (statement_key(FLOWS), version_key(FLOWS, 1))
+        )
     service = bootstrap(log, Settings(prefix="test", streams=("flows",), insecure=True, idle_seconds=60.0))
     with TestClient(service.app) as client:
-        send(client, "first", 5000)
+        first, last = 100_000, 100_000 + 2 * ticks + apart
+        send(client, "first", first)
         # All of it was read before the second producer is heard of.
-        wait_until(lambda: (found := progress_of(log, TOPICS, FLOWS)) is not None and found.newest == 5000, PATIENCE)
-        send(client, "second", 5000 - apart)
+        wait_until(lambda: (found := progress_of(log, TOPICS, FLOWS)) is not None and found.newest == first, PATIENCE)
+        send(client, "second", first - apart)
         for producer in ("first", "second"):
-            send(client, producer, 9000)
+            send(client, producer, last)
         wait_until(lambda: len(ordered_ids(log)) >= 2 or letters(log) > 0, PATIENCE)
-        assert ordered_ids(log) == [f"second{5000 - apart}", "first5000"]
+        assert ordered_ids(log) == [f"second{first - apart}", f"first{first}"]
         assert letters(log) == 0
         found = progress_of(log, TOPICS, FLOWS)
         assert found is not None
-        assert found.lateness == 1000
+        assert found.lateness == ticks
 
 
 @pytest.mark.parametrize(

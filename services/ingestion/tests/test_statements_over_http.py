@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fastapi.testclient import TestClient
 from graphtide_core import formats
+from graphtide_core.ports.log import Message
 from graphtide_ingestion.bootstrap import bootstrap
 from graphtide_ingestion.domain import statement_reading
 from graphtide_ingestion.domain.statement_reading import StatementReader
@@ -17,9 +19,10 @@ from graphtide_log.memory import MemoryLog
 from graphtide_ordering.statements import Statement
 from graphtide_query import parse_streams
 from graphtide_testing.sequencing_stage import FLOWS, TOPICS, SequencingStage
+from graphtide_testing.waiting import wait_until
 from graphtide_wire import raw
 from graphtide_wire.raw import RawEdges
-from graphtide_wire.stream_statement import StatementRecord
+from graphtide_wire.stream_statement import StatementRecord, encode_statement, statement_key, version_key
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +37,8 @@ NDJSON, CSV, JSON = "application/x-ndjson", "text/csv", "application/json"
 PAIRS = "STREAM flows WHERE a <> 'skip' EDGE (a)-['there']->(b) EDGE (b)-['back']->(a) SET n = m.n AT at IN ms"
 LOG = "STREAM flows FORMAT csv (delimiter '|', columns (a, kind, b, at)) EDGE (a)-[kind]->(b) AT at IN ms"
 TABLE = "STREAM flows EDGE (a)-[kind]->(b) SET note = note AT at IN s"
+REMOVED = StatementRecord.removed("flows", 2, datetime(2026, 1, 1, tzinfo=UTC))
+KEYS = (statement_key("flows"), version_key("flows", 2))
 NESTED = "STREAM flows FORMAT json (unnest Records) EDGE (a)-['x']->(b) AT at IN ms"
 
 
@@ -107,6 +112,32 @@ RECORDS = st.one_of(
 def test_the_same_bytes_give_the_same_edges_through_http_and_the_raw_topic(bodies: list[bytes]) -> None:
     _, stage = over_http(PAIRS, *bodies)
     assert whole(stage) == whole(in_raw_topic(PAIRS, *bodies))
+
+
+def test_a_body_that_comes_after_the_removal_of_the_statement_is_read_without_one() -> None:
+    stage = SequencingStage(log=MemoryLog(), most_records=20)
+    stage.state(PAIRS, 1)
+    stage.send(pair(1).encode())
+    stage.run(2)
+    with serving(stage.log) as client:  # type: ignore[arg-type]
+        stage.writer.write([Message(TOPICS.statements, key, encode_statement(REMOVED)) for key in KEYS])
+        plain = b'{"ts": 5, "src": "x", "dst": "y", "label": "plain"}\n'
+        headers = {"content-type": NDJSON}
+        wait_until(lambda: client.post(EDGES, content=plain, headers=headers).json()["accepted"] == 1, 30, pause=0.01)
+    # The clock stands still: the sequencer looks for the removal because the record says that its sender knew of it.
+    stage.run(4)
+    assert stage.ordered()[-1]["label"] == "plain"
+
+
+def test_a_header_line_without_a_column_that_is_needed_is_refused_and_names_the_like_one() -> None:
+    (answer,), stage = over_http(TABLE, b"at,a,knd,b,note\n5,x,knows,y,z\n", kind=CSV)
+    assert answer.status_code == 202, "a label that is missing is the default one"
+    (answer,), stage = over_http(TABLE, b"at,aa,kind,b\n5,x,knows,y\n", kind=CSV)
+    reason = "no column 'a' (for a source); the columns are 'at', 'aa', 'kind', 'b'; did you mean 'at'?"
+    assert (answer.status_code, answer.json()["code"], answer.json()["detail"]) == (400, "unreadable-body", reason)
+    assert stage.ordered() == []
+    raw_stage = in_raw_topic(TABLE, b"5,x,knows,y\n", columns="at,aa,kind,b")
+    assert [(each.code, each.reason) for each in raw_stage.letters()] == [("malformed", reason)]
 
 
 def test_csv_has_the_header_line_of_its_body() -> None:

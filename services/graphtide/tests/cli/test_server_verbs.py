@@ -134,6 +134,8 @@ def test_apply_registers_statements_before_patterns(there: There) -> None:
     assert found is not None
     assert found.statement is not None
     assert found.statement.text == STATEMENT.replace("IN s", "IN ms"), "a text by itself keeps its comments"
+    assert there.run("streams", "delete-statement", "s") == "stream s: statement deleted\n"
+    assert there.run("apply", there.file(STATEMENT)) == "stream s: registered, version 4\n"
 
 
 def test_apply_of_a_wrong_statement_registers_nothing(there: There) -> None:
