@@ -1,4 +1,4 @@
-"""The sample of each preset is read at every door as by the oracle: files, Python records, raw topics, history and Spark."""
+"""The sample of each preset is read at every door as by the oracle: files, Python, requests, raw topics, history, Spark."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fastapi.testclient import TestClient
 from graphtide import Stream
 from graphtide.readers import ReaderOptions, from_edges, open_stream
 from graphtide.record_options import RecordOptions
@@ -17,6 +18,8 @@ from graphtide_backfill.bootstrap import statement_files
 from graphtide_core.formats import CSV
 from graphtide_core.ports.log import Record
 from graphtide_core.stream_fields import attributes_of
+from graphtide_ingestion.bootstrap import bootstrap
+from graphtide_ingestion.settings import Settings as IngestionSettings
 from graphtide_native.records import Symbols
 from graphtide_preprocess.adapters import rows
 from graphtide_preprocess.domain.blocks import BlockReader
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "query" / "tests" / "fixtures" / "presets"
 JSON = ("json", "jsonl")
+EDGES, PLAIN = "/api/v1/streams/flows/edges", {"content-type": "text/plain"}
+MOST_LINES = 3
+"""A sample of fewer lines is one body."""
 
 
 def format_of(name: str) -> str:
@@ -127,6 +133,42 @@ def test_history_is_read_as_by_the_oracle(sample: Sample) -> None:
     assert (facts.rejected, facts.has_ids) == (0, sample.definition.id is not None)
 
 
+def bodies(sample: Sample) -> Iterator[bytes]:
+    """Yield the sample as the bodies of requests: whole, or in halves that both have the header line."""
+    lines = sample.data.splitlines(keepends=True)
+    if sample.format in {"json", "xml", "zeek"} or len(lines) < MOST_LINES:
+        yield sample.data
+        return
+    stated = sample.definition.format
+    assert stated is not None
+    head = lines[:1] if sample.format == CSV.value and stated.columns is None else []
+    own = lines[len(head) :]
+    yield b"".join([*head, *own[: len(own) // 2]])
+    yield b"".join([*head, *own[len(own) // 2 :]])
+
+
+def test_bodies_of_requests_are_sequenced_as_the_oracle_reads(sample: Sample) -> None:
+    stage = SequencingStage(lateness=10**15)
+    stage.state(print_stream(replace(sample.definition, name=FLOWS)), 1)
+    settings = IngestionSettings(prefix="test", streams=("flows",), roles=frozenset({"http"}), insecure=True)
+    with TestClient(bootstrap(stage.log, settings).app) as client:
+        answers = [client.post(EDGES, content=body, headers=PLAIN) for body in bodies(sample)]
+    assert [each.status_code for each in answers] == [202] * len(answers), answers[0].text
+    assert sum(each.json()["accepted"] for each in answers) == len(sample.rows)
+    assert sum(each.json().get("filtered", 0) for each in answers) == sample.filtered
+    found = stage.fall_silent().ordered()
+    assert [each.reason for each in stage.letters()] == []
+    assert sequenced(found) == sorted(sample.rows, key=lambda row: row["ts"])
+
+
+def sequenced(found: list[Row]) -> list[Row]:
+    """Return rows that left the sequencer; events have no source, and are marked."""
+    for each in found:
+        is_event = each["attributes"].pop(EVENT, False)
+        assert is_event == (not each["src"])
+    return plain(found)
+
+
 def test_a_raw_topic_is_sequenced_as_the_oracle_reads(sample: Sample) -> None:
     stage = SequencingStage(lateness=10**15)
     stage.state(print_stream(replace(sample.definition, name=FLOWS)), 1)
@@ -134,10 +176,7 @@ def test_a_raw_topic_is_sequenced_as_the_oracle_reads(sample: Sample) -> None:
         stage.write(raw.encode(TOPICS.raw(FLOWS), record))
     found = stage.fall_silent().ordered()
     assert [each.reason for each in stage.letters()] == []
-    for each in found:
-        is_event = each["attributes"].pop(EVENT, False)
-        assert is_event == (not each["src"])
-    assert plain(found) == sorted(sample.rows, key=lambda row: row["ts"])
+    assert sequenced(found) == sorted(sample.rows, key=lambda row: row["ts"])
 
 
 def test_tasks_on_spark_read_all_samples_as_the_oracle(spark: SparkSession, subtests: pytest.Subtests) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pytest
 from fastapi.testclient import TestClient
 from graphtide_core import formats
 from graphtide_core.ports.log import Message
@@ -29,7 +30,6 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
     from httpx2 import Response
 
 EDGES = "/api/v1/streams/flows/edges"
@@ -175,11 +175,22 @@ def test_what_a_statement_does_not_let_a_sender_do_is_refused() -> None:
     with serving(stage.log) as client:  # type: ignore[arg-type]
         answer = client.post(f"{EDGES}?columns=src=a", content="x\n", headers={"content-type": CSV})
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid-columns")
-    stage.state("STREAM flows FORMAT zeek EDGE (a)-[b]->(c) AT ts IN s", 2)
+    stage.state("STREAM flows FORMAT parquet EDGE (a)-[b]->(c) AT ts IN s", 2)
     with serving(stage.log) as client:  # type: ignore[arg-type]
         answer = client.post(EDGES, content="x\n", headers={"content-type": NDJSON})
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-media-type")
-    assert "reads zeek, which is taken from files and Kafka" in answer.json()["detail"]
+    assert "reads parquet, which is taken from files and Kafka" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("statement", [None, TABLE])
+def test_a_type_that_names_no_format_needs_a_statement_that_does(statement: str | None) -> None:
+    stage = SequencingStage(log=MemoryLog())
+    if statement is not None:
+        stage.state(statement, 1)
+    with serving(stage.log) as client:  # type: ignore[arg-type]
+        answer = client.post(EDGES, content="x\n", headers={"content-type": "text/plain"})
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported-media-type")
+    assert answer.json()["detail"].startswith("'text/plain' names no format, and no statement of the stream states one")
 
 
 def test_bodies_wait_until_statements_are_known() -> None:
@@ -227,4 +238,4 @@ def test_a_record_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     (answer,), _ = over_http(PAIRS, b'{"a": "' + b"x" * 200)
     assert (answer.status_code, answer.json()["code"]) == (400, "unreadable-body")
     assert answer.json()["detail"] == "line 1: a record is longer than 100 bytes"
-    assert {"jsonl", "csv"} == statement_reading.LINES
+    assert {"jsonl", "csv", "regex"} == statement_reading.LINES

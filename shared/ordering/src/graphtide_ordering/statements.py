@@ -73,6 +73,11 @@ class Statement:
         return format.value if stated is None else stated.name
 
     @property
+    def states_format(self) -> bool:
+        """Whether it says how records are written; else they say so themselves."""
+        return self._model.format is not None
+
+    @property
     def quote(self) -> str:
         """The character around fields of CSV; empty for none."""
         stated = self._model.format

@@ -26,6 +26,11 @@ EVENTS: Final = "application/cloudevents-batch+json"
 WHOLE: Final = frozenset({JSON, EVENT, EVENTS})
 """Types of bodies that have to be there as a whole."""
 
+STATED: Final = frozenset({"text/plain", "text/xml", "application/xml"})
+"""Types that name no format of edges: bodies of them need a statement of the stream that states its FORMAT."""
+
+_BY_FORMAT: Final = frozenset({*formats.media_types(), *WHOLE})
+
 LONGEST_PRODUCER: Final = LONGEST_NAME
 """Characters of a sender's name."""
 
@@ -38,7 +43,14 @@ def content_type(request: Request) -> str:
     Raises:
         ProblemError: edges cannot be written in this type, or the body is compressed.
     """
-    return media_type(request, {*formats.media_types(), *WHOLE}, "edges")
+    return media_type(request, {*_BY_FORMAT, *STATED}, "edges")
+
+
+def refuse_unstated(kind: str) -> ProblemError:
+    """Return the problem of a body whose type is one of `STATED`, on a stream without a FORMAT."""
+    taken = ", ".join(sorted(_BY_FORMAT))
+    detail = f"{kind!r} names no format, and no statement of the stream states one: register one with a FORMAT, or send {taken}"
+    return ProblemError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", detail, headers={"Accept": taken})
 
 
 def with_columns() -> list[str]:

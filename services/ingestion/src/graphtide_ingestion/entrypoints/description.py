@@ -86,11 +86,14 @@ _EVENT: Final = {
 
 def stream_body(example: Callable[[HttpBody], str]) -> dict[str, Any]:
     """Return the content of bodies that are read as they come, by media type."""
-    return {
+    by_format = {
         kind: {"schema": {"type": "string"} if format.http.is_text else {}, "example": example(format.http)}
         for kind, format in formats.media_types().items()
         if format.http is not None
     }
+    schema = {"type": "string", "description": "Records in the FORMAT that the statement of the stream states."}
+    stated = {"schema": schema, "example": "10.0.0.7 GET /index.html 1704067200"}
+    return {**by_format, **dict.fromkeys(sorted(bodies.STATED), stated)}
 
 
 EDGES: Final[dict[str, Any]] = {

@@ -166,6 +166,10 @@ class Wait:
         return cls(None if what is None else seconds)
 
 
+def _states_format(statement: Statement | None) -> bool:
+    return statement is not None and not statement.is_removed and statement.states_format
+
+
 def _by_statement(statement: Statement, format: StreamFormat) -> StatementReader:
     try:
         return StatementReader(statement, format)
@@ -409,6 +413,8 @@ class EdgesApi:
     async def _reception(self, sender: Sender, columns: Mapping[str, str]) -> Reception:
         format = formats.by_media_type(sender.content_type) or formats.DEFAULT
         statement = await self._statement(sender.stream)
+        if sender.content_type in bodies.STATED and not _states_format(statement):
+            raise bodies.refuse_unstated(sender.content_type)
         if statement is not None and not statement.is_removed:
             if columns:
                 detail = "the stream has a statement, which says what its columns are: leave ?columns= out"
