@@ -186,7 +186,7 @@ def state(log: Log, text: str | None, version: int) -> None:
     write(log, [Message(TOPICS.statements, key, encode_statement(record)) for key in keys])
 
 
-def versioned(seed: int) -> list[list[Message]]:
+def write_versions(seed: int) -> list[list[Message]]:
     """Return records for each version of the statement."""
     chance = random.Random(seed)
     phases: list[list[Message]] = []
@@ -218,7 +218,7 @@ def test_versions_of_a_statement_read_and_order_as_in_the_built_in_sequencer(see
     worker = SequencingWorker(expected, TOPICS, FLOWS, clock, options)
     job = Job(found, Task(TOPICS, FLOWS, ordering=ordering), forgets, reads=("bytes",))
     worker.open()
-    for version, (text, records) in enumerate(zip(VERSIONS, versioned(seed), strict=True), 1):
+    for version, (text, records) in enumerate(zip(VERSIONS, write_versions(seed), strict=True), 1):
         for log in (expected, found):
             state(log, text, version)
         clock.sleep(1.5)

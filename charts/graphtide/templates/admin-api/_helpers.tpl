@@ -9,6 +9,7 @@ drain: {{ $own.drainSeconds }}
 grace: {{ add (int $own.drainSeconds) (include "graphtide.httpEndSeconds" . | int) }}
 settings:
   {{- omit $own.settings "hosts" | toYaml | nindent 2 }}
+  unit: {{ .Values.streams.unit }}
   hosts: {{ concat $own.settings.hosts (compact (list (ternary $own.ingress.host "" $own.ingress.enabled))) (ternary $own.httpRoute.hostnames list $own.httpRoute.enabled) | uniq | toJson }}
 service: {{ toJson $own.service }}
 pods: {{ toJson $own.pods }}

@@ -145,7 +145,7 @@ class Sending:
         self.sent.accepted += found.accepted
         self.sent.filtered += found.filtered
         if self._wait_ordered is not None:
-            self._verdicts.append(_numbered(found.ordering, numbered))
+            self._verdicts.append(_number_errors(found.ordering, numbered))
         self.sent.rejected += found.rejected - len(found.errors)
         self._reject(RejectedEdge(numbered[(each.line or 1) - 1][0], each.code, each.reason) for each in found.errors)
 
@@ -168,7 +168,7 @@ class Sending:
                 self.sent.errors.append(error)
 
 
-def _numbered(verdict: OrderedVerdict | None, numbered: Sequence[tuple[int, bytes]]) -> OrderedVerdict | None:
+def _number_errors(verdict: OrderedVerdict | None, numbered: Sequence[tuple[int, bytes]]) -> OrderedVerdict | None:
     """Return a verdict whose errors have the numbers of the edges in place of lines."""
     if verdict is None:
         return None

@@ -592,7 +592,7 @@ class StreamSequencer:
         dropped = max(0, len(batch) - len(kept))
         replaced = max(0, len(kept) - len(batch))
         if dropped and self._ordering.duplicates is DuplicatePolicy.ERROR:
-            self._output.repeated += _dropped(batch, kept)
+            self._output.repeated += _refuse_dropped(batch, kept)
         self._output.duplicates += dropped
         self._output.replaced += replaced
         more = Counted(ordered=len(batch) - dropped, duplicates=dropped, replaced=replaced)
@@ -606,7 +606,7 @@ class StreamSequencer:
             self._output.edges += len(kept)
 
 
-def _dropped(batch: EdgeBatch, kept: EdgeBatch) -> list[Refused]:
+def _refuse_dropped(batch: EdgeBatch, kept: EdgeBatch) -> list[Refused]:
     """Return the edges that the filter of duplicates dropped from a batch, as rejected ones."""
     left = iter([(row["ordinal"], row["id"]) for row in kept.to_records()])
     following = next(left, None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from graphtide_wire.dead_letters import ErrorCode
@@ -53,8 +54,8 @@ class Verdicts:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._awaited: dict[int, _Awaited] = {}
-        """By their first ordinals, in the order in which they were read."""
+        self._awaited: dict[Place, _Awaited] = {}
+        """By their places, in the order in which they were read."""
         self._decided: list[_Awaited] = []
 
     @property
@@ -86,14 +87,13 @@ class Verdicts:
             return
         if len(self._awaited) >= MOST_AWAITED:
             del self._awaited[next(iter(self._awaited))]
-        self._awaited[ordinal] = awaited
+        self._awaited[place] = awaited
 
     def reject(self, piece: Piece, refused: Refused) -> None:
         """Take note of an edge of a record that came too late."""
         if piece.origin is None or not piece.origin.receipt:
             return
-        place = Place(piece.record.partition, piece.record.offset)
-        awaited = next((each for each in self._awaited.values() if each.place == place), None)
+        awaited = self._awaited.get(Place(piece.record.partition, piece.record.offset))
         if awaited is not None:
             awaited.reject(refused)
             self._decide(awaited, 1)
@@ -107,8 +107,8 @@ class Verdicts:
             return
         before = self._among(batch.ordinals)
         after = before if kept is batch else self._among(kept.ordinals)
-        for first, edges in before.items():
-            awaited, out = self._awaited[first], after[first]
+        for place, edges in before.items():
+            awaited, out = self._awaited[place], after[place]
             awaited.counted["ordered"] += min(edges, out)
             awaited.counted["duplicates"] += max(0, edges - out)
             awaited.counted["replaced"] += max(0, out - edges)
@@ -126,17 +126,21 @@ class Verdicts:
         taken, self._decided = self._decided, []
         return [each.verdict() for each in taken]
 
-    def _among(self, ordinals: Sequence[int]) -> Counter[int]:
-        """Return how many of the ordinals are of each awaited record, by its first."""
-        starts = sorted(self._awaited)
-        found = (bisect_right(starts, ordinal) - 1 for ordinal in ordinals)
-        named = ((starts[place], ordinal) for place, ordinal in zip(found, ordinals, strict=True) if place >= 0)
-        return Counter(first for first, ordinal in named if ordinal < self._awaited[first].end)
+    def _among(self, ordinals: Sequence[int]) -> Counter[Place]:
+        """Return how many of the ordinals are of each awaited record, by its place."""
+        awaited = sorted(self._awaited.values(), key=attrgetter("first"))
+        starts = [each.first for each in awaited]
+        found: Counter[Place] = Counter()
+        for ordinal in ordinals:
+            place = bisect_right(starts, ordinal) - 1
+            if place >= 0 and ordinal < awaited[place].end:
+                found[awaited[place].place] += 1
+        return found
 
     def _decide(self, awaited: _Awaited, edges: int) -> None:
         awaited.undecided -= edges
         if awaited.undecided <= 0:
-            del self._awaited[awaited.first]
+            del self._awaited[awaited.place]
             self._decided.append(awaited)
 
 
