@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import pytest
+from graphtide_core.formats import CSV
 from graphtide_core.stream_definition import DuplicatePolicy
 from graphtide_ordering.progress_reports import progress_of
-from graphtide_ordering.stream_progress import FirstRejected
+from graphtide_ordering.stream_progress import RECENT, FirstRejected
 from graphtide_testing.sequencing_stage import FLOWS, IDLE, TOPICS, SequencingStage, edge, lines
-from graphtide_wire import ordered
+from graphtide_wire import ordered, raw
+from graphtide_wire.raw import RawEdges
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,6 +132,26 @@ def test_what_becomes_of_records_is_counted_and_the_first_that_was_rejected_is_s
     assert (counted.read, counted.ordered, counted.replaced, counted.filtered) == (5, 2, 1, 1)
     assert (counted.late, counted.rejected, counted.duplicates) == (1, 1, 0)
     assert progress.first == FirstRejected("malformed", "no time", 0, 0, 3)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["from the start", "later"])
+def test_a_stream_whose_records_lack_a_column_says_so(*, is_new: bool) -> None:
+    stage = SequencingStage(most_records=5_000)
+    stage.state(f"STREAM flows {READS}", 1)
+    if not is_new:
+        stage.send(lines(edge(1, "a")))
+        stage.fall_silent()
+    for number in range(1 if is_new else RECENT):
+        body = RawEdges(b"5,x,y,z\n", CSV, "ts,source,dst,label")
+        stage.write(raw.encode(TOPICS.raw(FLOWS), body, str(number).encode())._replace(partition=0))
+    stage.fall_silent()
+    progress = progress_of(stage.log, TOPICS, FLOWS)
+    assert progress is not None
+    begun = "no edge was taken yet, and 1 record could not be used" if is_new else "most of the last records could not be used"
+    note = progress.note("flows")
+    assert note is not None
+    assert note.startswith(f"{begun}, the first because: no column 'src' (for a source); the columns are 'ts', 'source', 'dst'")
+    assert note.endswith("GET /api/v1/dead-letters?stream=flows shows them")
 
 
 @pytest.mark.parametrize("clock", ["live", "data"])

@@ -26,6 +26,8 @@ _Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
+_SHOWN_BY: Final = "do they have the fields that the stream reads? GET /api/v1/dead-letters?stream={stream} shows them"
+
 _LONGEST_REASON: Final = 120
 """Characters of the first reason: it is kept beside positions, which have little room."""
 
@@ -69,7 +71,7 @@ class Counted(msgspec.Struct, frozen=True, omit_defaults=True):
     def recently(self, more: Counted) -> Counted:
         """Return the sums; what is long ago counts less in them."""
         found = self.plus(more)
-        while found.read > 2 * RECENT:
+        while max(found.read, found.rejected) > 2 * RECENT:
             halves = (count // 2 for count in msgspec.structs.astuple(found))
             found = Counted(*halves)
         return found
@@ -133,8 +135,15 @@ class StreamProgress(msgspec.Struct, frozen=True):
                 f"no edge was taken yet, and {counted.future:,} were too far ahead of the clock: is `ts` in a smaller unit of "
                 "time than the stream's? Set the unit, or MAX_AHEAD_SECONDS"
             )
-        if recent.read < RECENT:
+        if self.newest is None and counted.rejected:
+            many = "1 record" if counted.rejected == 1 else f"{counted.rejected:,} records"
+            return f"no edge was taken yet, and {many} could not be used{self._because()}: {_SHOWN_BY.format(stream=stream)}"
+        # Records that cannot be read at all are not among those read.
+        seen = max(recent.read, recent.rejected)
+        if seen < RECENT:
             return self._note_of_attributes()
+        if recent.rejected >= _MOST * seen:
+            return f"most of the last records could not be used{self._because()}: {_SHOWN_BY.format(stream=stream)}"
         if recent.late >= _MOST * recent.read:
             return (
                 f"{recent.late / recent.read:.0%} of the last edges were late: is a producer's clock ahead, or are old edges "
@@ -146,13 +155,10 @@ class StreamProgress(msgspec.Struct, frozen=True):
                 f"{recent.future / recent.read:.0%} of the last edges were too far ahead of the clock: is a producer's clock "
                 "ahead, or its unit of time another than the stream's?"
             )
-        if recent.rejected >= _MOST * recent.read:
-            first = "" if self.first is None else f", the first because {self.first.reason}"
-            return (
-                f"{recent.rejected / recent.read:.0%} of the last records could not be used{first}: do they have "
-                f"the fields that the stream reads? GET /api/v1/dead-letters?stream={stream} shows them"
-            )
         return self._note_of_attributes()
+
+    def _because(self) -> str:
+        return "" if self.first is None else f", the first because: {self.first.reason}"
 
     def _note_of_attributes(self) -> str | None:
         if not self.left_out:
