@@ -77,6 +77,14 @@ def test_edges_sent_over_http_are_in_the_ordered_stream_soon_after(kafka: str) -
         found = [dead_letters.decode(record) for record in letters.records]
         assert [(each.code, each.source.line) for each in found] == [("malformed", 3001), ("late", 1)]
         assert client.get("/readyz").status_code == 200
+        # Another instance, which orders nothing, answers with what the sequencer of the first did.
+        other = bootstrap(log, Settings(prefix=topics.prefix, insecure=True, roles=frozenset({"http"}))).app
+        with TestClient(other) as second:
+            asked = f"{url}?wait=ordered&wait_seconds=60"
+            waited = second.post(asked, content=edges(7, 1) + edges(4000, 2), headers=headers)
+        assert waited.status_code == 200, waited.text
+        found_by_order = {name: waited.json()["ordering"][name] for name in ("ordered", "late", "duplicates", "rejected")}
+        assert found_by_order == {"ordered": 2, "late": 1, "duplicates": 0, "rejected": 0}
     following.reader.close()
     letters.reader.close()
 
